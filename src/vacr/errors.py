@@ -1,0 +1,51 @@
+"""The errors of vacr: one base, few families. Step: all of them.
+
+A message says what was wrong, where (a file and line, or a JSON pointer), what was found and what was expected, and
+what to do next. The families decide the exit code of the command; see docs/adr and the README for the list of codes.
+"""
+
+from __future__ import annotations
+
+
+class VacrError(Exception):
+    """The base of every error that vacr raises on purpose."""
+
+    exit_code = 70
+
+    def __init__(self, message: str, *, where: str = "", hint: str = "") -> None:
+        """Keep what happened, where, and what the user can do about it."""
+        super().__init__(message)
+        self.message = message
+        self.where = where
+        self.hint = hint
+
+    def diagnostics(self) -> str:
+        """Say what went wrong, where, and what to do next, in one or two lines."""
+        text = f"{self.where}: {self.message}" if self.where else self.message
+        return f"{text}\n  {self.hint}" if self.hint else text
+
+    def __str__(self) -> str:
+        """Give the message with its place."""
+        return f"{self.where}: {self.message}" if self.where else self.message
+
+
+class UsageError(VacrError):
+    """The call itself was wrong: an option, a name or a combination that does not exist."""
+
+    exit_code = 2
+
+
+class UnreadableInput(VacrError):  # noqa: N818 - named after the exit code's meaning
+    """The input cannot be read, or is of no known kind: there is no verdict about it."""
+
+    exit_code = 3
+
+
+class InvalidSchema(UnreadableInput):
+    """A CDDL text that cannot be compiled."""
+
+
+class InvalidRecord(VacrError):  # noqa: N818 - named after the exit code's meaning
+    """The input was read and checked, and is not what it has to be."""
+
+    exit_code = 1
