@@ -1,0 +1,54 @@
+"""Records as bytes. Step: encode. JSON in a profile of RFC 8785, CBOR by RFC 8949 section 4.2.1.
+
+The same record has one form in each, and going from one to the other and back gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from vacr.codec import canonical_json
+from vacr.errors import UnreadableInput
+
+Form = Literal["json", "cbor"]
+
+# The tag that the published draft asks for around a record in CBOR: read where it stands, not written.
+RECORD_TAG = 4149
+
+_JSON_STARTS = frozenset(b'{["-0123456789tfn \t\r\n') | {canonical_json.BYTE_ORDER_MARK[0]}
+
+
+def encode(value: Any, form: Form = "json") -> bytes:
+    """Write a record, or any part of one, in its canonical form.
+
+    Raises:
+        InvalidRecord: the value holds what that form cannot.
+    """
+    if form == "json":
+        return canonical_json.encode(value)
+    from vacr.codec import deterministic_cbor
+
+    return deterministic_cbor.encode(value)
+
+
+def decode(data: bytes, form: Form | None = None) -> Any:
+    """Read a record, or any part of one, strictly; without a form, the bytes tell which it is.
+
+    Raises:
+        UnreadableInput: the bytes are not exactly one value of that form.
+    """
+    if not data:
+        raise UnreadableInput("empty: there is nothing to read")
+    if (form or form_of(data)) == "json":
+        return canonical_json.decode(data)
+    from vacr.codec import deterministic_cbor
+
+    value = deterministic_cbor.decode(data)
+    if getattr(value, "tag", None) == RECORD_TAG:
+        return value.value
+    return value
+
+
+def form_of(data: bytes) -> Form:
+    """Tell JSON from CBOR by the first byte: no CBOR map, array or tag starts like JSON text of a record."""
+    return "json" if data[0] in _JSON_STARTS else "cbor"

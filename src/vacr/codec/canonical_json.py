@@ -1,0 +1,172 @@
+"""Canonical JSON. Step: encode. A profile of RFC 8785 in which integers past 2^53 are exact instead of refused.
+
+Decoding is strict: a repeated member, text after the value, a number out of range, a lone surrogate, a byte that is not
+UTF-8 or too deep a nesting is refused with its place. Nothing here repairs: that is for the readers of native files.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from vacr.codec import json_scan, numbers
+from vacr.codec.depth import MAX_DEPTH, is_deeper_than
+from vacr.errors import InvalidRecord, UnreadableInput
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+_decoder = msgspec.json.Decoder(float_hook=numbers.number)
+_PLAIN = frozenset((str, int, bool, type(None)))
+
+
+def _spell(value: object) -> msgspec.Raw:
+    """Spell a value that the encoder does not know; only floats of ours may come here."""
+    if isinstance(value, numbers.DelicateFloat):
+        return msgspec.Raw(numbers.float_text(value).encode())
+    raise TypeError(type(value).__name__)
+
+
+_encoder = msgspec.json.Encoder(order="deterministic", enc_hook=_spell)
+
+
+def encode(value: Any) -> bytes:
+    """Write a value as canonical JSON.
+
+    Raises:
+        InvalidRecord: it holds what JSON cannot: bytes, tags, keys that are not text, lone surrogates, not-a-number.
+    """
+    return encode_decoded(_prepare(value, "", 0))
+
+
+def encode_decoded(value: Any) -> bytes:
+    """Write a value whose numbers and keys came from `decode`, which saves looking at each of them.
+
+    Raises:
+        InvalidRecord: the value cannot be written as JSON.
+    """
+    try:
+        data = _encoder.encode(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidRecord(f"cannot be written as JSON: {error}") from error
+    if _may_need_utf16_order(data) and not _keys_in_order(value):
+        return _encoder.encode(_sorted_utf16(value))
+    return data
+
+
+def decode(data: bytes) -> Any:
+    """Read one JSON value, strictly.
+
+    Raises:
+        UnreadableInput: the bytes are not one JSON value, or hold something that decoders disagree about.
+    """
+    try:
+        value = _decoder.decode(data)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        value = None
+    else:
+        if says_it_all(value, data) and not is_deeper_than(MAX_DEPTH, value, data):
+            return value
+    if data.startswith(BYTE_ORDER_MARK):
+        raise UnreadableInput("a byte order mark before the value", where="line 1, column 1")
+    scanned = json_scan.scan(data, MAX_DEPTH)
+    problems = scanned.problems
+    if not problems and len(scanned.values) != 1:
+        reason = "more text after the value" if scanned.values else "no JSON value"
+        problems = [json_scan.Problem(reason, offset=scanned.starts[1] if scanned.values else 0)]
+    for problem in problems:
+        raise UnreadableInput(problem.reason, where=problem.place(data))
+    return scanned.values[0]
+
+
+def says_it_all(value: Any, data: bytes) -> bool:
+    """Tell whether a decoded value surely holds every member of the text it came from, none of them repeated.
+
+    Equal bytes after encoding again prove it; so do equal counts of members, when the text is such that they can be
+    counted: a member ends in `":`, while inside a string that quote is escaped.
+    """
+    again = msgspec.json.encode(value, enc_hook=_spell)
+    if again == data:
+        return True
+    if b'\\\\":' in data or b" :" in data or b"\t:" in data or b"\n:" in data or b"\r:" in data:
+        return False
+    return _members(data) == _members(again)
+
+
+def _members(data: bytes) -> int:
+    return data.count(b'":') - data.count(b'\\":')
+
+
+def _prepare(value: Any, pointer: str, depth: int) -> Any:
+    """Copy a value with canonical numbers, refusing what JSON cannot say.
+
+    Raises:
+        InvalidRecord: with the pointer of what cannot be said.
+    """
+    kind = type(value)
+    if kind in _PLAIN:
+        return _text(value, pointer) if kind is str else value
+    if depth > MAX_DEPTH:
+        raise InvalidRecord(f"nested deeper than {MAX_DEPTH} levels", where=pointer or "/")
+    if isinstance(value, dict):
+        return {
+            _key(key, pointer): _prepare(item, f"{pointer}/{json_scan.escape(str(key))}", depth + 1)
+            for key, item in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [_prepare(item, f"{pointer}/{index}", depth + 1) for index, item in enumerate(value)]
+    if isinstance(value, float):
+        numbers.float_text(value)
+        return numbers.canonical(value)
+    raise InvalidRecord(f"{kind.__name__} cannot be written as JSON", where=pointer or "/")
+
+
+def _key(key: Any, pointer: str) -> str:
+    if type(key) is not str:
+        raise InvalidRecord(f"a key of type {type(key).__name__} cannot be written as JSON", where=pointer or "/")
+    return _text(key, pointer)
+
+
+def _text(text: str, pointer: str) -> str:
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise InvalidRecord("a lone surrogate cannot be written as UTF-8", where=pointer or "/") from error
+    return text
+
+
+def _may_need_utf16_order(data: bytes) -> bool:
+    """Tell whether characters occur for which UTF-16 order, which RFC 8785 asks for, differs from code point order."""
+    return (b"\xee" in data or b"\xef" in data) and any(lead in data for lead in (b"\xf0", b"\xf1", b"\xf2", b"\xf3", b"\xf4"))
+
+
+def _keys_in_order(value: Any) -> bool:
+    """Tell whether the keys of all maps sort alike by code point and by UTF-16 unit."""
+    stack = [value]
+    for item in stack:
+        if isinstance(item, dict):
+            keys = [key for key in item if not key.isascii()]
+            if len(keys) > 1 and sorted(keys) != sorted(keys, key=_utf16):
+                return False
+            stack.extend(item.values())
+        elif isinstance(item, list):
+            stack.extend(item)
+    return True
+
+
+def _utf16(text: str) -> bytes:
+    return text.encode("utf-16-be")
+
+
+def _sorted_utf16(value: Any) -> Any:
+    """Give a copy that encodes in UTF-16 order: each map becomes a Raw of its canonical text."""
+    if isinstance(value, dict):
+        members = (
+            msgspec.json.encode(key) + b":" + _encoder.encode(_sorted_utf16(value[key]))
+            for key in sorted(value, key=_utf16)
+        )
+        return msgspec.Raw(b"{" + b",".join(members) + b"}")
+    if isinstance(value, list):
+        return [_sorted_utf16(item) for item in value]
+    return value

@@ -1,0 +1,158 @@
+"""A slow, strict reading of CBOR that keeps every tag and names the place of what it refuses. Step: encode.
+
+Follows RFC 8949 section 3. The fast path of `deterministic_cbor` vouches for bytes that encode to themselves; all others
+come here. Refused: indefinite lengths, repeated keys, bytes after the item, not-a-number and infinities, text that is
+not UTF-8, reserved heads, too deep a nesting, lengths past the end. Heads that are longer than need be are read.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from typing import Any
+
+import cbor2
+
+from vacr.codec.json_scan import escape
+from vacr.errors import UnreadableInput
+
+_FLOATS = {25: (">e", 2), 26: (">f", 4), 27: (">d", 8)}
+_LONG_HEADS = {24: 1, 25: 2, 26: 4, 27: 8}
+_SIMPLE = {20: False, 21: True, 22: None}
+_UNDEFINED = 23
+_INDEFINITE = 31
+_FIRST_LONG_SIMPLE = 32
+_BIGNUMS = (2, 3)
+
+
+class Scanner:
+    """Reads one item of CBOR from bytes."""
+
+    def __init__(self, data: bytes, max_depth: int) -> None:
+        """Start at the first byte."""
+        self.data = data
+        self.max_depth = max_depth
+        self.position = 0
+
+    def whole(self) -> Any:
+        """Read the only item.
+
+        Raises:
+            UnreadableInput: with the byte offset and the pointer of what is refused.
+        """
+        value = self.item("", 0)
+        if self.position != len(self.data):
+            raise self.refusal(f"{len(self.data) - self.position} more bytes after the item", "")
+        return value
+
+    def refusal(self, reason: str, pointer: str) -> UnreadableInput:
+        """Make the error that names this place."""
+        where = f"byte {self.position}" + (f" ({pointer})" if pointer else "")
+        return UnreadableInput(reason, where=where)
+
+    def take(self, count: int, pointer: str) -> bytes:
+        """Take bytes, if there are as many as the head says."""
+        if count > len(self.data) - self.position:
+            raise self.refusal(f"{count} bytes announced, {len(self.data) - self.position} left", pointer)
+        self.position += count
+        return self.data[self.position - count : self.position]
+
+    def item(self, pointer: str, depth: int) -> Any:
+        """Read one item."""
+        if depth > self.max_depth:
+            raise self.refusal(f"nested deeper than {self.max_depth} levels", pointer)
+        head = self.take(1, pointer)[0]
+        major, info = head >> 5, head & 31
+        if major == 7:  # noqa: PLR2004 - major type 7, floats and simple values
+            return self.simple(info, pointer)
+        if info == _INDEFINITE:
+            raise self.refusal("indefinite length", pointer)
+        argument = self.argument(info, pointer)
+        match major:
+            case 0:
+                return argument
+            case 1:
+                return -1 - argument
+            case 2:
+                return self.take(argument, pointer)
+            case 3:
+                return self.text(argument, pointer)
+            case 4:
+                self.enough(argument, pointer)
+                return [self.item(f"{pointer}/{index}", depth + 1) for index in range(argument)]
+            case 5:
+                return self.map(argument, pointer, depth)
+        return self.tagged(argument, pointer, depth)
+
+    def argument(self, info: int, pointer: str) -> int:
+        """Read the argument of a head."""
+        if info < min(_LONG_HEADS):
+            return info
+        if info not in _LONG_HEADS:
+            raise self.refusal(f"reserved head {info}", pointer)
+        return int.from_bytes(self.take(_LONG_HEADS[info], pointer), "big")
+
+    def enough(self, count: int, pointer: str) -> None:
+        """Refuse a count of items that the bytes left cannot hold, before making room for them."""
+        if count > len(self.data) - self.position:
+            raise self.refusal(f"{count} items announced, {len(self.data) - self.position} bytes left", pointer)
+
+    def text(self, length: int, pointer: str) -> str:
+        """Read text."""
+        try:
+            return self.take(length, pointer).decode()
+        except UnicodeDecodeError as error:
+            raise self.refusal("text that is not UTF-8", pointer) from error
+
+    def map(self, count: int, pointer: str, depth: int) -> dict[Any, Any]:
+        """Read a map."""
+        self.enough(count, pointer)
+        members: dict[Any, Any] = {}
+        seen = set()
+        for _ in range(count):
+            start = self.position
+            key = _hashable(self.item(pointer, depth + 1))
+            # Keys are told apart by type as well as value: 1, 1.0 and true are three keys.
+            identity = (type(key), key)
+            if identity in seen or key in members:
+                self.position = start
+                raise self.refusal(f"key {key!r} occurs more than once", pointer)
+            seen.add(identity)
+            members[key] = self.item(f"{pointer}/{escape(str(key))}", depth + 1)
+        return members
+
+    def tagged(self, tag: int, pointer: str, depth: int) -> Any:
+        """Read what a tag holds; only big numbers are turned into what they mean."""
+        value = self.item(pointer, depth + 1)
+        if tag in _BIGNUMS and isinstance(value, bytes):
+            number = int.from_bytes(value, "big")
+            return number if tag == _BIGNUMS[0] else -1 - number
+        return cbor2.CBORTag(tag, value)
+
+    def simple(self, info: int, pointer: str) -> Any:
+        """Read a float or a simple value."""
+        if info in _FLOATS:
+            form, size = _FLOATS[info]
+            value = struct.unpack(form, self.take(size, pointer))[0]
+            if not math.isfinite(value):
+                raise self.refusal(f"{value} is not a number a record can hold", pointer)
+            return value
+        if info in _SIMPLE:
+            return _SIMPLE[info]
+        if info == _UNDEFINED:
+            return cbor2.undefined
+        if info == _INDEFINITE:
+            raise self.refusal("a break outside any item", pointer)
+        code = self.argument(info, pointer)
+        if info > min(_LONG_HEADS) or (info == min(_LONG_HEADS) and code < _FIRST_LONG_SIMPLE):
+            raise self.refusal(f"reserved simple value {code}", pointer)
+        return cbor2.CBORSimpleValue(code)
+
+
+def _hashable(key: Any) -> Any:
+    """Make a key of any type one that a dict can have."""
+    if isinstance(key, list):
+        return tuple(_hashable(item) for item in key)
+    if isinstance(key, dict):
+        return cbor2.frozendict({name: _hashable(item) for name, item in key.items()})
+    return key

@@ -1,0 +1,28 @@
+"""How deep values may nest. Step: encode.
+
+One limit for every codec, well under what the C decoders and the interpreter's stack allow, so that the same input is
+accepted or refused on every machine.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+MAX_DEPTH = 256
+
+
+def is_deeper_than(limit: int, value: Any, data: bytes) -> bool:
+    """Tell whether a value nests deeper than a limit; `data` is its text, whose brackets rule most values out."""
+    return data.count(b"{") + data.count(b"[") > limit and depth(value, limit) > limit
+
+
+def depth(value: Any, limit: int) -> int:
+    """Give the depth of a value's nesting, or a number above the limit."""
+    items, reached = [value], 0
+    while reached <= limit:
+        containers = [item for item in items if type(item) is dict or type(item) is list]
+        if not containers:
+            break
+        reached += 1
+        items = [item for held in containers for item in (held.values() if type(held) is dict else held)]
+    return reached

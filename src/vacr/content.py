@@ -1,0 +1,96 @@
+"""What the content blocks of a message say, as typed entries. Step: read, and validate.
+
+Agents put tool calls, tool results and reasoning inside the content of a message. The content stays verbatim; the
+children of the message are views of these blocks. Readers make them here and validation makes them again to compare.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from vacr.model import Native
+
+
+class View(NamedTuple):
+    """How one type of block is seen: as which type of entry, and where the entry's members come from."""
+
+    type: str
+    members: tuple[tuple[str, str, type | None], ...]
+    required: tuple[str, ...] = ()
+
+
+_CALL = View("tool-call", (("name", "name", str), ("input", "input", None), ("call-id", "id", str)), ("name",))
+_RESULT = View(
+    "tool-result", (("output", "content", None), ("call-id", "tool_use_id", str), ("is-error", "is_error", bool))
+)
+
+# Block type → view. Anthropic's blocks first, then those of OpenAI's Responses.
+VIEWS = {
+    "tool_use": _CALL,
+    "server_tool_use": _CALL,
+    "mcp_tool_use": _CALL,
+    "tool_result": _RESULT,
+    "server_tool_result": _RESULT,
+    "mcp_tool_result": _RESULT,
+    "web_search_tool_result": _RESULT,
+    "web_fetch_tool_result": _RESULT,
+    "code_execution_tool_result": _RESULT,
+    "bash_code_execution_tool_result": _RESULT,
+    "text_editor_code_execution_tool_result": _RESULT,
+    "tool_search_tool_result": _RESULT,
+    "thinking": View("reasoning", (("content", "thinking", None),)),
+    "redacted_thinking": View("reasoning", (("encrypted", "data", str),)),
+    "reasoning": View("reasoning", (("content", "content", None), ("encrypted", "encrypted_content", str))),
+    "function_call": View(
+        "tool-call", (("name", "name", str), ("input", "arguments", None), ("call-id", "call_id", str)), ("name",)
+    ),
+    "function_call_output": View("tool-result", (("output", "output", None), ("call-id", "call_id", str))),
+}
+
+# Blocks that are part of what was said, and have no view of their own.
+SAID = frozenset(
+    ("text", "image", "document", "fallback", "search_result", "container_upload", "tool_reference", "connector_text")
+    + ("input_text", "output_text", "input_image", "input_audio", "input_file", "refusal", "encrypted_content")
+)
+
+
+def children(content: Any) -> list[Native]:
+    """Make the typed entries that the blocks of a content stand for."""
+    if type(content) is not list:
+        return []
+    return [
+        child
+        for block in content
+        if type(block) is dict and type(kind := block.get("type")) is str and (view := VIEWS.get(kind))
+        if (child := _child(block, view))
+    ]
+
+
+def _child(block: Native, view: View) -> Native | None:
+    """See one block as an entry; a call without a name is none."""
+    child: Native = {"type": view.type}
+    for canonical, native, kind in view.members:
+        value = block.get(native)
+        if kind is None or type(value) is kind:
+            child[canonical] = value
+    for name in view.required:
+        if name not in child:
+            return _named_by_function(block, child)
+    if view.type == "reasoning":
+        _as_reasoning(block, child)
+    return child
+
+
+def _named_by_function(block: Native, child: Native) -> Native | None:
+    """Name a call by its `function`, as the older form of OpenAI's calls does."""
+    function = block.get("function")
+    name = function.get("name") if isinstance(function, dict) else function
+    return {**child, "name": name} if isinstance(name, str) else None
+
+
+def _as_reasoning(block: Native, child: Native) -> None:
+    """Give reasoning the content it must have; where only a sealed form was kept, that is what the content hides."""
+    if child.get("content") is None:
+        child["content"] = ""
+    if child["content"] == "" and type(block.get("signature")) is str:
+        child["encrypted"] = block["signature"]

@@ -1,0 +1,90 @@
+"""The record as typed open maps. Step: all of them. Follows the draft's v3 schema; see schema/v3.cddl for the rules.
+
+A record is a plain dict. Its maps are open: members that no rule names are native ones, carried through, and they must
+survive every read and write. So nothing here builds, copies or converts; these types only name what is known.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+SCHEMA_VERSION = "3.0.0-draft"
+
+Native = dict[str, Any]
+"""A native object, or an entry that is being made of one."""
+
+Timestamp = str | int
+
+VcsContext = TypedDict(
+    "VcsContext", {"type": str, "revision": str, "branch": str, "repository": str}, total=False
+)
+TokenUsage = TypedDict(
+    "TokenUsage",
+    {"input": int, "output": int, "cached": int, "reasoning": int, "total": int, "cost": float},
+    total=False,
+)
+Entry = TypedDict(
+    "Entry",
+    {
+        "type": str,
+        "id": str,
+        "parent-id": str,
+        "timestamp": Timestamp,
+        "content": Any,
+        "model-id": str,
+        "token-usage": TokenUsage,
+        "name": str,
+        "input": Any,
+        "call-id": str,
+        "output": Any,
+        "status": str,
+        "is-error": bool,
+        "encrypted": str,
+        "subject": str,
+        "event-type": str,
+        "data": dict[str, Any],
+        "children": list[Any],
+        "vacr": dict[str, Any],
+    },
+    total=False,
+)
+AgentMeta = TypedDict(
+    "AgentMeta",
+    {"model-id": str, "model-provider": str, "models": list[str], "cli-name": str, "cli-version": str},
+    total=False,
+)
+Environment = TypedDict(
+    "Environment", {"working-dir": str, "vcs": VcsContext, "sandboxes": list[str]}, total=False
+)
+SessionTrace = TypedDict(
+    "SessionTrace",
+    {
+        "format": str,
+        "session-id": str,
+        "session-start": Timestamp,
+        "session-end": Timestamp,
+        "agent-meta": AgentMeta,
+        "environment": Environment,
+        "entries": list[Entry],
+    },
+    total=False,
+)
+Record = TypedDict(
+    "Record",
+    {
+        "version": str,
+        "id": str,
+        "created": Timestamp,
+        "session": SessionTrace,
+        "file-attribution": dict[str, Any],
+        "vcs": VcsContext,
+        "recording-agent": dict[str, str],
+        "vacr": dict[str, Any],
+    },
+    total=False,
+)
+
+CANONICAL_MEMBERS = frozenset(Entry.__annotations__)
+"""Every member that a rule of the schema gives a meaning in some entry; a native member of such a name cannot stay there."""
+
+USAGE_MEMBERS = frozenset(TokenUsage.__annotations__)

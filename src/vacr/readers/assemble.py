@@ -1,0 +1,134 @@
+"""Put entries and what is known about a session together into a record. Step: read. Follows the v3 schema's root types."""
+
+from __future__ import annotations
+
+import base64
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from vacr import __version__
+from vacr.codec import canonical_json
+from vacr.errors import UnreadableInput
+from vacr.model import SCHEMA_VERSION, Native, Record
+from vacr.readers.lift import Drift, Marks
+from vacr.readers.lines import Undecodable
+from vacr.readers.source import Part, Source
+from vacr.timestamps import span
+
+UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Something about a source that its owner should know, and the line it is about."""
+
+    message: str
+    line: int = 0
+    part: str = ""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A record, not yet identified, and what was noticed while reading it."""
+
+    record: Record
+    notices: tuple[Notice, ...] = ()
+
+
+@dataclass
+class Session:
+    """What a reader finds out about a session, in the words of the schema."""
+
+    format_id: str
+    cli_name: str
+    entries: list[Native] = field(default_factory=list)
+    session_id: str | None = None
+    parent: str | None = None
+    mode: str | None = None
+    start: Any = None
+    models: Counter[str] = field(default_factory=Counter)
+    provider: str = UNKNOWN
+    cli_version: str | None = None
+    working_dir: str | None = None
+    sandboxes: list[str] = field(default_factory=list)
+    vcs: Native = field(default_factory=dict)
+    drift: Drift = field(default_factory=Drift)
+    notices: list[Notice] = field(default_factory=list)
+
+    def keep_undecodable(self, line: int, found: Undecodable) -> None:
+        """Keep bytes that could not be decoded, as an event that says so."""
+        self.entries.append(undecodable(line, found))
+        self.notices.append(Notice(f"cannot be decoded: {found.reason}; kept as bytes", line))
+
+    def reading(self, source: Source) -> Reading:
+        """Make the record."""
+        self.entries.extend(attached(part) for part in source.parts[1:])
+        trace: Native = {
+            "session-id": self.session_id or source.main.sha256,
+            "agent-meta": self._agent_meta(),
+            "entries": self.entries,
+        }
+        if self.mode:
+            trace["format"] = self.mode
+        stamps = [entry["timestamp"] for entry in self.entries if "timestamp" in entry and not _is_inherited(entry)]
+        if extent := span(stamps):
+            trace["session-start"], trace["session-end"] = extent
+        if self.start is not None:
+            trace["session-start"] = self.start
+            trace.setdefault("session-end", self.start)
+        record: Native = {
+            "version": SCHEMA_VERSION,
+            "session": trace,
+            "recording-agent": {"name": "vacr", "version": __version__},
+            "vacr": {"source": {"format": self.format_id, "parts": source.manifest()}},
+        }
+        self._place(trace, record)
+        if self.parent:
+            record["vacr"]["parent"] = {"session-id": self.parent}
+        if unknown := self.drift.report():
+            record["vacr"]["drift"] = unknown
+        return Reading(cast("Record", record), tuple(self.notices))
+
+    def _agent_meta(self) -> Native:
+        meta: Native = {"cli-name": self.cli_name, "model-id": UNKNOWN, "model-provider": self.provider}
+        if self.models:
+            meta["model-id"] = self.models.most_common(1)[0][0]
+            meta["models"] = list(self.models)
+        if self.cli_version:
+            meta["cli-version"] = self.cli_version
+        return meta
+
+    def _place(self, trace: Native, record: Native) -> None:
+        """Say where the session ran; the version control state is both the session's and the record's."""
+        if self.vcs:
+            record["vcs"] = {"type": "git", **self.vcs}
+        if self.working_dir is not None:
+            trace["environment"] = {"working-dir": self.working_dir}
+            if self.vcs:
+                trace["environment"]["vcs"] = record["vcs"]
+            if self.sandboxes:
+                trace["environment"]["sandboxes"] = self.sandboxes
+
+
+def undecodable(line: int, found: Undecodable) -> Native:
+    """Make the event that keeps bytes which are not what they should be."""
+    data = {"line": line, "reason": found.reason, "bytes": base64.b64encode(found.data).decode()}
+    return {"type": "system-event", "event-type": "undecodable", "data": data, "vacr": Marks(encoding="base64")}
+
+
+def attached(part: Part) -> Native:
+    """Make the event that keeps a file which belongs to the session beside its transcript."""
+    data: Native = {"name": part.name}
+    try:
+        data["value"] = canonical_json.decode(part.data)
+    except UnreadableInput:
+        try:
+            data["text"] = part.data.decode()
+        except UnicodeDecodeError:
+            data["bytes"] = base64.b64encode(part.data).decode()
+    return {"type": "system-event", "event-type": "attached-file", "data": data}
+
+
+def _is_inherited(entry: Native) -> bool:
+    return "vacr" in entry and "inherited" in entry["vacr"]

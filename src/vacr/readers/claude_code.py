@@ -1,0 +1,304 @@
+"""Claude Code transcripts: project JSONL files, main sessions and sub-agents. Step: read.
+
+One line becomes one entry; lines are related by `parent-id`, and branches, compaction and sidechains stay as they are
+written. What the tables below name is moved; docs/mapping/claude-code.md is made of them. Left out on purpose: following
+a session into other files (`vacr.sources` finds those that belong together).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from vacr.content import SAID, VIEWS, children
+from vacr.model import CANONICAL_MEMBERS, USAGE_MEMBERS, Native
+from vacr.readers import claude_known as known
+from vacr.readers.assemble import Reading, Session
+from vacr.readers.lift import Lift, Move, lift_timestamp, mark, set_aside, without_nulls
+from vacr.readers.lines import Repaired, Undecodable, documents
+from vacr.readers.source import Source
+
+name = "claude-code"
+formats = ("claude-jsonl",)
+
+LINE = Lift(Move("uuid", "id"), Move("parentUuid", "parent-id"))
+MESSAGE = Lift(Move("content", "content", None), Move("model", "model-id"))
+EVENT_NAMES = {"permission-mode": "permission-change"}
+LINES_AS_ENTRIES = {"tool_use": ("tool-call", ("name", "input")), "tool_result": ("tool-result", ("output",))}
+SYNTHETIC = "<synthetic>"
+
+# Members of every line that say where it belongs, not what happened; on an event they stay beside `data`.
+ENVELOPE = frozenset(
+    ("isSidechain", "userType", "cwd", "sessionId", "version", "gitBranch", "entrypoint", "slug", "agentId")
+    + ("sessionKind", "session_id", "teamName")
+)
+
+_MOVED_OR_OURS = ENVELOPE | {"id", "parent-id", "timestamp", "type", "event-type", "vacr"}
+_SET_ASIDE = CANONICAL_MEMBERS - {"timestamp", "vacr"}
+_EVENT_SET_ASIDE = frozenset(("id", "parent-id", "event-type"))
+_AUTONOMOUS = frozenset(("sdk-cli",))
+_INTERACTIVE = frozenset(("cli", "claude-desktop", "claude-vscode", "claude-jetbrains", "claude-web"))
+
+
+def recognises(sample: Sequence[Any]) -> float:
+    """Tell how much of a sample of native values is Claude Code's."""
+    return sum(map(_is_line, sample)) / len(sample)
+
+
+def _is_line(value: Any) -> bool:
+    if type(value) is not dict or "payload" in value:
+        return False
+    kind, message = value.get("type"), value.get("message")
+    if kind in known.MESSAGES:
+        if type(message) is dict:
+            return "parts" not in message and "role" not in value
+        return "toolUseResult" in value
+    if kind in known.EVENTS:
+        return "sessionId" in value or not known.EVENTS[kind].isdisjoint(value)
+    return "uuid" in value and type(message) is dict and "parts" not in message and "role" not in value
+
+
+def read(source: Source) -> Iterator[Reading]:
+    """Read one transcript."""
+    yield _Transcript().read(source)
+
+
+class _Transcript:
+    """One transcript on its way into a record."""
+
+    def __init__(self) -> None:
+        self.session = Session("claude-jsonl", "claude-code", provider="anthropic")
+        self.ids: set[str] = set()
+        self.usages: dict[str, Native] = {}
+        self.agents: set[Any] = set()
+        self.sidechain_only = True
+
+    def read(self, source: Source) -> Reading:
+        session = self.session
+        append = session.entries.append
+        for number, document in documents(source.main.data):
+            if type(document) is dict:
+                self.context(document)
+                append(self.entry(document))
+            elif type(document) is Undecodable:
+                session.keep_undecodable(number, document)
+            else:
+                append(self.unusual(document))
+        self.settle()
+        return session.reading(source)
+
+    def unusual(self, document: Any) -> Native:
+        """Make an entry of a repaired line, or of a value that is no object."""
+        if isinstance(document, Repaired):
+            entry = self.unusual(document.value) if type(document.value) is not dict else self.entry(document.value)
+            mark(entry)["repaired"] = document.reason
+            return entry
+        self.session.drift.see_type(document)
+        return {"type": "system-event", "event-type": "unknown", "data": {"value": document}}
+
+    def context(self, line: Native) -> None:
+        """Learn about the session from the first line that says something."""
+        session = self.session
+        if session.session_id is None and type(line.get("sessionId")) is str:
+            session.session_id = line["sessionId"]
+        if session.working_dir is None and type(line.get("cwd")) is str:
+            session.working_dir = line["cwd"]
+        if session.cli_version is None and type(line.get("version")) is str:
+            session.cli_version = line["version"]
+        if not session.vcs and type(line.get("gitBranch")) is str and line["gitBranch"]:
+            session.vcs["branch"] = line["gitBranch"]
+        if session.mode is None and "entrypoint" in line:
+            session.mode = _mode(line["entrypoint"])
+        if "message" in line:
+            self.sidechain_only = self.sidechain_only and line.get("isSidechain") is True
+            self.agents.add(line.get("agentId") if type(line.get("agentId")) is str else None)
+
+    def entry(self, line: Native) -> Native:
+        """Turn one line into one entry."""
+        kind = line.pop("type", None)
+        if kind in known.MESSAGES or (kind is None and _role(line) in known.MESSAGES):
+            return self.message(line, kind)
+        if kind in LINES_AS_ENTRIES and all(member in line for member in LINES_AS_ENTRIES[kind][1]):
+            return self.tool(line, kind)
+        return self.event(line, kind)
+
+    def message(self, entry: Native, kind: str | None) -> Native:
+        """Turn a user's or an assistant's line into a message entry with its children."""
+        if "vacr" in entry or not _SET_ASIDE.isdisjoint(entry):
+            _set_aside(entry, _SET_ASIDE)
+        if not known.MESSAGE_LINE >= entry.keys():
+            self.session.drift.see_members(kind or "line", entry.keys() - known.MESSAGE_LINE)
+        lift_timestamp(entry)
+        LINE(entry, entry)
+        message = entry.get("message")
+        entry["type"] = kind or _role(entry)
+        if type(message) is dict:
+            self.lift_message(message, entry)
+        without_nulls(entry)
+        return self.unique(entry)
+
+    def lift_message(self, message: Native, entry: Native) -> None:
+        """Move what the API's message says into the entry, and see its blocks as children."""
+        if not known.MESSAGE >= message.keys():
+            self.session.drift.see_members("message", message.keys() - known.MESSAGE)
+        held = len(message)
+        if message.get("model") == SYNTHETIC:
+            mark(entry)["synthetic"] = True
+            entry["content"] = message.pop("content", None)
+        else:
+            MESSAGE(message, entry)
+            if "usage" in message:
+                self.count(message, entry)
+        without_nulls(message)
+        if not message and held:
+            del entry["message"]
+        model = entry.get("model-id")
+        if model is not None:
+            self.session.models[model] += 1
+        content = entry.get("content")
+        if type(content) is list:
+            self.see_blocks(content)
+            if views := children(content):
+                entry["children"] = views
+
+    def see_blocks(self, content: list[Any]) -> None:
+        """Count blocks that no table names."""
+        for block in content:
+            kind = block.get("type") if type(block) is dict else None
+            if kind not in VIEWS and kind not in SAID:
+                self.session.drift.see_type(f"content/{kind if isinstance(kind, str) else type(block).__name__}")
+
+    def count(self, message: Native, entry: Native) -> None:
+        """Remember the fullest usage of an API message: its lines repeat it, the last ones with the final numbers."""
+        usage, identity = message["usage"], message.get("id")
+        if type(usage) is not dict:
+            return
+        key = identity if type(identity) is str else f"\0{id(entry)}"
+        best = self.usages.get(key)
+        if best is None or _output(usage) >= _output(best["message"]["usage"]):
+            self.usages[key] = entry
+
+    def tool(self, entry: Native, kind: str) -> Native:
+        """Turn a line that is itself a call or a result into that entry."""
+        entry_type, members = LINES_AS_ENTRIES[kind]
+        kept = {member: entry.pop(member) for member in members}
+        _set_aside(entry, _SET_ASIDE)
+        mark(entry).setdefault("native", {})["type"] = kind
+        lift_timestamp(entry)
+        LINE(entry, entry)
+        without_nulls(entry)
+        if "name" in kept and type(kept["name"]) is not str:
+            kept["name"] = str(kept["name"])
+        return self.unique(entry | kept | {"type": entry_type})
+
+    def event(self, entry: Native, kind: Any) -> Native:
+        """Turn any other line into an event whose payload is in `data`."""
+        self.see_event(entry, kind)
+        if "vacr" in entry or not _EVENT_SET_ASIDE.isdisjoint(entry):
+            _set_aside(entry, _EVENT_SET_ASIDE)
+        lift_timestamp(entry)
+        LINE(entry, entry)
+        data = {member: entry.pop(member) for member in list(entry) if member not in _MOVED_OR_OURS}
+        entry["type"] = "system-event"
+        entry["event-type"] = EVENT_NAMES.get(kind, kind) if type(kind) is str else "unknown"
+        if entry["event-type"] != kind and kind is not None:
+            mark(entry).setdefault("native", {})["type"] = kind
+        if data:
+            entry["data"] = data
+            if kind == "progress":
+                self.unfold(data, entry)
+        without_nulls(entry)
+        return self.unique(entry)
+
+    def see_event(self, entry: Native, kind: Any) -> None:
+        """Count what no table names about an event."""
+        members = known.EVENTS.get(kind) if type(kind) is str else None
+        if members is None:
+            self.session.drift.see_type(kind)
+            return
+        if unknown := entry.keys() - members - known.COMMON:
+            self.session.drift.see_members(kind, unknown)
+        if kind in known.SUBTYPES:
+            holder, subtypes = known.SUBTYPES[kind]
+            inner = entry.get(holder) if holder else entry
+            subtype = inner.get("subtype" if kind == "system" else "type") if type(inner) is dict else None
+            if subtype not in subtypes:
+                self.session.drift.see_type(f"{kind}/{subtype}")
+
+    def unfold(self, data: Native, entry: Native) -> None:
+        """Take the sub-agent's message out of a progress line: it is an entry of its own, inside the event."""
+        inner = data.get("data")
+        if type(inner) is dict and type(embedded := inner.get("message")) is dict:
+            if embedded.get("type") in known.MESSAGES and type(embedded.get("message")) is dict:
+                entry["children"] = [self.entry(inner.pop("message"))]
+
+    def unique(self, entry: Native) -> Native:
+        """Let only the first entry of an id have it: a resumed session writes some lines again."""
+        identity = entry.get("id")
+        if identity is not None:
+            if identity in self.ids:
+                ours = mark(entry)
+                ours.setdefault("native", {})["uuid"] = entry.pop("id")
+                ours["repeats"] = identity
+            else:
+                self.ids.add(identity)
+        return entry
+
+    def settle(self) -> None:
+        """Decide what only the whole transcript tells: usage counted once, and whose session this is."""
+        for entry in self.usages.values():
+            entry["token-usage"] = token_usage(entry["message"].pop("usage"), entry)
+            if not entry["message"]:
+                del entry["message"]
+        session = self.session
+        agents = self.agents - {None}
+        if self.sidechain_only and len(agents) == 1 and session.session_id is not None:
+            session.parent, session.mode = session.session_id, "autonomous"
+            session.session_id = f"{session.parent}/{agents.pop()}"
+        if session.models and not any("claude" in model or "anthropic" in model for model in session.models):
+            session.provider = "unknown"
+
+
+def token_usage(usage: Native, entry: Native) -> Native:
+    """Give Anthropic's usage with the canonical counters beside it: their input leaves cached tokens out, ours does not."""
+    counters = [usage.get(member) for member in known.INPUT_COUNTERS]
+    result: Native = {}
+    if type(counters[0]) is int:
+        result["input"] = sum(counter for counter in counters if type(counter) is int and counter > 0)
+    if type(usage.get("cache_read_input_tokens")) is int:
+        result["cached"] = usage["cache_read_input_tokens"]
+    if type(usage.get("output_tokens")) is int:
+        result["output"] = usage["output_tokens"]
+    details = usage.get("output_tokens_details")
+    if type(details) is dict:
+        for member in ("thinking_tokens", "reasoning_tokens"):
+            if type(details.get(member)) is int:
+                result["reasoning"] = details[member]
+    result = {member: count for member, count in result.items() if count >= 0}
+    if USAGE_MEMBERS.isdisjoint(usage):
+        return usage | result
+    entry["message"]["usage"] = usage
+    return result
+
+
+def _set_aside(entry: Native, names: frozenset[str]) -> None:
+    native_own = entry.pop("vacr", None)
+    set_aside(entry, names)
+    if native_own is not None:
+        mark(entry).setdefault("native", {})["vacr"] = native_own
+
+
+def _role(line: Native) -> Any:
+    message = line.get("message")
+    return message.get("role") if type(message) is dict else None
+
+
+def _output(usage: Native) -> int:
+    tokens = usage.get("output_tokens")
+    return tokens if type(tokens) is int else 0
+
+
+def _mode(entrypoint: Any) -> str | None:
+    if entrypoint in _AUTONOMOUS:
+        return "autonomous"
+    return "interactive" if entrypoint in _INTERACTIVE else None

@@ -1,0 +1,355 @@
+"""Codex CLI rollouts: enveloped JSONL of all versions, paginated ones, and the older bare form. Step: read.
+
+One line becomes one entry. Messages, calls, results and reasoning come from response items; what Codex writes beside
+them for its screen (`event_msg`) stays an event, so that nothing is said or counted twice. A fork starts with lines that
+it copied from its parent: they are kept and marked `inherited`. Left out on purpose: following a fork into other files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from vacr.content import children
+from vacr.model import CANONICAL_MEMBERS, USAGE_MEMBERS, Native
+from vacr.readers import codex_items as items
+from vacr.readers import codex_known as known
+from vacr.readers.assemble import Reading, Session
+from vacr.readers.codex_forks import inherited
+from vacr.readers.lift import Marks, lift_timestamp, mark, without_nulls
+from vacr.readers.lines import Repaired, Undecodable, documents
+from vacr.readers.source import Source
+from vacr.timestamps import is_timestamp
+
+name = "codex-cli"
+formats = ("codex-jsonl",)
+
+ROLES = frozenset(("user", "assistant"))
+EVENT_NAMES = {"session_meta": "session-start", "token_count": "token-count"}
+
+# Events that repeat what response items say: the member with the text, and the entry they are where no item says it.
+ECHOES = {
+    "user_message": ("message", "user"),
+    "agent_message": ("message", "assistant"),
+    "agent_reasoning": ("text", "reasoning"),
+}
+USAGE = (
+    ("input", "input_tokens"),
+    ("cached", "cached_input_tokens"),
+    ("output", "output_tokens"),
+    ("reasoning", "reasoning_output_tokens"),
+    ("total", "total_tokens"),
+)
+_MODES = {"cli": "interactive", "vscode": "interactive", "exec": "autonomous", "mcp": "autonomous"}
+
+
+def recognises(sample: Sequence[Any]) -> float:
+    """Tell how much of a sample of native values is Codex CLI's."""
+    return sum(map(_is_line, sample)) / len(sample)
+
+
+def _is_line(value: Any) -> bool:
+    if type(value) is not dict:
+        return False
+    if "payload" in value:
+        return value.get("type") in known.ENVELOPES
+    if "uuid" in value or "sessionId" in value or "parentId" in value:
+        return False
+    kind = value.get("type")
+    if kind == "message":
+        return type(value.get("content")) is list and "role" in value
+    if type(kind) is str and (kind in items.ITEMS or kind == "reasoning"):
+        return not items.KNOWN_MEMBERS[kind].isdisjoint(value)
+    return "record_type" in value or _is_header(value)
+
+
+def _is_header(line: Native) -> bool:
+    """Tell whether a line is the first one of the older bare form."""
+    return "id" in line and "timestamp" in line and ("instructions" in line or "git" in line)
+
+
+def read(source: Source) -> Iterator[Reading]:
+    """Read one rollout."""
+    yield _Rollout().read(source)
+
+
+class _Rollout:
+    """One rollout on its way into a record."""
+
+    def __init__(self) -> None:
+        self.session = Session("codex-jsonl", "codex-cli", provider="openai")
+        self.metas: list[tuple[int, Native]] = []
+        self.turns: list[tuple[int, Native]] = []
+        self.assistants: list[tuple[int, Native]] = []
+        self.token_counts: list[tuple[int, Native]] = []
+        self.echoes: list[Native] = []
+        self.said: dict[str, set[str]] = {"user": set(), "assistant": set(), "reasoning": set()}
+        self.has: set[str] = set()
+
+    def read(self, source: Source) -> Reading:
+        session = self.session
+        for number, document in documents(source.main.data):
+            if type(document) is dict:
+                session.entries.append(self.entry(document))
+            elif type(document) is Undecodable:
+                session.keep_undecodable(number, document)
+            else:
+                session.entries.append(self.unusual(document))
+        self.settle()
+        return session.reading(source)
+
+    def unusual(self, document: Any) -> Native:
+        """Make an entry of a repaired line, or of a value that is no object."""
+        if isinstance(document, Repaired):
+            value = document.value
+            entry = self.entry(value) if type(value) is dict else self.unusual(value)
+            mark(entry)["repaired"] = document.reason
+            return entry
+        self.session.drift.see_type(document)
+        return {"type": "system-event", "event-type": "unknown", "data": {"value": document}}
+
+    def entry(self, line: Native) -> Native:
+        """Turn one line into one entry."""
+        payload, kind = line.get("payload"), line.get("type")
+        if type(payload) is dict and type(kind) is str:
+            if line.keys() - known.LINE:
+                self.session.drift.see_members("line", line.keys() - known.LINE)
+            entry: Native = {member: line[member] for member in line if member not in known.LINE or member == "ordinal"}
+            _set_aside(entry)
+            if "timestamp" in line:
+                entry["timestamp"] = line["timestamp"]
+                lift_timestamp(entry)
+            return self.enveloped(entry, kind, payload)
+        return self.bare(line)
+
+    def enveloped(self, entry: Native, envelope: str, payload: Native) -> Native:
+        """Make an entry of an enveloped payload."""
+        if envelope == "response_item":
+            self.see_item(payload)
+            if self.typed(entry, payload):
+                mark(entry).setdefault("native", {})["type"] = envelope
+                without_nulls(payload)
+                entry["payload"] = payload
+                return entry
+        kind = payload.get("type") if envelope not in known.STATES else None
+        if envelope not in known.ENVELOPES:
+            self.session.drift.see_type(envelope)
+        elif envelope == "event_msg" and kind not in known.EVENTS:
+            self.session.drift.see_type(f"event_msg/{kind}")
+        native = kind if type(kind) is str else envelope
+        entry |= {"type": "system-event", "event-type": EVENT_NAMES.get(native, native), "data": payload}
+        if entry["event-type"] != envelope:
+            mark(entry).setdefault("native", {})["type"] = envelope
+        self.note(entry, native, envelope, payload)
+        return entry
+
+    def bare(self, line: Native) -> Native:
+        """Make an entry of a line without an envelope, as the oldest versions write them."""
+        kind = line.get("type")
+        entry: Native = {}
+        native = dict(line)
+        if self.typed(entry, native):
+            native.pop("type", None)
+            clash = {member: native.pop(member) for member in sorted(CANONICAL_MEMBERS.intersection(native))}
+            if kind is not None:
+                clash["type"] = kind
+            entry |= native
+            if clash:
+                mark(entry)["native"] = clash
+            timestamp = clash.get("timestamp")
+            if is_timestamp(timestamp):
+                entry["timestamp"] = clash.pop("timestamp")
+            without_nulls(entry)
+            return entry
+        return self.bare_event(line, kind)
+
+    def bare_event(self, line: Native, kind: Any) -> Native:
+        """Make an event of a bare line: the session's header, a state, or something unknown."""
+        entry: Native = {}
+        if "timestamp" in line:
+            entry["timestamp"] = line.pop("timestamp")
+            lift_timestamp(entry)
+        header = not self.metas and "id" in line and ("instructions" in line or "git" in line)
+        native = kind if type(kind) is str else line.get("record_type")
+        if not header and type(native) is not str:
+            self.session.drift.see_type(kind)
+        event_type = "session-start" if header else native if type(native) is str else "unknown"
+        entry |= {"type": "system-event", "event-type": event_type, "data": line}
+        entry["vacr"] = Marks(entry.get("vacr", {}), bare=True)
+        if header:
+            self.metas.append((len(self.session.entries), entry))
+        return entry
+
+    def see_item(self, payload: Native) -> None:
+        """Count response items and members that no table names."""
+        kind = payload.get("type")
+        if kind is None and "role" in payload:
+            kind = "message"
+        members = items.KNOWN_MEMBERS.get(kind) or known.ITEM_EVENTS.get(kind) if type(kind) is str else None
+        if members is None:
+            self.session.drift.see_type(f"response_item/{kind}")
+        elif unknown := payload.keys() - members - known.ITEM_COMMON:
+            self.session.drift.see_members(f"response_item/{kind}", unknown)
+
+    def typed(self, entry: Native, native: Native) -> bool:
+        """Make a message, a call, a result or reasoning of a response item, if it is one."""
+        kind = native.get("type")
+        if kind == "message" or (kind is None and "role" in native):
+            return self.message(entry, native)
+        if kind == "reasoning":
+            items.lift_reasoning(native, entry)
+            self.hear("reasoning", entry["content"])
+            return True
+        if type(kind) is str and kind in items.ITEMS:
+            return items.lift_call(kind, native, entry)
+        return False
+
+    def message(self, entry: Native, native: Native) -> bool:
+        """Make a message of what the user or the assistant said; what others say is an event."""
+        role = native.get("role")
+        if role not in ROLES:
+            return False
+        items.MESSAGE(native, entry)
+        if "content" not in entry and type(native.get("message")) is str:
+            entry["content"] = native.pop("message")
+            mark(entry)["content-from"] = "message"
+        del native["role"]
+        entry["type"] = role
+        if views := children(entry.get("content")):
+            entry["children"] = views
+        self.hear(role, entry.get("content"))
+        if role == "assistant":
+            self.assistants.append((len(self.session.entries), entry))
+        return True
+
+    def hear(self, who: str, content: Any) -> None:
+        """Remember what response items say, to tell which events repeat it."""
+        self.has.add(who)
+        said = self.said[who]
+        if type(content) is str:
+            said.add(content)
+        elif type(content) is list:
+            texts = [block["text"] for block in content if type(block) is dict and type(block.get("text")) is str]
+            said.update(texts)
+            if len(texts) > 1:
+                said.add("".join(texts))
+
+    def note(self, entry: Native, kind: str, envelope: str, payload: Native) -> None:
+        """Remember the events that only the whole rollout gives their meaning."""
+        index = len(self.session.entries)
+        if kind == "session_meta":
+            self.metas.append((index, entry))
+        elif kind == "turn_context" or kind == "task_started":
+            self.turns.append((index, entry))
+        elif kind == "token_count":
+            self.token_counts.append((index, entry))
+        elif envelope == "event_msg" and kind in ECHOES and type(payload.get(ECHOES[kind][0])) is str:
+            self.echoes.append(entry)
+
+    def settle(self) -> None:
+        """Decide what only the whole rollout tells."""
+        entries = self.session.entries
+        copied = inherited(entries, self.metas, self.turns)
+        for index in copied:
+            mark(entries[index])["inherited"] = True
+        if self.metas:
+            self.describe(self.metas[0][1]["data"])
+        self.assign_models(copied)
+        self.count_tokens(copied)
+        for entry in self.echoes:
+            self.settle_echo(entry)
+
+    def describe(self, meta: Native) -> None:
+        """Learn about the session from its own first line."""
+        session = self.session
+        for member in ("id", "session_id"):
+            if session.session_id is None and type(meta.get(member)) is str:
+                session.session_id = meta[member]
+        session.start = meta.get("timestamp") if is_timestamp(meta.get("timestamp")) else None
+        session.working_dir = _text(meta.get("cwd"))
+        session.cli_version = _text(meta.get("cli_version"))
+        session.provider = _text(meta.get("model_provider")) or session.provider
+        git = meta.get("git")
+        if type(git) is dict:
+            names = (("revision", "commit_hash"), ("branch", "branch"), ("repository", "repository_url"))
+            session.vcs = {member: git[native] for member, native in names if type(git.get(native)) is str}
+        self.describe_origin(meta)
+
+    def describe_origin(self, meta: Native) -> None:
+        """Learn who started the session: a person, a program, or another session."""
+        origin = meta.get("source")
+        session = self.session
+        if type(origin) is str:
+            session.mode = _MODES.get(origin)
+        parent = meta.get("parent_thread_id")
+        if type(origin) is dict and "subagent" in origin:
+            session.mode = "autonomous"
+            spawn = origin["subagent"].get("thread_spawn") if type(origin["subagent"]) is dict else None
+            parent = parent or (spawn.get("parent_thread_id") if type(spawn) is dict else None)
+        session.parent = _text(parent) or _text(meta.get("forked_from_id"))
+
+    def assign_models(self, copied: frozenset[int]) -> None:
+        """Give each assistant message the model of its turn."""
+        contexts = [(index, entry["data"]) for index, entry in self.turns if entry["event-type"] == "turn_context"]
+        position, model = 0, None
+        for index, entry in self.assistants:
+            while position < len(contexts) and contexts[position][0] < index:
+                model = _text(contexts[position][1].get("model")) or model
+                position += 1
+            if model is not None:
+                entry["model-id"] = model
+        session = self.session
+        own = [context for index, context in contexts if index not in copied] or [context for _, context in contexts]
+        for context in own:
+            if _text(context.get("model")):
+                session.models[context["model"]] += 1
+            session.working_dir = session.working_dir or _text(context.get("cwd"))
+            policy = context.get("sandbox_policy")
+            roots = policy.get("writable_roots") if type(policy) is dict else None
+            for root in roots if type(roots) is list else ():
+                if type(root) is str and root not in session.sandboxes:
+                    session.sandboxes.append(root)
+
+    def count_tokens(self, copied: frozenset[int]) -> None:
+        """Count each response's tokens once: Codex writes the same count again whenever its limits change."""
+        total: Any = None
+        for index, entry in self.token_counts:
+            info = entry["data"].get("info")
+            if type(info) is not dict or type(info.get("last_token_usage")) is not dict:
+                continue
+            repeats, total = info.get("total_token_usage") == total, info.get("total_token_usage")
+            if repeats:
+                mark(entry)["repeats"] = True
+            elif index not in copied:
+                usage = info["last_token_usage"]
+                counts = {member: usage[native] for member, native in USAGE if _is_count(usage.get(native))}
+                if USAGE_MEMBERS.isdisjoint(usage):
+                    counts |= info.pop("last_token_usage")
+                entry["token-usage"] = counts
+
+    def settle_echo(self, entry: Native) -> None:
+        """Mark an event that repeats a response item; make it the message it is where no item of its kind exists."""
+        payload = entry["data"]
+        member, entry_type = ECHOES[payload["type"]]
+        if entry_type in self.has:
+            if payload[member] in self.said[entry_type]:
+                mark(entry)["repeats"] = True
+            return
+        del entry["event-type"], entry["data"]
+        entry |= {"type": entry_type, "content": payload.pop(member), "payload": payload}
+        without_nulls(payload)
+
+
+def _set_aside(entry: Native) -> None:
+    clash = CANONICAL_MEMBERS.intersection(entry)
+    if clash:
+        aside = {member: entry.pop(member) for member in sorted(clash)}
+        mark(entry)["native"] = aside
+
+
+def _text(value: Any) -> str | None:
+    return value if type(value) is str and value else None
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and value >= 0

@@ -1,0 +1,94 @@
+"""How Codex CLI's response items become entries. Step: read. docs/mapping/codex-cli.md is made of these tables."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from vacr.codec import canonical_json
+from vacr.errors import UnreadableInput
+from vacr.model import Native
+from vacr.readers.lift import Lift, Move
+
+
+class Item(NamedTuple):
+    """One type of response item: the entry it becomes, its moves, and the tool's name where the type implies it."""
+
+    entry_type: str
+    lift: Lift
+    tool: str | None = None
+
+
+_CALL = (Move("call_id", "call-id"), Move("id", "id"))
+
+MESSAGE = Lift(Move("content", "content", None), Move("id", "id"))
+REASONING = Lift(Move("encrypted_content", "encrypted"), Move("id", "id"))
+ITEMS = {
+    "function_call": Item("tool-call", Lift(Move("name", "name"), Move("arguments", "input", None), *_CALL)),
+    "custom_tool_call": Item("tool-call", Lift(Move("name", "name"), Move("input", "input", None), *_CALL)),
+    "tool_call": Item("tool-call", Lift(Move("name", "name"), Move("arguments", "input", None), *_CALL)),
+    "local_shell_call": Item("tool-call", Lift(Move("action", "input", None), *_CALL), "local_shell"),
+    "web_search_call": Item("tool-call", Lift(Move("action", "input", None), *_CALL), "web_search"),
+    "tool_search_call": Item("tool-call", Lift(Move("arguments", "input", None), *_CALL), "tool_search"),
+    "image_generation_call": Item("tool-call", Lift(Move("revised_prompt", "input", None), *_CALL), "image_generation"),
+    "function_call_output": Item("tool-result", Lift(Move("output", "output", None), *_CALL)),
+    "custom_tool_call_output": Item("tool-result", Lift(Move("output", "output", None), *_CALL)),
+    "tool_search_output": Item("tool-result", Lift(Move("tools", "output", None), *_CALL)),
+    "function_result": Item("tool-result", Lift(Move("result", "output", None), *_CALL)),
+    "tool_result": Item("tool-result", Lift(Move("result", "output", None), *_CALL)),
+}
+RESULT_OF_CALL = {"image_generation_call": "result"}
+"""Items that hold a call and its result: the result becomes a child of the call."""
+
+_ITEM_MEMBERS = frozenset(("namespace", "execution", "summary", "content", "function", "name", "result"))
+KNOWN_MEMBERS = {
+    kind: frozenset(move.native for move in item.lift.moves) | _ITEM_MEMBERS for kind, item in ITEMS.items()
+} | {"reasoning": frozenset(("summary", "content", "encrypted_content"))}
+
+
+def lift_call(kind: str, native: Native, entry: Native) -> bool:
+    """Move a call's or a result's members into an entry; tell whether the entry has all that its type must have."""
+    item = ITEMS[kind]
+    name = item.tool or native.get("name") or function_name(native)
+    if item.entry_type == "tool-call" and type(name) is not str:
+        return False
+    item.lift(native, entry)
+    entry["type"] = item.entry_type
+    if item.entry_type == "tool-result":
+        entry.setdefault("output", None)
+        return True
+    entry["name"] = name
+    if type(entry.setdefault("input", None)) is str and kind == "function_call":
+        parse_arguments(entry, native)
+    if kind in RESULT_OF_CALL and RESULT_OF_CALL[kind] in native:
+        entry["children"] = [{"type": "tool-result", "output": native.pop(RESULT_OF_CALL[kind])}]
+    return True
+
+
+def function_name(native: Native) -> Any:
+    """Give the name of the function in the older form of a call."""
+    function = native.get("function")
+    return function.get("name") if type(function) is dict else function
+
+
+def parse_arguments(entry: Native, native: Native) -> None:
+    """Give a call's arguments as the object their text stands for; the text stays, unless it can be written again."""
+    text = entry["input"]
+    try:
+        arguments = canonical_json.decode(text.encode())
+    except (UnreadableInput, UnicodeEncodeError):
+        return
+    if type(arguments) is dict:
+        entry["input"] = arguments
+        if canonical_json.encode_decoded(arguments) != text.encode():
+            native["arguments"] = text
+
+
+def lift_reasoning(native: Native, entry: Native) -> None:
+    """Move reasoning: its content, or else its summary, or else nothing readable."""
+    REASONING(native, entry)
+    entry["type"] = "reasoning"
+    for member in ("content", "summary"):
+        if native.get(member):
+            entry["content"] = native.pop(member)
+            return
+    entry["content"] = ""

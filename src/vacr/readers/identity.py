@@ -1,0 +1,57 @@
+"""The identity of a record. Step: read, and verify. Follows RFC 9562 (UUIDv7 and UUIDv8).
+
+`id` is made of the SHA-256 of the record's canonical JSON without `id`: any change makes another record, and anybody can
+check it. Its time is the session's start; a session without one gets a UUIDv8, all of it digest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, cast
+from uuid import UUID
+
+from vacr.codec.canonical_json import encode, encode_decoded
+from vacr.model import Record
+from vacr.timestamps import milliseconds
+
+_TIME_BITS = 48
+
+
+def identify(record: Record) -> list[bytes]:
+    """Put the id into a record that a reader made, and give the record's canonical JSON in pieces.
+
+    In pieces, because a session may be large and joining them would copy it.
+    """
+    whole = cast("dict[str, Any]", record)
+    whole.pop("id", None)
+    before = {name: value for name, value in whole.items() if name < "id"}
+    after = {name: value for name, value in whole.items() if name > "id"}
+    tail = encode_decoded(after)
+    head = encode_decoded(before)[:-1] + b"," if before else b"{"
+    digest = hashlib.sha256(head)
+    digest.update(memoryview(tail)[1:])
+    record["id"] = _uuid(digest.digest(), record)
+    return [head, b'"id":"', record["id"].encode(), b'",', memoryview(tail)[1:]]  # type: ignore[list-item]
+
+
+def record_id(record: Record) -> str:
+    """Give the id that a record must have.
+
+    Raises:
+        InvalidRecord: the record has no canonical JSON.
+    """
+    rest = {name: value for name, value in record.items() if name != "id"}
+    return _uuid(hashlib.sha256(encode(rest)).digest(), record)
+
+
+def _uuid(digest: bytes, record: Record) -> str:
+    start = record.get("session", {}).get("session-start")
+    when = milliseconds(start) if isinstance(start, str | int | float) and not isinstance(start, bool) else None
+    value = bytearray(digest[:16])
+    version = 8
+    if when is not None and 0 <= when < 1 << _TIME_BITS:
+        version = 7
+        value[:6] = when.to_bytes(6, "big")
+    value[6] = value[6] & 0x0F | version << 4
+    value[8] = value[8] & 0x3F | 0x80
+    return str(UUID(bytes=bytes(value)))

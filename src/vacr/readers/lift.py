@@ -1,0 +1,103 @@
+"""Lift: move what is understood out of a native object into canonical members, and leave the rest where it was. Step: read.
+
+The knowledge about an agent is in tables of moves; this is the mechanism they share. Because members are moved and not
+copied, nothing can be lost by being forgotten, and every move can be undone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, NamedTuple
+
+from vacr.model import CANONICAL_MEMBERS, Native
+from vacr.timestamps import is_timestamp
+
+
+class Move(NamedTuple):
+    """A native member and the canonical one that its value becomes, when it is of the kind that member takes."""
+
+    native: str
+    canonical: str
+    kind: type | None = str
+
+
+class Lift:
+    """A table of moves from one native object into an entry."""
+
+    def __init__(self, *moves: Move) -> None:
+        """Keep the moves in the order they are made."""
+        self.moves = moves
+
+    def __call__(self, native: Native, entry: Native) -> None:
+        """Make the moves; a value that the canonical member cannot hold stays under its native name."""
+        for name, canonical, kind in self.moves:
+            if name in native:
+                value = native[name]
+                if kind is None or type(value) is kind:
+                    del native[name]
+                    entry[canonical] = value
+
+    def undo(self, entry: Native, native: Native) -> None:
+        """Move the values back."""
+        for name, canonical, _ in self.moves:
+            if canonical in entry:
+                native[name] = entry.pop(canonical)
+
+
+def without_nulls(native: Native) -> None:
+    """Leave out the members that are null, as the format asks; what they hold inside stays untouched."""
+    if None in native.values():
+        for name in [name for name, value in native.items() if value is None]:
+            del native[name]
+
+
+def set_aside(entry: Native, names: frozenset[str] = CANONICAL_MEMBERS) -> None:
+    """Move native members whose names have another meaning in an entry to `vacr.native`."""
+    if not names.isdisjoint(entry):
+        mark(entry)["native"] = {name: entry.pop(name) for name in sorted(names.intersection(entry))}
+
+
+def mark(entry: Native) -> Native:
+    """Give the member of an entry that holds what is ours, made on first use."""
+    ours = entry.pop("vacr", None)
+    if type(ours) is not dict or not isinstance(ours, Marks):
+        ours = Marks() if ours is None else Marks(native={"vacr": ours})
+    entry["vacr"] = ours
+    return ours
+
+
+class Marks(dict[str, Any]):
+    """The `vacr` member of an entry, told apart from a native member of that name."""
+
+
+def lift_timestamp(entry: Native, name: str = "timestamp") -> None:
+    """Make a native time the entry's timestamp, or set it aside when it is outside the pattern."""
+    if name in entry:
+        value = entry.pop(name)
+        if is_timestamp(value):
+            entry["timestamp"] = value
+        elif value is not None:
+            mark(entry).setdefault("native", {})[name] = value
+
+
+class Drift:
+    """What a session holds that its reader does not know: types and members, counted, so that a change is seen."""
+
+    def __init__(self) -> None:
+        """Start with nothing unknown."""
+        self.types: Counter[str] = Counter()
+        self.members: Counter[str] = Counter()
+
+    def see_type(self, name: Any) -> None:
+        """Count a type that no table names."""
+        self.types[name if isinstance(name, str) else f"({type(name).__name__})"] += 1
+
+    def see_members(self, where: str, names: Any) -> None:
+        """Count members that no table names."""
+        for name in names:
+            self.members[f"{where}.{name}"] += 1
+
+    def report(self) -> Native:
+        """Give the counts as a record carries them."""
+        found = {"types": self.types, "members": self.members}
+        return {kind: dict(sorted(counts.items())) for kind, counts in found.items() if counts}

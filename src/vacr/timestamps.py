@@ -1,0 +1,48 @@
+"""Timestamps as the record has them: RFC 3339 text or epoch milliseconds. Follows `abstract-timestamp` of the schema."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+_PATTERN = re.compile(
+    r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])T(?:[01][0-9]|2[0-3]):[0-5][0-9]:(?:60|[0-5][0-9])"
+    r"(?:[.][0-9]+)?(?:Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])"
+)
+_matches = _PATTERN.fullmatch
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def is_timestamp(value: Any) -> bool:
+    """Tell whether a value is a timestamp as we write it: RFC 3339 text, or a count of milliseconds."""
+    if type(value) is str:
+        return _matches(value) is not None
+    return type(value) is int and value >= 0
+
+
+def milliseconds(value: str | float) -> int | None:
+    """Give a timestamp as epoch milliseconds, or nothing for a date that no calendar has (30 February)."""
+    if not isinstance(value, str):
+        return int(value)
+    if _matches(value) is None:
+        return None
+    leap = value[17:19] == "60"
+    text = f"{value[:17]}59{value[19:]}" if leap else value
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return (moment + timedelta(seconds=leap) - _EPOCH) // timedelta(milliseconds=1)
+
+
+def span(stamps: list[str | int]) -> tuple[str | int, str | int] | None:
+    """Give the earliest and the latest of some timestamps, as they were written."""
+    known = [(when, stamp) for stamp in dict.fromkeys(stamps) if (when := milliseconds(stamp)) is not None]
+    if not known:
+        return None
+    return min(known, key=_when)[1], max(known, key=_when)[1]
+
+
+def _when(pair: tuple[int, str | int]) -> int:
+    return pair[0]
