@@ -6,6 +6,7 @@ children of the message are views of these blocks. Readers make them here and va
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, NamedTuple
 
 from vacr.model import Native
@@ -54,16 +55,20 @@ SAID = frozenset(
 )
 
 
-def children(content: Any) -> list[Native]:
-    """Make the typed entries that the blocks of a content stand for."""
+def children(content: Any, unknown: Counter[str] | None = None) -> list[Native]:
+    """Make the typed entries that the blocks of a content stand for; count the types of block that no table names."""
     if type(content) is not list:
         return []
-    return [
-        child
-        for block in content
-        if type(block) is dict and type(kind := block.get("type")) is str and (view := VIEWS.get(kind))
-        if (child := _child(block, view))
-    ]
+    found = []
+    for block in content:
+        kind = block.get("type") if type(block) is dict else None
+        view = VIEWS.get(kind) if type(kind) is str else None
+        if view is None:
+            if unknown is not None and kind not in SAID:
+                unknown[f"content/{kind if type(kind) is str else type(block).__name__}"] += 1
+        elif (child := _child(block, view)) is not None:
+            found.append(child)
+    return found
 
 
 def _child(block: Native, view: View) -> Native | None:

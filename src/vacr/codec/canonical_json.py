@@ -6,6 +6,7 @@ UTF-8 or too deep a nesting is refused with its place. Nothing here repairs: tha
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
@@ -17,17 +18,28 @@ from vacr.errors import InvalidRecord, UnreadableInput
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 _decoder = msgspec.json.Decoder(float_hook=numbers.number)
+_ASTRAL_LEADS = (b"\xf0", b"\xf1", b"\xf2", b"\xf3", b"\xf4")
+_STRING_END = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+"(:?)', re.DOTALL)
 _PLAIN = frozenset((str, int, bool, type(None)))
 
 
-def _spell(value: object) -> msgspec.Raw:
-    """Spell a value that the encoder does not know; only floats of ours may come here."""
-    if isinstance(value, numbers.DelicateFloat):
+def _canonical_spelling(value: object) -> msgspec.Raw:
+    """Spell a number that the encoder does not know."""
+    if isinstance(value, numbers.SpelledFloat):
         return msgspec.Raw(numbers.float_text(value).encode())
-    raise TypeError(type(value).__name__)
+    raise TypeError(f"{type(value).__name__} is not a type of JSON")
 
 
-_encoder = msgspec.json.Encoder(order="deterministic", enc_hook=_spell)
+def _native_spelling(value: object) -> msgspec.Raw:
+    """Spell a number as it was written."""
+    if isinstance(value, numbers.SpelledFloat):
+        return msgspec.Raw(value.text.encode())
+    raise TypeError(f"{type(value).__name__} is not a type of JSON")
+
+
+_encoder = msgspec.json.Encoder(order="deterministic", enc_hook=_canonical_spelling)
+native_encoder = msgspec.json.Encoder(enc_hook=_native_spelling)
+"""Writes decoded values as they were read, to see whether the text comes out again."""
 
 
 def encode(value: Any) -> bytes:
@@ -49,7 +61,7 @@ def encode_decoded(value: Any) -> bytes:
         data = _encoder.encode(value)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidRecord(f"cannot be written as JSON: {error}") from error
-    if _may_need_utf16_order(data) and not _keys_in_order(value):
+    if _has_astral_key(data) and not _keys_in_order(value):
         return _encoder.encode(_sorted_utf16(value))
     return data
 
@@ -85,7 +97,7 @@ def says_it_all(value: Any, data: bytes) -> bool:
     Equal bytes after encoding again prove it; so do equal counts of members, when the text is such that they can be
     counted: a member ends in `":`, while inside a string that quote is escaped.
     """
-    again = msgspec.json.encode(value, enc_hook=_spell)
+    again = native_encoder.encode(value)
     if again == data:
         return True
     if b'\\\\":' in data or b" :" in data or b"\t:" in data or b"\n:" in data or b"\r:" in data:
@@ -108,13 +120,17 @@ def _prepare(value: Any, pointer: str, depth: int) -> Any:
         return _text(value, pointer) if kind is str else value
     if depth > MAX_DEPTH:
         raise InvalidRecord(f"nested deeper than {MAX_DEPTH} levels", where=pointer or "/")
+    # Loops, not comprehensions, which would take a second stack frame for each level.
     if isinstance(value, dict):
-        return {
-            _key(key, pointer): _prepare(item, f"{pointer}/{json_scan.escape(str(key))}", depth + 1)
-            for key, item in value.items()
-        }
+        members = {}
+        for key, item in value.items():
+            members[_key(key, pointer)] = _prepare(item, f"{pointer}/{json_scan.escape(key)}", depth + 1)
+        return members
     if isinstance(value, list | tuple):
-        return [_prepare(item, f"{pointer}/{index}", depth + 1) for index, item in enumerate(value)]
+        items = []
+        for index, item in enumerate(value):
+            items.append(_prepare(item, f"{pointer}/{index}", depth + 1))
+        return items
     if isinstance(value, float):
         numbers.float_text(value)
         return numbers.canonical(value)
@@ -136,9 +152,16 @@ def _text(text: str, pointer: str) -> str:
     return text
 
 
-def _may_need_utf16_order(data: bytes) -> bool:
-    """Tell whether characters occur for which UTF-16 order, which RFC 8785 asks for, differs from code point order."""
-    return (b"\xee" in data or b"\xef" in data) and any(lead in data for lead in (b"\xf0", b"\xf1", b"\xf2", b"\xf3", b"\xf4"))
+def _has_astral_key(data: bytes) -> bool:
+    """Tell whether a key has a character past U+FFFF: only then can UTF-16 order differ from code point order."""
+    for lead in _ASTRAL_LEADS:
+        position = data.find(lead)
+        while position >= 0:
+            end = _STRING_END.match(data, position)
+            if end is None or end[1]:
+                return True
+            position = data.find(lead, end.end())
+    return False
 
 
 def _keys_in_order(value: Any) -> bool:

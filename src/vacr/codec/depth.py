@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-MAX_DEPTH = 256
+MAX_DEPTH = 400
 
 
 def is_deeper_than(limit: int, value: Any, data: bytes) -> bool:

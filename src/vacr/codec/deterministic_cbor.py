@@ -78,17 +78,20 @@ def _only_text_keys(value: Any, pointer: str, depth: int) -> bool:
     """
     if depth > MAX_DEPTH:
         raise InvalidRecord(f"nested deeper than {MAX_DEPTH} levels", where=pointer)
+    plain = True
+    # Loops, not comprehensions, which would take a second stack frame for each level.
     if isinstance(value, dict):
-        plain = all([type(key) is str for key in value])
-        inside = [_only_text_keys(item, f"{pointer}/{escape(str(key))}", depth + 1) for key, item in value.items()]
-        return plain and all(inside)
+        for key, item in value.items():
+            plain &= type(key) is str
+            plain &= _only_text_keys(item, f"{pointer}/{escape(str(key))}", depth + 1)
     if isinstance(value, list | tuple):
-        return all([_only_text_keys(item, f"{pointer}/{index}", depth + 1) for index, item in enumerate(value)])
+        for index, item in enumerate(value):
+            plain &= _only_text_keys(item, f"{pointer}/{index}", depth + 1)
     if isinstance(value, cbor2.CBORTag):
         return _only_text_keys(value.value, pointer, depth + 1)
     if isinstance(value, float) and not math.isfinite(value):
         raise InvalidRecord(f"{value} has no place in a record", where=pointer or "/")
-    return True
+    return plain
 
 
 def _encode(value: Any) -> bytes:

@@ -155,12 +155,17 @@ def _mend(value: Any, pointer: str, repeated: dict[int, list[str]], problems: li
         problems.extend(
             Problem(f"member {name!r} occurs more than once", pointer=pointer) for name in repeated.get(id(value), ())
         )
-        return {
-            _mend(key, pointer, repeated, problems): _mend(item, f"{pointer}/{escape(key)}", repeated, problems)
-            for key, item in value.items()
-        }
+        # Loops, not comprehensions, which would take a second stack frame for each level.
+        members = {}
+        for key, item in value.items():
+            name = _mend(key, pointer, repeated, problems)
+            members[name] = _mend(item, f"{pointer}/{escape(name)}", repeated, problems)
+        return members
     if isinstance(value, list):
-        return [_mend(item, f"{pointer}/{index}", repeated, problems) for index, item in enumerate(value)]
+        items = []
+        for index, item in enumerate(value):
+            items.append(_mend(item, f"{pointer}/{index}", repeated, problems))
+        return items
     if isinstance(value, _OutOfRange):
         problems.append(Problem(f"number out of range: {value[:40]}", pointer=pointer))
         return str(value)

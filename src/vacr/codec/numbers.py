@@ -14,12 +14,29 @@ _PLAIN_ABOVE = 1e-6
 _PLAIN_BELOW = 1e21
 # Between these bounds the JSON encoder's own spelling of a fraction is the canonical one.
 _SAME_ABOVE = 1e-4
+_SAME_BELOW = 1e15
 
 
-class DelicateFloat(float):
-    """A float whose canonical spelling differs from the encoder's own, so that the encoder asks us for it."""
+class SpelledFloat(float):
+    """A float that remembers how it was written, for the encoder would write it otherwise.
 
-    __slots__ = ()
+    The JSON encoder does not know the type and asks us: so the native spelling and the canonical one are both at hand.
+    """
+
+    __slots__ = ("text",)
+    text: str
+
+    def __new__(cls, text: str) -> SpelledFloat:
+        """Read the text.
+
+        Raises:
+            ValueError: the number is past what a float can hold.
+        """
+        value = super().__new__(cls, text)
+        if math.isinf(value):
+            raise ValueError("number out of range")
+        value.text = text
+        return value
 
 
 def float_text(value: float) -> str:
@@ -52,23 +69,30 @@ def _plain(digits: str, exponent: int) -> str:
     return f"{sign}{figures.ljust(point, '0')}"
 
 
+def spelled(text: str) -> float:
+    """Read a JSON number that has a fraction or an exponent, and keep its spelling where the encoder has another.
+
+    Raises:
+        ValueError: the number is past what a float can hold.
+    """
+    value = float(text)
+    if _SAME_ABOVE <= abs(value) < _SAME_BELOW and repr(value) == text and text[-2:] != ".0":
+        return value
+    return SpelledFloat(text)
+
+
 def number(text: str) -> int | float:
     """Read a JSON number that has a fraction or an exponent: an integral one becomes the integer it is written as.
 
     Raises:
         ValueError: the number is past what a float can hold.
     """
-    value = float(text)
-    if math.isinf(value):
-        raise ValueError("number out of range")
-    return canonical(value)
+    return canonical(SpelledFloat(text))
 
 
 def canonical(value: float) -> int | float:
     """Give the number that the canonical text of a finite float reads back as."""
-    magnitude = abs(value)
-    if value.is_integer() and magnitude < _PLAIN_BELOW:
-        return int(float_text(value))
-    if _SAME_ABOVE <= magnitude < _PLAIN_BELOW:
-        return value
-    return DelicateFloat(value)
+    text = float_text(value)
+    if "." in text or "e" in text:
+        return spelled(text)
+    return int(text)

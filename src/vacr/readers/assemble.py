@@ -11,7 +11,7 @@ from vacr import __version__
 from vacr.codec import canonical_json
 from vacr.errors import UnreadableInput
 from vacr.model import SCHEMA_VERSION, Native, Record
-from vacr.readers.lift import Drift, Marks
+from vacr.readers.lift import Drift
 from vacr.readers.lines import Undecodable
 from vacr.readers.source import Part, Source
 from vacr.timestamps import span
@@ -114,7 +114,7 @@ class Session:
 def undecodable(line: int, found: Undecodable) -> Native:
     """Make the event that keeps bytes which are not what they should be."""
     data = {"line": line, "reason": found.reason, "bytes": base64.b64encode(found.data).decode()}
-    return {"type": "system-event", "event-type": "undecodable", "data": data, "vacr": Marks(encoding="base64")}
+    return {"type": "system-event", "event-type": "undecodable", "data": data, "vacr": {"encoding": "base64"}}
 
 
 def attached(part: Part) -> Native:

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from vacr.content import SAID, VIEWS, children
+from vacr.content import children
 from vacr.model import CANONICAL_MEMBERS, USAGE_MEMBERS, Native
 from vacr.readers import claude_known as known
 from vacr.readers.assemble import Reading, Session
-from vacr.readers.lift import Lift, Move, lift_timestamp, mark, set_aside, without_nulls
+from vacr.readers.lift import Lift, Move, check_timestamp, keep_native, mark, set_aside, without_nulls
 from vacr.readers.lines import Repaired, Undecodable, documents
 from vacr.readers.source import Source
 
@@ -34,8 +34,9 @@ ENVELOPE = frozenset(
 )
 
 _MOVED_OR_OURS = ENVELOPE | {"id", "parent-id", "timestamp", "type", "event-type", "vacr"}
-_SET_ASIDE = CANONICAL_MEMBERS - {"timestamp", "vacr"}
-_EVENT_SET_ASIDE = frozenset(("id", "parent-id", "event-type"))
+_SET_ASIDE = CANONICAL_MEMBERS - {"timestamp"}
+_EVENT_SET_ASIDE = frozenset(("id", "parent-id", "event-type", "vacr"))
+_MESSAGES = known.MESSAGES
 _AUTONOMOUS = frozenset(("sdk-cli",))
 _INTERACTIVE = frozenset(("cli", "claude-desktop", "claude-vscode", "claude-jetbrains", "claude-web"))
 
@@ -54,7 +55,7 @@ def _is_line(value: Any) -> bool:
             return "parts" not in message and "role" not in value
         return "toolUseResult" in value
     if kind in known.EVENTS:
-        return "sessionId" in value or not known.EVENTS[kind].isdisjoint(value)
+        return "sessionId" in value or not known.OWN[kind].isdisjoint(value)
     return "uuid" in value and type(message) is dict and "parts" not in message and "role" not in value
 
 
@@ -72,6 +73,7 @@ class _Transcript:
         self.usages: dict[str, Native] = {}
         self.agents: set[Any] = set()
         self.sidechain_only = True
+        self.unlearned = ["sessionId", "cwd", "version", "gitBranch", "entrypoint"]
 
     def read(self, source: Source) -> Reading:
         session = self.session
@@ -98,40 +100,49 @@ class _Transcript:
 
     def context(self, line: Native) -> None:
         """Learn about the session from the first line that says something."""
-        session = self.session
-        if session.session_id is None and type(line.get("sessionId")) is str:
-            session.session_id = line["sessionId"]
-        if session.working_dir is None and type(line.get("cwd")) is str:
-            session.working_dir = line["cwd"]
-        if session.cli_version is None and type(line.get("version")) is str:
-            session.cli_version = line["version"]
-        if not session.vcs and type(line.get("gitBranch")) is str and line["gitBranch"]:
-            session.vcs["branch"] = line["gitBranch"]
-        if session.mode is None and "entrypoint" in line:
-            session.mode = _mode(line["entrypoint"])
-        if "message" in line:
-            self.sidechain_only = self.sidechain_only and line.get("isSidechain") is True
+        for member in [member for member in self.unlearned if type(line.get(member)) is str and line[member]]:
+            self.unlearned.remove(member)
+            self.learn(member, line[member])
+        if self.sidechain_only and "message" in line:
+            self.sidechain_only = line.get("isSidechain") is True
             self.agents.add(line.get("agentId") if type(line.get("agentId")) is str else None)
+
+    def learn(self, member: str, value: str) -> None:
+        """Take over what a line says about the session."""
+        session = self.session
+        match member:
+            case "sessionId":
+                session.session_id = value
+            case "cwd":
+                session.working_dir = value
+            case "version":
+                session.cli_version = value
+            case "gitBranch":
+                session.vcs["branch"] = value
+            case "entrypoint":
+                session.mode = _mode(value)
 
     def entry(self, line: Native) -> Native:
         """Turn one line into one entry."""
         kind = line.pop("type", None)
-        if kind in known.MESSAGES or (kind is None and _role(line) in known.MESSAGES):
-            return self.message(line, kind)
-        if kind in LINES_AS_ENTRIES and all(member in line for member in LINES_AS_ENTRIES[kind][1]):
-            return self.tool(line, kind)
+        if type(kind) is str:
+            if kind in _MESSAGES:
+                return self.message(line, kind)
+            if kind in LINES_AS_ENTRIES and all(member in line for member in LINES_AS_ENTRIES[kind][1]):
+                return self.tool(line, kind)
+        elif kind is None and _role(line) in _MESSAGES:
+            return self.message(line, _role(line))
         return self.event(line, kind)
 
-    def message(self, entry: Native, kind: str | None) -> Native:
+    def message(self, entry: Native, kind: str) -> Native:
         """Turn a user's or an assistant's line into a message entry with its children."""
-        if "vacr" in entry or not _SET_ASIDE.isdisjoint(entry):
-            _set_aside(entry, _SET_ASIDE)
-        if not known.MESSAGE_LINE >= entry.keys():
-            self.session.drift.see_members(kind or "line", entry.keys() - known.MESSAGE_LINE)
-        lift_timestamp(entry)
+        if not entry.keys() <= known.MESSAGE_LINE:
+            self.session.drift.see_members(kind, entry.keys() - known.MESSAGE_LINE)
+            set_aside(entry, _SET_ASIDE)
+        check_timestamp(entry)
         LINE(entry, entry)
+        entry["type"] = kind
         message = entry.get("message")
-        entry["type"] = kind or _role(entry)
         if type(message) is dict:
             self.lift_message(message, entry)
         without_nulls(entry)
@@ -139,9 +150,9 @@ class _Transcript:
 
     def lift_message(self, message: Native, entry: Native) -> None:
         """Move what the API's message says into the entry, and see its blocks as children."""
-        if not known.MESSAGE >= message.keys():
-            self.session.drift.see_members("message", message.keys() - known.MESSAGE)
-        held = len(message)
+        drift = self.session.drift
+        if not message.keys() <= known.MESSAGE:
+            drift.see_members("message", message.keys() - known.MESSAGE)
         if message.get("model") == SYNTHETIC:
             mark(entry)["synthetic"] = True
             entry["content"] = message.pop("content", None)
@@ -149,24 +160,14 @@ class _Transcript:
             MESSAGE(message, entry)
             if "usage" in message:
                 self.count(message, entry)
+            if "model-id" in entry:
+                self.session.models[entry["model-id"]] += 1
         without_nulls(message)
-        if not message and held:
+        if not message and "content" in entry:
             del entry["message"]
-        model = entry.get("model-id")
-        if model is not None:
-            self.session.models[model] += 1
         content = entry.get("content")
-        if type(content) is list:
-            self.see_blocks(content)
-            if views := children(content):
-                entry["children"] = views
-
-    def see_blocks(self, content: list[Any]) -> None:
-        """Count blocks that no table names."""
-        for block in content:
-            kind = block.get("type") if type(block) is dict else None
-            if kind not in VIEWS and kind not in SAID:
-                self.session.drift.see_type(f"content/{kind if isinstance(kind, str) else type(block).__name__}")
+        if type(content) is list and (views := children(content, drift.types)):
+            entry["children"] = views
 
     def count(self, message: Native, entry: Native) -> None:
         """Remember the fullest usage of an API message: its lines repeat it, the last ones with the final numbers."""
@@ -182,27 +183,27 @@ class _Transcript:
         """Turn a line that is itself a call or a result into that entry."""
         entry_type, members = LINES_AS_ENTRIES[kind]
         kept = {member: entry.pop(member) for member in members}
-        _set_aside(entry, _SET_ASIDE)
-        mark(entry).setdefault("native", {})["type"] = kind
-        lift_timestamp(entry)
+        set_aside(entry, _SET_ASIDE)
+        if type(kept.get("name", "")) is not str:
+            return self.event(entry | kept, kind)
+        keep_native(entry, {"type": kind})
+        check_timestamp(entry)
         LINE(entry, entry)
         without_nulls(entry)
-        if "name" in kept and type(kept["name"]) is not str:
-            kept["name"] = str(kept["name"])
         return self.unique(entry | kept | {"type": entry_type})
 
     def event(self, entry: Native, kind: Any) -> Native:
         """Turn any other line into an event whose payload is in `data`."""
         self.see_event(entry, kind)
-        if "vacr" in entry or not _EVENT_SET_ASIDE.isdisjoint(entry):
-            _set_aside(entry, _EVENT_SET_ASIDE)
-        lift_timestamp(entry)
+        if not _EVENT_SET_ASIDE.isdisjoint(entry):
+            set_aside(entry, _EVENT_SET_ASIDE)
+        check_timestamp(entry)
         LINE(entry, entry)
         data = {member: entry.pop(member) for member in list(entry) if member not in _MOVED_OR_OURS}
         entry["type"] = "system-event"
         entry["event-type"] = EVENT_NAMES.get(kind, kind) if type(kind) is str else "unknown"
         if entry["event-type"] != kind and kind is not None:
-            mark(entry).setdefault("native", {})["type"] = kind
+            keep_native(entry, {"type": kind})
         if data:
             entry["data"] = data
             if kind == "progress":
@@ -216,8 +217,8 @@ class _Transcript:
         if members is None:
             self.session.drift.see_type(kind)
             return
-        if unknown := entry.keys() - members - known.COMMON:
-            self.session.drift.see_members(kind, unknown)
+        if not entry.keys() <= members:
+            self.session.drift.see_members(kind, entry.keys() - members)
         if kind in known.SUBTYPES:
             holder, subtypes = known.SUBTYPES[kind]
             inner = entry.get(holder) if holder else entry
@@ -237,9 +238,8 @@ class _Transcript:
         identity = entry.get("id")
         if identity is not None:
             if identity in self.ids:
-                ours = mark(entry)
-                ours.setdefault("native", {})["uuid"] = entry.pop("id")
-                ours["repeats"] = identity
+                keep_native(entry, {"uuid": entry.pop("id")})
+                mark(entry)["repeats"] = identity
             else:
                 self.ids.add(identity)
         return entry
@@ -279,13 +279,6 @@ def token_usage(usage: Native, entry: Native) -> Native:
         return usage | result
     entry["message"]["usage"] = usage
     return result
-
-
-def _set_aside(entry: Native, names: frozenset[str]) -> None:
-    native_own = entry.pop("vacr", None)
-    set_aside(entry, names)
-    if native_own is not None:
-        mark(entry).setdefault("native", {})["vacr"] = native_own
 
 
 def _role(line: Native) -> Any:

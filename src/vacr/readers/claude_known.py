@@ -30,7 +30,7 @@ MESSAGE = frozenset(
 INPUT_COUNTERS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 # Line type → the members that are its own.
-EVENTS = {
+OWN = {
     "system": frozenset(
         ("subtype", "content", "level", "toolUseID", "hookCount", "hookInfos", "hookErrors", "hookAdditionalContext")
         + ("preventedContinuation", "stopReason", "hasOutput", "durationMs", "messageCount", "budgetTokens")
@@ -66,6 +66,8 @@ EVENTS = {
     "speculation-accept": frozenset(("timeSavedMs",)),
     "marble-origami-commit": frozenset(("collapseId", "summaryUuid", "summaryContent", "firstArchivedUuid")),
 }
+
+EVENTS = {kind: members | COMMON for kind, members in OWN.items()}
 
 # Line type → the member that holds the subtype (none: the line itself) and the subtypes.
 SUBTYPES = {

@@ -16,7 +16,7 @@ from vacr.readers import codex_items as items
 from vacr.readers import codex_known as known
 from vacr.readers.assemble import Reading, Session
 from vacr.readers.codex_forks import inherited
-from vacr.readers.lift import Marks, lift_timestamp, mark, without_nulls
+from vacr.readers.lift import check_timestamp, keep_native, mark, set_aside, without_nulls
 from vacr.readers.lines import Repaired, Undecodable, documents
 from vacr.readers.source import Source
 from vacr.timestamps import is_timestamp
@@ -40,6 +40,8 @@ USAGE = (
     ("reasoning", "reasoning_output_tokens"),
     ("total", "total_tokens"),
 )
+KNOWN_ITEMS = items.KNOWN_MEMBERS | {kind: own | items.COMMON for kind, own in known.ITEM_EVENTS.items()}
+_SET_ASIDE = CANONICAL_MEMBERS - {"timestamp"}
 _MODES = {"cli": "interactive", "vscode": "interactive", "exec": "autonomous", "mcp": "autonomous"}
 
 
@@ -82,9 +84,14 @@ class _Rollout:
         self.turns: list[tuple[int, Native]] = []
         self.assistants: list[tuple[int, Native]] = []
         self.token_counts: list[tuple[int, Native]] = []
+        self.noted = {
+            "session_meta": self.metas,
+            "turn_context": self.turns,
+            "task_started": self.turns,
+            "token_count": self.token_counts,
+        }
         self.echoes: list[Native] = []
-        self.said: dict[str, set[str]] = {"user": set(), "assistant": set(), "reasoning": set()}
-        self.has: set[str] = set()
+        self.heard: dict[str, list[Any]] = {"user": [], "assistant": [], "reasoning": []}
 
     def read(self, source: Source) -> Reading:
         session = self.session
@@ -110,74 +117,75 @@ class _Rollout:
 
     def entry(self, line: Native) -> Native:
         """Turn one line into one entry."""
-        payload, kind = line.get("payload"), line.get("type")
-        if type(payload) is dict and type(kind) is str:
-            if line.keys() - known.LINE:
-                self.session.drift.see_members("line", line.keys() - known.LINE)
-            entry: Native = {member: line[member] for member in line if member not in known.LINE or member == "ordinal"}
-            _set_aside(entry)
-            if "timestamp" in line:
-                entry["timestamp"] = line["timestamp"]
-                lift_timestamp(entry)
-            return self.enveloped(entry, kind, payload)
-        return self.bare(line)
+        payload, envelope = line.get("payload"), line.get("type")
+        if type(payload) is not dict or type(envelope) is not str:
+            return self.bare(line)
+        del line["payload"], line["type"]
+        if not line.keys() <= known.LINE:
+            self.session.drift.see_members("line", line.keys() - known.LINE)
+            set_aside(line, _SET_ASIDE)
+        check_timestamp(line)
+        if envelope == "response_item" and self.item(line, payload):
+            return line
+        return self.event(line, envelope, payload)
 
-    def enveloped(self, entry: Native, envelope: str, payload: Native) -> Native:
-        """Make an entry of an enveloped payload."""
-        if envelope == "response_item":
-            self.see_item(payload)
-            if self.typed(entry, payload):
-                mark(entry).setdefault("native", {})["type"] = envelope
-                without_nulls(payload)
-                entry["payload"] = payload
-                return entry
+    def item(self, entry: Native, payload: Native) -> bool:
+        """Make a typed entry of a response item, if it is one; what is left of the item stays in `payload`."""
+        self.see_item(payload)
+        if not self.typed(entry, payload):
+            return False
+        without_nulls(payload)
+        entry["payload"] = payload
+        keep_native(entry, {"type": "response_item"})
+        return True
+
+    def event(self, entry: Native, envelope: str, payload: Native) -> Native:
+        """Make an event of any other payload, which is its data."""
         kind = payload.get("type") if envelope not in known.STATES else None
-        if envelope not in known.ENVELOPES:
-            self.session.drift.see_type(envelope)
-        elif envelope == "event_msg" and kind not in known.EVENTS:
-            self.session.drift.see_type(f"event_msg/{kind}")
-        native = kind if type(kind) is str else envelope
-        entry |= {"type": "system-event", "event-type": EVENT_NAMES.get(native, native), "data": payload}
-        if entry["event-type"] != envelope:
-            mark(entry).setdefault("native", {})["type"] = envelope
-        self.note(entry, native, envelope, payload)
+        if type(kind) is not str:
+            kind = envelope
+        if envelope not in known.STATES and kind not in known.EVENTS and envelope != "response_item":
+            self.session.drift.see_type(f"{envelope}/{payload.get('type')}" if envelope == "event_msg" else envelope)
+        event_type = EVENT_NAMES.get(kind, kind)
+        entry["type"], entry["event-type"], entry["data"] = "system-event", event_type, payload
+        if event_type != envelope:
+            keep_native(entry, {"type": envelope})
+        noted = self.noted.get(kind)
+        if noted is not None:
+            noted.append((len(self.session.entries), entry))
+        elif kind in ECHOES and envelope == "event_msg" and type(payload.get(ECHOES[kind][0])) is str:
+            self.echoes.append(entry)
         return entry
 
     def bare(self, line: Native) -> Native:
         """Make an entry of a line without an envelope, as the oldest versions write them."""
         kind = line.get("type")
         entry: Native = {}
-        native = dict(line)
-        if self.typed(entry, native):
-            native.pop("type", None)
-            clash = {member: native.pop(member) for member in sorted(CANONICAL_MEMBERS.intersection(native))}
-            if kind is not None:
-                clash["type"] = kind
-            entry |= native
-            if clash:
-                mark(entry)["native"] = clash
-            timestamp = clash.get("timestamp")
-            if is_timestamp(timestamp):
-                entry["timestamp"] = clash.pop("timestamp")
-            without_nulls(entry)
-            return entry
-        return self.bare_event(line, kind)
+        if not self.typed(entry, line):
+            return self.bare_event(line, kind)
+        native = {member: value for member, value in line.items() if member not in CANONICAL_MEMBERS}
+        clash = {member: value for member, value in line.items() if member in CANONICAL_MEMBERS}
+        if is_timestamp(clash.get("timestamp")):
+            entry["timestamp"] = clash.pop("timestamp")
+        if clash:
+            keep_native(entry, clash)
+        without_nulls(native)
+        return native | entry
 
     def bare_event(self, line: Native, kind: Any) -> Native:
         """Make an event of a bare line: the session's header, a state, or something unknown."""
-        entry: Native = {}
-        if "timestamp" in line:
+        entry: Native = {"type": "system-event", "data": line, "vacr": {"bare": True}}
+        if is_timestamp(line.get("timestamp")):
             entry["timestamp"] = line.pop("timestamp")
-            lift_timestamp(entry)
-        header = not self.metas and "id" in line and ("instructions" in line or "git" in line)
         native = kind if type(kind) is str else line.get("record_type")
-        if not header and type(native) is not str:
-            self.session.drift.see_type(kind)
-        event_type = "session-start" if header else native if type(native) is str else "unknown"
-        entry |= {"type": "system-event", "event-type": event_type, "data": line}
-        entry["vacr"] = Marks(entry.get("vacr", {}), bare=True)
-        if header:
+        if not self.metas and _is_header(line | entry):
+            entry["event-type"] = "session-start"
             self.metas.append((len(self.session.entries), entry))
+        elif type(native) is str:
+            entry["event-type"] = native
+        else:
+            entry["event-type"] = "unknown"
+            self.session.drift.see_type(kind)
         return entry
 
     def see_item(self, payload: Native) -> None:
@@ -185,11 +193,11 @@ class _Rollout:
         kind = payload.get("type")
         if kind is None and "role" in payload:
             kind = "message"
-        members = items.KNOWN_MEMBERS.get(kind) or known.ITEM_EVENTS.get(kind) if type(kind) is str else None
+        members = KNOWN_ITEMS.get(kind) if type(kind) is str else None
         if members is None:
             self.session.drift.see_type(f"response_item/{kind}")
-        elif unknown := payload.keys() - members - known.ITEM_COMMON:
-            self.session.drift.see_members(f"response_item/{kind}", unknown)
+        elif not payload.keys() <= members:
+            self.session.drift.see_members(f"response_item/{kind}", payload.keys() - members)
 
     def typed(self, entry: Native, native: Native) -> bool:
         """Make a message, a call, a result or reasoning of a response item, if it is one."""
@@ -198,7 +206,7 @@ class _Rollout:
             return self.message(entry, native)
         if kind == "reasoning":
             items.lift_reasoning(native, entry)
-            self.hear("reasoning", entry["content"])
+            self.heard["reasoning"].append(entry["content"])
             return True
         if type(kind) is str and kind in items.ITEMS:
             return items.lift_call(kind, native, entry)
@@ -217,34 +225,10 @@ class _Rollout:
         entry["type"] = role
         if views := children(entry.get("content")):
             entry["children"] = views
-        self.hear(role, entry.get("content"))
+        self.heard[role].append(entry.get("content"))
         if role == "assistant":
             self.assistants.append((len(self.session.entries), entry))
         return True
-
-    def hear(self, who: str, content: Any) -> None:
-        """Remember what response items say, to tell which events repeat it."""
-        self.has.add(who)
-        said = self.said[who]
-        if type(content) is str:
-            said.add(content)
-        elif type(content) is list:
-            texts = [block["text"] for block in content if type(block) is dict and type(block.get("text")) is str]
-            said.update(texts)
-            if len(texts) > 1:
-                said.add("".join(texts))
-
-    def note(self, entry: Native, kind: str, envelope: str, payload: Native) -> None:
-        """Remember the events that only the whole rollout gives their meaning."""
-        index = len(self.session.entries)
-        if kind == "session_meta":
-            self.metas.append((index, entry))
-        elif kind == "turn_context" or kind == "task_started":
-            self.turns.append((index, entry))
-        elif kind == "token_count":
-            self.token_counts.append((index, entry))
-        elif envelope == "event_msg" and kind in ECHOES and type(payload.get(ECHOES[kind][0])) is str:
-            self.echoes.append(entry)
 
     def settle(self) -> None:
         """Decide what only the whole rollout tells."""
@@ -256,8 +240,9 @@ class _Rollout:
             self.describe(self.metas[0][1]["data"])
         self.assign_models(copied)
         self.count_tokens(copied)
+        said = {who: _texts(contents) for who, contents in self.heard.items()}
         for entry in self.echoes:
-            self.settle_echo(entry)
+            self.settle_echo(entry, said)
 
     def describe(self, meta: Native) -> None:
         """Learn about the session from its own first line."""
@@ -327,12 +312,12 @@ class _Rollout:
                     counts |= info.pop("last_token_usage")
                 entry["token-usage"] = counts
 
-    def settle_echo(self, entry: Native) -> None:
+    def settle_echo(self, entry: Native, said: dict[str, set[str]]) -> None:
         """Mark an event that repeats a response item; make it the message it is where no item of its kind exists."""
         payload = entry["data"]
         member, entry_type = ECHOES[payload["type"]]
-        if entry_type in self.has:
-            if payload[member] in self.said[entry_type]:
+        if self.heard[entry_type]:
+            if payload[member] in said[entry_type]:
                 mark(entry)["repeats"] = True
             return
         del entry["event-type"], entry["data"]
@@ -340,11 +325,17 @@ class _Rollout:
         without_nulls(payload)
 
 
-def _set_aside(entry: Native) -> None:
-    clash = CANONICAL_MEMBERS.intersection(entry)
-    if clash:
-        aside = {member: entry.pop(member) for member in sorted(clash)}
-        mark(entry)["native"] = aside
+def _texts(contents: list[Any]) -> set[str]:
+    """Collect what contents say, block by block and as a whole."""
+    said: set[str] = set()
+    for content in contents:
+        if type(content) is str:
+            said.add(content)
+        elif type(content) is list:
+            texts = [block["text"] for block in content if type(block) is dict and type(block.get("text")) is str]
+            said.update(texts)
+            said.add("".join(texts))
+    return said
 
 
 def _text(value: Any) -> str | None:

@@ -39,10 +39,14 @@ ITEMS = {
 RESULT_OF_CALL = {"image_generation_call": "result"}
 """Items that hold a call and its result: the result becomes a child of the call."""
 
-_ITEM_MEMBERS = frozenset(("namespace", "execution", "summary", "content", "function", "name", "result"))
+# Members that any response item may have beside its own.
+COMMON = frozenset(
+    ("type", "id", "status", "metadata", "internal_chat_message_metadata_passthrough", "phase", "end_turn")
+)
+_ITEM_MEMBERS = COMMON | frozenset(("namespace", "execution", "summary", "content", "function", "name", "result"))
 KNOWN_MEMBERS = {
     kind: frozenset(move.native for move in item.lift.moves) | _ITEM_MEMBERS for kind, item in ITEMS.items()
-} | {"reasoning": frozenset(("summary", "content", "encrypted_content"))}
+} | {"reasoning": COMMON | {"summary", "content", "encrypted_content"}}
 
 
 def lift_call(kind: str, native: Native, entry: Native) -> bool:

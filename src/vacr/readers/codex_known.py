@@ -15,11 +15,6 @@ STATES = frozenset(
 )
 ENVELOPES = STATES | {"response_item", "event_msg"}
 
-# Members that any response item may have beside its own.
-ITEM_COMMON = frozenset(
-    ("type", "id", "status", "metadata", "internal_chat_message_metadata_passthrough", "phase", "end_turn")
-)
-
 # Response items that stay events, with their members.
 ITEM_EVENTS = {
     "message": frozenset(("role", "content")),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, NamedTuple
 
-from vacr.model import CANONICAL_MEMBERS, Native
+from vacr.model import Native
 from vacr.timestamps import is_timestamp
 
 
@@ -51,33 +51,33 @@ def without_nulls(native: Native) -> None:
             del native[name]
 
 
-def set_aside(entry: Native, names: frozenset[str] = CANONICAL_MEMBERS) -> None:
-    """Move native members whose names have another meaning in an entry to `vacr.native`."""
-    if not names.isdisjoint(entry):
-        mark(entry)["native"] = {name: entry.pop(name) for name in sorted(names.intersection(entry))}
-
-
 def mark(entry: Native) -> Native:
-    """Give the member of an entry that holds what is ours, made on first use."""
-    ours = entry.pop("vacr", None)
-    if type(ours) is not dict or not isinstance(ours, Marks):
-        ours = Marks() if ours is None else Marks(native={"vacr": ours})
-    entry["vacr"] = ours
+    """Give the member of an entry that holds what is ours; a native member of that name must be set aside before."""
+    ours: Native = entry.setdefault("vacr", {})
     return ours
 
 
-class Marks(dict[str, Any]):
-    """The `vacr` member of an entry, told apart from a native member of that name."""
+def set_aside(entry: Native, names: frozenset[str]) -> None:
+    """Move native members whose names have another meaning in an entry to `vacr.native`."""
+    aside = {name: entry.pop(name) for name in sorted(names.intersection(entry))}
+    if aside:
+        keep_native(entry, aside)
 
 
-def lift_timestamp(entry: Native, name: str = "timestamp") -> None:
-    """Make a native time the entry's timestamp, or set it aside when it is outside the pattern."""
-    if name in entry:
-        value = entry.pop(name)
-        if is_timestamp(value):
-            entry["timestamp"] = value
-        elif value is not None:
-            mark(entry).setdefault("native", {})[name] = value
+def keep_native(entry: Native, members: Native) -> None:
+    """Keep native members that cannot stand in the entry itself."""
+    if "vacr" in entry:
+        entry["vacr"].setdefault("native", {}).update(members)
+    else:
+        entry["vacr"] = {"native": members}
+
+
+def check_timestamp(entry: Native) -> None:
+    """Set the native timestamp of an entry aside when it is outside the pattern; leave it out when it is null."""
+    if "timestamp" in entry and not is_timestamp(entry["timestamp"]):
+        value = entry.pop("timestamp")
+        if value is not None:
+            keep_native(entry, {"timestamp": value})
 
 
 class Drift:

@@ -13,13 +13,15 @@ from typing import Any
 import msgspec
 
 from vacr.codec import json_scan, numbers
-from vacr.codec.canonical_json import BYTE_ORDER_MARK, says_it_all
+from vacr.codec.canonical_json import BYTE_ORDER_MARK, native_encoder, says_it_all
 from vacr.codec.depth import MAX_DEPTH, is_deeper_than
 
 # A native value goes into a record some levels down.
 NATIVE_DEPTH = MAX_DEPTH - 16
 
-_decode = msgspec.json.Decoder(float_hook=numbers.number).decode
+_CHUNK = 1 << 15
+
+_decoder = msgspec.json.Decoder(float_hook=numbers.spelled)
 
 
 @dataclass(frozen=True)
@@ -41,25 +43,57 @@ class Repaired:
 def documents(data: bytes) -> Iterator[tuple[int, Any]]:
     """Give each value with its line number: as it is, as `Repaired`, or `Undecodable` bytes."""
     start = len(BYTE_ORDER_MARK) if data.startswith(BYTE_ORDER_MARK) else 0
-    number, end = 0, len(data)
+    number, end = 1, len(data)
     while start < end:
-        stop = data.find(b"\n", start)
-        stop = end if stop < 0 else stop
-        line = data[start:stop].strip(b" \t\r")
-        start = stop + 1
-        number += 1
-        if not line:
-            continue
-        try:
-            value = _decode(line)
-        except (msgspec.DecodeError, ValueError, RecursionError):
-            pass
+        stop = _chunk_end(data, start)
+        chunk = data[start:stop]
+        start = stop
+        values = _exact(chunk)
+        if values is not None:
+            yield from enumerate(values, number)
+            number += len(values)
         else:
-            if says_it_all(value, line) and not is_deeper_than(NATIVE_DEPTH, value, line):
-                yield number, value
-                continue
-        for document in _careful(line):
-            yield number, document
+            for line in chunk.split(b"\n")[: -1 if chunk.endswith(b"\n") else None]:
+                for document in _line(line):
+                    yield number, document
+                number += 1
+
+
+def _chunk_end(data: bytes, start: int) -> int:
+    """Give the end of the lines that are decoded together: as many as fit, or one that is larger."""
+    stop = data.rfind(b"\n", start, start + _CHUNK)
+    if stop < 0:
+        stop = data.find(b"\n", start)
+    return len(data) if stop < 0 else stop + 1
+
+
+def _exact(chunk: bytes) -> list[Any] | None:
+    """Decode lines that encode to themselves: that proves that nothing in them was lost, one value a line."""
+    try:
+        values = _decoder.decode_lines(chunk)
+        again = native_encoder.encode_lines(values)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return None
+    if again != chunk and again[:-1] != chunk:
+        return None
+    if chunk.count(b"{") + chunk.count(b"[") > NATIVE_DEPTH:
+        for value, line in zip(values, chunk.split(b"\n"), strict=False):
+            if is_deeper_than(NATIVE_DEPTH, value, line):
+                return None
+    return values
+
+
+def _line(line: bytes) -> Iterator[Any]:
+    """Read one line that may not be exact."""
+    line = line.strip(b" \t\r")
+    try:
+        value = _decoder.decode(line)
+        if says_it_all(value, line) and not is_deeper_than(NATIVE_DEPTH, value, line):
+            yield value
+            return
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        pass
+    yield from _careful(line)
 
 
 def _careful(line: bytes) -> Iterator[Any]:

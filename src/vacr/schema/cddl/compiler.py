@@ -162,14 +162,14 @@ class Program:
         self._lines.append(f"def {name}({arguments}):")
         self._lines.extend(f"    {line}" for line in body)
 
-    def fresh(self, kind: str = "f") -> str:
-        """Make up a name for a function."""
-        return f"{kind}{len(self._kept) + len(self._lines)}_{len(self._functions)}_{len(self._wrapped)}"
+    def fresh(self, kind: str, kept: object = None) -> str:
+        """Make up a name, and keep what it is named after alive: nodes are told apart by identity."""
+        self._kept.append(kept)
+        return f"{kind}{len(self._kept)}"
 
     def constant(self, value: object) -> str:
         """Give a value a name that the source can use."""
-        name = f"k{len(self._kept)}"
-        self._kept.append(value)
+        name = self.fresh("k", value)
         self.names[name] = value
         return name
 
@@ -179,8 +179,7 @@ class Program:
             node = follow(node)
         key = id(node)
         if key not in self._functions:
-            self._kept.append(node)
-            self._functions[key] = f"f{len(self._kept)}"
+            self._functions[key] = self.fresh("f", node)
             self._waiting.append(node)
         if not remember:
             return self._functions[key]
@@ -238,7 +237,7 @@ class Program:
             case Controlled():
                 return controls.expression(self, leaf, spread=spread)
             case SimpleOf():
-                return f"({self.function(leaf.number)}(simple_number(x)))"
+                return f"(simple_number(x) is not None and {self.function(leaf.number)}(simple_number(x)))"
             case _:
                 return f"{self.function(leaf, remember=spread)}(x)"
 
@@ -292,8 +291,7 @@ class Program:
 
     def _picker(self, alternatives: list[MapType], *, spread: bool) -> str:
         """Write the function that picks the map to check by a literal member."""
-        name = f"p{len(self._kept)}"
-        self._kept.append(alternatives)
+        name = self.fresh("p")
         found = maps.discriminator(alternatives)
         if found is None:
             tests = [f"{self.function(leaf, remember=spread)}(x)" for leaf in alternatives]
@@ -326,8 +324,7 @@ class Program:
             return "never"
         if len(alternatives) == 1:
             return self.function(alternatives[0])
-        name = f"e{len(self._kept)}"
-        self._kept.append(alternatives)
+        name = self.fresh("e")
         self.define(name, "x", [f"return {' or '.join(f'{self.function(leaf)}(x)' for leaf in alternatives)}"])
         return name
 

@@ -22,24 +22,24 @@ _Bindings: TypeAlias = "dict[str, _Bound]"
 
 
 @dataclass(eq=False, slots=True)
-class _Definition:
+class Definition:
     """All that a text says about one name."""
 
     source: Source
-    table: _Table
+    table: Table
     name: str
     parameters: tuple[str, ...]
     rules: list[syntax.Rule]
 
 
 @dataclass(eq=False, slots=True)
-class _Table:
+class Table:
     """The definitions of one text, and the table to look in next."""
 
-    definitions: dict[str, _Definition] = field(default_factory=dict)
-    outer: _Table | None = None
+    definitions: dict[str, Definition] = field(default_factory=dict)
+    outer: Table | None = None
 
-    def find(self, name: str) -> _Definition | None:
+    def find(self, name: str) -> Definition | None:
         """Look a name up here, then outside."""
         found = self.definitions.get(name)
         return found if found or self.outer is None else self.outer.find(name)
@@ -50,7 +50,7 @@ class _Scope:
     """What the names of a piece of text mean; `key` numbers the instance of a generic it belongs to."""
 
     source: Source
-    table: _Table
+    table: Table
     bindings: _Bindings = field(default_factory=dict)
     key: int = 0
 
@@ -64,18 +64,18 @@ class _Bound:
     key: int
 
 
-def tabulate(source: Source, rules: list[syntax.Rule], outer: _Table | None = None) -> _Table:
+def tabulate(source: Source, rules: list[syntax.Rule], outer: Table | None = None) -> Table:
     """Gather the definitions of a text by name.
 
     Raises:
         InvalidSchema: when a name is defined twice in different ways.
 
     """
-    table = _Table(outer=outer)
+    table = Table(outer=outer)
     for rule in rules:
         known = table.definitions.get(rule.name)
         if known is None:
-            table.definitions[rule.name] = _Definition(source, table, rule.name, rule.parameters, [rule])
+            table.definitions[rule.name] = Definition(source, table, rule.name, rule.parameters, [rule])
             continue
         if rule.parameters != known.parameters:
             source.fail(f"rule {rule.name!r} is extended with other generic parameters", rule.at)
@@ -101,16 +101,16 @@ def _single(group: syntax.Group) -> syntax.Type | syntax.Group | None:
 class Resolver:
     """Turns syntax into model, one instance of each rule."""
 
-    def __init__(self, table: _Table) -> None:
+    def __init__(self, table: Table) -> None:
         """Start with nothing resolved."""
         self._table = table
         self._numbers: dict[tuple[object, ...], int] = {}
         self._refs: dict[int, model.Ref] = {}
         self._groups: dict[int, GroupNode] = {}
-        self._waiting_refs: list[tuple[model.Ref, _Definition, _Scope]] = []
-        self._waiting_groups: list[tuple[GroupNode, _Definition, _Scope]] = []
+        self._waiting_refs: list[tuple[model.Ref, Definition, _Scope]] = []
+        self._waiting_groups: list[tuple[GroupNode, Definition, _Scope]] = []
         self._waiting_choices: list[tuple[model.OneOf, GroupNode]] = []
-        self._whole: dict[int, _Definition] = {}
+        self._kept: list[syntax.Type] = []
 
     def resolve(self, source: Source, node: syntax.Type) -> Node:
         """Resolve a type written at the top of a text, and everything it needs.
@@ -119,11 +119,13 @@ class Resolver:
             InvalidSchema: when a name is undefined or used as what it is not.
 
         """
+        # Nodes are told apart by identity, so one that was numbered must not go away.
+        self._kept.append(node)
         found = self._type(node, _Scope(source, self._table))
         self._drain()
         return found
 
-    def resolve_all(self, table: _Table) -> list[Node | GroupNode]:
+    def resolve_all(self, table: Table) -> list[Node | GroupNode]:
         """Resolve every rule of a table that is not generic.
 
         Raises:
@@ -159,7 +161,7 @@ class Resolver:
         """Number a key, so that keys made of keys stay small."""
         return self._numbers.setdefault(key, len(self._numbers) + 1)
 
-    def _definition(self, name: syntax.Name, scope: _Scope) -> _Definition | None:
+    def _definition(self, name: syntax.Name, scope: _Scope) -> Definition | None:
         """Find the definition a name stands for; None for a socket without one."""
         found = scope.table.find(name.name)
         if found is None and not name.name.startswith("$"):
@@ -173,7 +175,7 @@ class Resolver:
             scope.source.fail(f"{name.name!r} takes {wanted} generic arguments, not {len(name.arguments)}", name.at)
         return found
 
-    def _inner(self, definition: _Definition, name: syntax.Name, scope: _Scope) -> _Scope:
+    def _inner(self, definition: Definition, name: syntax.Name, scope: _Scope) -> _Scope:
         """Make the scope in which the body of a definition is read."""
         if not definition.parameters:
             return _Scope(definition.source, definition.table)
@@ -294,7 +296,7 @@ class Resolver:
             hint = "a generic rule that calls itself with a larger argument has no end"
             scope.source.fail(f"more than {MOST_INSTANCES} rules, at {name.name!r}", name.at, hint)
 
-    def _definition_type(self, definition: _Definition, scope: _Scope) -> Node:
+    def _definition_type(self, definition: Definition, scope: _Scope) -> Node:
         """Resolve all that is said about a rule that is a type."""
         found = [self._type(rule.body.value, scope) for rule in definition.rules]
         return found[0] if len(found) == 1 else model.OneOf(found)
@@ -382,7 +384,7 @@ class Resolver:
             opened.alternatives = self._group(found.group, found_scope).alternatives
         return self._groups[key]
 
-    def _definition_group(self, definition: _Definition, scope: _Scope) -> list[list[Item]]:
+    def _definition_group(self, definition: Definition, scope: _Scope) -> list[list[Item]]:
         """Resolve all that is said about a rule that is a group."""
         sequences: list[list[Item]] = []
         for rule in definition.rules:

@@ -1,0 +1,191 @@
+"""Decode the CBOR inside a byte string, for `.cbor` and `.cborseq`. Step: validate.
+
+Follows RFC 8949 section 3 and RFC 8742. cbor2 decodes records; this small reader exists because the check needs what cbor2 does not
+give: every tag left as a tag, the end of each item, and an answer, not an error, for whatever is not CBOR. Depth is bounded.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from typing import Any, NoReturn
+
+from vacr.schema.cddl.model import ARRAY, BYTES, MAP, NINT, TAG, TEXT, UINT
+
+DEEPEST = 200
+_INDEFINITE, _BREAK = 31, 0xFF
+_SIMPLE = {20: False, 21: True, 22: None}
+_UNDEFINED, _LARGEST_IMMEDIATE = 23, 23
+_HALF, _SINGLE, _DOUBLE = 25, 26, 27
+_FLOATS = {_HALF: ">e", _SINGLE: ">f", _DOUBLE: ">d"}
+_BIGNUM, _NEGATIVE_BIGNUM = 2, 3
+
+
+class NotCbor(ValueError):  # noqa: N818 - says what it is
+    """Bytes that are not well-formed CBOR."""
+
+
+def decode_item(data: bytes) -> Any:
+    """Decode exactly one item.
+
+    Raises:
+        NotCbor: when the bytes are not one well-formed item.
+
+    """
+    reader = _Reader(data)
+    item = reader.item(0)
+    if reader.at != len(data):
+        raise NotCbor("bytes after the item")
+    return item
+
+
+def decode_sequence(data: bytes) -> list[Any]:
+    """Decode a sequence of items (RFC 8742).
+
+    Raises:
+        NotCbor: when the bytes are not well-formed items.
+
+    """
+    reader = _Reader(data)
+    found = []
+    while reader.at < len(data):
+        found.append(reader.item(0))
+    return found
+
+
+class _Reader:
+    """A position in some bytes."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self.at = 0
+
+    def _fail(self, message: str) -> NoReturn:
+        raise NotCbor(message)
+
+    def _take(self, count: int) -> bytes:
+        taken = self._data[self.at : self.at + count]
+        if len(taken) != count:
+            self._fail("the bytes end early")
+        self.at += count
+        return taken
+
+    def _head(self) -> tuple[int, int, int | None]:
+        """Read a head: major type, additional information, and its argument (None: indefinite length)."""
+        first = self._take(1)[0]
+        major, information = first >> 5, first & 31
+        if information <= _LARGEST_IMMEDIATE:
+            return major, information, information
+        if information <= _DOUBLE:
+            return major, information, int.from_bytes(self._take(1 << (information - 24)), "big")
+        if information == _INDEFINITE and major in {BYTES, TEXT, ARRAY, MAP}:
+            return major, information, None
+        return self._fail("a malformed head")
+
+    def item(self, depth: int) -> Any:
+        """Read one item."""
+        if depth > DEEPEST:
+            self._fail("nested too deeply")
+        major, information, argument = self._head()
+        match major:
+            case 2 | 3:
+                return self._string(major, argument)
+            case 4:
+                return self._array(argument, depth)
+            case 5:
+                return self._map(argument, depth)
+        if argument is None:
+            self._fail("a malformed head")
+        match major:
+            case 0:
+                return argument
+            case 1:
+                return -1 - argument
+            case 6:
+                return self._tag(argument, depth)
+            case _:
+                return self._simple(information, argument)
+
+    def _break(self) -> bool:
+        """Step over the end of an item of indefinite length, if it is next."""
+        if self.at >= len(self._data):
+            self._fail("the bytes end early")
+        found = self._data[self.at] == _BREAK
+        self.at += found
+        return found
+
+    def _string(self, major: int, length: int | None) -> str | bytes:
+        if length is not None:
+            raw = self._take(length)
+            try:
+                return raw if major == BYTES else raw.decode()
+            except UnicodeDecodeError:
+                self._fail("text that is not UTF-8")
+        parts: list[Any] = []
+        while not self._break():
+            inner, _, size = self._head()
+            if inner != major or size is None:
+                self._fail("a malformed string of indefinite length")
+            parts.append(self._string(major, size))
+        return b"".join(parts) if major == BYTES else "".join(parts)
+
+    def _array(self, length: int | None, depth: int) -> list[Any]:
+        if length is not None:
+            return [self.item(depth + 1) for _ in range(self._possible(length))]
+        found = []
+        while not self._break():
+            found.append(self.item(depth + 1))
+        return found
+
+    def _possible(self, count: int) -> int:
+        """Refuse a count that the bytes left cannot hold, before making room for it."""
+        if count > len(self._data) - self.at:
+            self._fail("the bytes end early")
+        return count
+
+    def _map(self, length: int | None, depth: int) -> dict[Any, Any]:
+        found: dict[Any, Any] = {}
+        left = math.inf if length is None else self._possible(length)
+        while left and not (length is None and self._break()):
+            key = _hashable(self.item(depth + 1))
+            try:
+                repeated = key in found
+            except TypeError:
+                self._fail("a key that cannot be a key here")
+            if repeated:
+                self._fail("a key that is there twice")
+            found[key] = self.item(depth + 1)
+            left -= 1
+        return found
+
+    def _tag(self, number: int, depth: int) -> Any:
+        content = self.item(depth + 1)
+        if isinstance(content, bytes) and number in {_BIGNUM, _NEGATIVE_BIGNUM}:
+            value = int.from_bytes(content, "big")
+            return value if number == _BIGNUM else -1 - value
+        from cbor2 import CBORTag  # noqa: PLC0415 - only who meets a tag pays for the import
+
+        return CBORTag(number, content)
+
+    def _simple(self, information: int, argument: int) -> Any:
+        if information in _FLOATS:
+            form = _FLOATS[information]
+            return struct.unpack(form, argument.to_bytes(struct.calcsize(form), "big"))[0]
+        if argument in _SIMPLE:
+            return _SIMPLE[argument]
+        if information > _LARGEST_IMMEDIATE and argument < 32:  # noqa: PLR2004 - RFC 8949 section 3.3
+            self._fail("a malformed simple value")
+        import cbor2  # noqa: PLC0415 - only who meets such a value pays for the import
+
+        return cbor2.undefined if argument == _UNDEFINED else cbor2.CBORSimpleValue(argument)
+
+
+def _hashable(key: Any) -> Any:
+    """Turn a key that is an array or a map into its immutable form, as cbor2 does."""
+    if isinstance(key, list):
+        return tuple(_hashable(item) for item in key)
+    if isinstance(key, dict):
+        from cbor2 import frozendict  # noqa: PLC0415 - hardly ever needed
+
+        return frozendict({name: _hashable(value) for name, value in key.items()})
+    return key

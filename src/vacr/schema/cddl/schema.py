@@ -1,0 +1,181 @@
+"""A compiled schema and its checkers. Step: validate.
+
+`compile_cddl` reads and checks the whole text, so a mistake in a schema is found before any value is looked at. The functions
+that check values are compiled when a checker is asked for, and kept.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from vacr.errors import InvalidSchema
+from vacr.schema.cddl import controls, maps
+from vacr.schema.cddl.compiler import Program, bounds
+from vacr.schema.cddl.lexer import Source
+from vacr.schema.cddl.model import Between, Controlled, GroupNode, MapType, Node, Ref
+from vacr.schema.cddl.names import Resolver, Table, tabulate
+from vacr.schema.cddl.parser import parse_rules, parse_type
+from vacr.schema.cddl.recursion import reachable, refuse_endless
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from vacr.schema.cddl.findings import Finding
+
+_LARGEST_TEXT = 5_000_000
+
+
+def compile_cddl(text: str, *, name: str = "<cddl>") -> Schema:
+    """Compile a CDDL text; `name` is how messages call it.
+
+    Raises:
+        InvalidSchema: when the text is not CDDL, or says something that cannot be.
+
+    """
+    source = Source(text, name)
+    if len(text) > _LARGEST_TEXT:
+        source.fail(f"a schema of more than {_LARGEST_TEXT} characters is refused", 0)
+    try:
+        return Schema(source)
+    except RecursionError:
+        _too_deep(source)
+
+
+def _too_deep(source: Source) -> NoReturn:
+    raise InvalidSchema("the schema is nested too deeply", where=source.name) from None
+
+
+@lru_cache(maxsize=1)
+def _prelude() -> Table:
+    """Read the rules that every schema may use (RFC 8610 Appendix D)."""
+    text = resources.files("vacr.schema.cddl").joinpath("prelude.cddl").read_text("utf-8")
+    source = Source(text, "prelude.cddl")
+    return tabulate(source, parse_rules(source))
+
+
+class Schema:
+    """The rules of one CDDL text."""
+
+    def __init__(self, source: Source) -> None:
+        """Read and check a text; use `compile_cddl`."""
+        rules = parse_rules(source)
+        self.name = source.name
+        self.rules = tuple(dict.fromkeys(rule.name for rule in rules))
+        self._source = source
+        self._table = tabulate(source, rules, _prelude())
+        self._resolver = Resolver(self._table)
+        self._nodes: dict[str, Node] = {}
+        self._checkers: dict[tuple[str, bool], Checker] = {}
+        self._programs: dict[bool, Program] = {}
+        _verify(self._resolver.resolve_all(self._table))
+
+    @property
+    def root(self) -> str:
+        """The name of the first rule.
+
+        Raises:
+            InvalidSchema: when there is none.
+
+        """
+        if not self.rules:
+            raise InvalidSchema("the schema has no rules, so there is nothing to check against", where=self.name)
+        return self.rules[0]
+
+    def checker(self, rule: str | None = None, *, json: bool = False) -> Checker:
+        """Give the checker of a rule or of a type expression (`[* entry]`); of the root when nothing is named.
+
+        With `json`, a number that is integral is an integer, however it was written.
+
+        Raises:
+            InvalidSchema: when there is no such rule, or the expression is not a type.
+
+        """
+        key = (self.root if rule is None else rule, json)
+        if key not in self._checkers:
+            node = self.node(rule)
+            program = self._programs.setdefault(json, Program(json=json))
+            self._checkers[key] = self._guarded(lambda: Checker(key[0], node, program))
+        return self._checkers[key]
+
+    def generate(self, rule: str | None = None, *, seed: int, json: bool = True) -> Any:
+        """Make a random valid instance; the same one for the same seed.
+
+        Raises:
+            InvalidSchema: when there is no such rule, or it has no finite instance (with `json`: none in JSON).
+
+        """
+        from vacr.schema.cddl.generate import Generator  # noqa: PLC0415 - only who generates pays for the import
+
+        checker = self.checker(rule, json=json)
+        node = self.node(rule)
+        return self._guarded(lambda: Generator(seed, json=json, where=self.name).instance(node, checker.matches))
+
+    def node(self, rule: str | None) -> Node:
+        """Resolve a rule or a type expression.
+
+        Raises:
+            InvalidSchema: when there is no such rule, or the expression is not a type.
+
+        """
+        text = self.root if rule is None else rule
+        if text not in self._nodes:
+            self._nodes[text] = self._guarded(lambda: self._resolved(text))
+        return self._nodes[text]
+
+    def _resolved(self, text: str) -> Node:
+        source = Source(text, f"{self.name}, type {text[:40]!r}")
+        node = self._resolver.resolve(source, parse_type(source))
+        _verify([node])
+        return node
+
+    def _guarded(self, work: Callable[[], Any]) -> Any:
+        """Do something that follows the structure of the schema, however deep that is."""
+        try:
+            return work()
+        except RecursionError:
+            _too_deep(self._source)
+
+
+def _verify(starts: Iterable[Node | GroupNode]) -> None:
+    """Refuse what is well-formed but cannot be meant, in everything that can be reached."""
+    nodes = reachable(starts)
+    refuse_endless(nodes)
+    for node in nodes:
+        if isinstance(node, Controlled):
+            controls.prepare(node)
+        elif isinstance(node, Between):
+            bounds(node)
+    for node in nodes:
+        if isinstance(node, MapType):
+            maps.expand(node.group)
+
+
+class Checker:
+    """Tells whether values are of one type, and why not."""
+
+    def __init__(self, rule: str, node: Node, program: Program) -> None:
+        """Compile the type; use `Schema.checker`."""
+        self.rule = rule
+        self._node = node
+        self._program = program
+        self._check = program.predicate(node)
+
+    def matches(self, value: Any) -> bool:
+        """Tell whether a value matches; one that is nested too deeply to be checked does not."""
+        try:
+            return bool(self._check(value))
+        except RecursionError:
+            return False
+        finally:
+            self._program.forget()
+
+    def findings(self, value: Any) -> list[Finding]:
+        """Say where and why a value does not match; an empty list when it does."""
+        if self.matches(value):
+            return []
+        from vacr.schema.cddl.explain import Explainer  # noqa: PLC0415 - only needed when something is wrong
+
+        rule = self._node.name if isinstance(self._node, Ref) else self.rule
+        return Explainer(self._program).findings(self._node, value, rule)

@@ -1,0 +1,54 @@
+"""The schemas of the record format, by version. Step: validate.
+
+A record is checked by the schema its own `version` names: 3.* by v3.cddl, 2.* by v2.cddl. They are compiled when first asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from importlib import resources
+
+from vacr.errors import InvalidRecord
+from vacr.schema.cddl import Schema, compile_cddl
+
+SUPPORTED = ("3", "2")
+_VERSION = re.compile(r"([0-9]+)(\..*)?", re.DOTALL)
+
+
+def schema_for(version: str) -> Schema:
+    """Give the schema that a record's `version` asks for.
+
+    Raises:
+        InvalidRecord: when that version is not supported.
+
+    """
+    return _schema(_major(version))
+
+
+def schema_text(version: str) -> str:
+    """Give the CDDL text of a version.
+
+    Raises:
+        InvalidRecord: when that version is not supported.
+
+    """
+    return _text(_major(version))
+
+
+def _major(version: str) -> str:
+    found = _VERSION.fullmatch(version) if isinstance(version, str) else None
+    if found is None or found[1] not in SUPPORTED:
+        supported = ", ".join(f"{major}.*" for major in SUPPORTED)
+        shown = repr(version) if len(repr(version)) <= 40 else f"{repr(version)[:39]}…"  # noqa: PLR2004 - one line
+        raise InvalidRecord(f"no schema for version {shown}", where="/version", hint=f"supported are {supported}")
+    return found[1]
+
+
+def _text(major: str) -> str:
+    return resources.files("vacr.schema").joinpath(f"v{major}.cddl").read_text("utf-8")
+
+
+@lru_cache(maxsize=len(SUPPORTED))
+def _schema(major: str) -> Schema:
+    return compile_cddl(_text(major), name=f"v{major}.cddl")
