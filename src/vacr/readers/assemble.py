@@ -11,7 +11,7 @@ from vacr import __version__
 from vacr.codec import canonical_json
 from vacr.errors import UnreadableInput
 from vacr.model import SCHEMA_VERSION, Native, Record
-from vacr.readers.lift import Drift
+from vacr.readers.lift import Drift, keep_native, mark
 from vacr.readers.lines import Undecodable
 from vacr.readers.source import Part, Source
 from vacr.timestamps import span
@@ -60,6 +60,19 @@ class Session:
         """Keep bytes that could not be decoded, as an event that says so."""
         self.entries.append(undecodable(line, found))
         self.notices.append(Notice(f"cannot be decoded: {found.reason}; kept as bytes", line))
+
+    def keep_ids_unique(self, native: str) -> None:
+        """Let only the first entry of an id have it: resumed and copied sessions write some lines again."""
+        seen: set[str] = set()
+        entries = [*self.entries, *(child for entry in self.entries for child in entry.get("children", ()))]
+        for entry in entries:
+            identity = entry.get("id")
+            if identity is None:
+                continue
+            if identity in seen:
+                keep_native(entry, {native: entry.pop("id")})
+                mark(entry)["repeats"] = identity
+            seen.add(identity)
 
     def reading(self, source: Source) -> Reading:
         """Make the record."""

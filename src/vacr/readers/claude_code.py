@@ -42,7 +42,9 @@ _INTERACTIVE = frozenset(("cli", "claude-desktop", "claude-vscode", "claude-jetb
 
 
 def recognises(sample: Sequence[Any]) -> float:
-    """Tell how much of a sample of native values is Claude Code's."""
+    """Tell how much of a sample of native values is Claude Code's; a line of a kindred format makes it none of it."""
+    if any(map(_is_kindred, sample)):
+        return 0.0
     return sum(map(_is_line, sample)) / len(sample)
 
 
@@ -51,12 +53,18 @@ def _is_line(value: Any) -> bool:
         return False
     kind, message = value.get("type"), value.get("message")
     if kind in known.MESSAGES:
-        if type(message) is dict:
-            return "parts" not in message and "role" not in value
-        return "toolUseResult" in value
-    if kind in known.EVENTS:
+        return type(message) is dict or "toolUseResult" in value
+    if type(kind) is str and kind in known.EVENTS:
         return "sessionId" in value or not known.OWN[kind].isdisjoint(value)
-    return "uuid" in value and type(message) is dict and "parts" not in message and "role" not in value
+    return "uuid" in value and type(message) is dict
+
+
+def _is_kindred(value: Any) -> bool:
+    """Tell lines that look like Claude Code's and are not: Qwen Code's messages have parts, Cursor's a role of their own."""
+    if type(value) is not dict:
+        return False
+    message = value.get("message")
+    return "systemPayload" in value or "role" in value or (type(message) is dict and "parts" in message)
 
 
 def read(source: Source) -> Iterator[Reading]:
@@ -69,7 +77,6 @@ class _Transcript:
 
     def __init__(self) -> None:
         self.session = Session("claude-jsonl", "claude-code", provider="anthropic")
-        self.ids: set[str] = set()
         self.usages: dict[str, Native] = {}
         self.agents: set[Any] = set()
         self.sidechain_only = True
@@ -87,6 +94,7 @@ class _Transcript:
             else:
                 append(self.unusual(document))
         self.settle()
+        session.keep_ids_unique("uuid")
         return session.reading(source)
 
     def unusual(self, document: Any) -> Native:
@@ -146,7 +154,7 @@ class _Transcript:
         if type(message) is dict:
             self.lift_message(message, entry)
         without_nulls(entry)
-        return self.unique(entry)
+        return entry
 
     def lift_message(self, message: Native, entry: Native) -> None:
         """Move what the API's message says into the entry, and see its blocks as children."""
@@ -190,7 +198,7 @@ class _Transcript:
         check_timestamp(entry)
         LINE(entry, entry)
         without_nulls(entry)
-        return self.unique(entry | kept | {"type": entry_type})
+        return entry | kept | {"type": entry_type}
 
     def event(self, entry: Native, kind: Any) -> Native:
         """Turn any other line into an event whose payload is in `data`."""
@@ -209,7 +217,7 @@ class _Transcript:
             if kind == "progress":
                 self.unfold(data, entry)
         without_nulls(entry)
-        return self.unique(entry)
+        return entry
 
     def see_event(self, entry: Native, kind: Any) -> None:
         """Count what no table names about an event."""
@@ -232,17 +240,6 @@ class _Transcript:
         if type(inner) is dict and type(embedded := inner.get("message")) is dict:
             if embedded.get("type") in known.MESSAGES and type(embedded.get("message")) is dict:
                 entry["children"] = [self.entry(inner.pop("message"))]
-
-    def unique(self, entry: Native) -> Native:
-        """Let only the first entry of an id have it: a resumed session writes some lines again."""
-        identity = entry.get("id")
-        if identity is not None:
-            if identity in self.ids:
-                keep_native(entry, {"uuid": entry.pop("id")})
-                mark(entry)["repeats"] = identity
-            else:
-                self.ids.add(identity)
-        return entry
 
     def settle(self) -> None:
         """Decide what only the whole transcript tells: usage counted once, and whose session this is."""

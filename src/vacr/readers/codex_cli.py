@@ -41,28 +41,33 @@ USAGE = (
     ("total", "total_tokens"),
 )
 KNOWN_ITEMS = items.KNOWN_MEMBERS | {kind: own | items.COMMON for kind, own in known.ITEM_EVENTS.items()}
+_CODEX_TEXT = frozenset(("input_text", "output_text"))
 _SET_ASIDE = CANONICAL_MEMBERS - {"timestamp"}
 _MODES = {"cli": "interactive", "vscode": "interactive", "exec": "autonomous", "mcp": "autonomous"}
 
 
 def recognises(sample: Sequence[Any]) -> float:
-    """Tell how much of a sample of native values is Codex CLI's."""
-    return sum(map(_is_line, sample)) / len(sample)
+    """Tell how much of a sample of native values is Codex CLI's; bare items alone, which others write too, are not."""
+    if not any(map(_is_surely_ours, sample)):
+        return 0.0
+    return sum(1 for value in sample if _is_surely_ours(value) or _may_be_ours(value)) / len(sample)
 
 
-def _is_line(value: Any) -> bool:
+def _is_surely_ours(value: Any) -> bool:
+    """Tell whether a line can only be Codex CLI's: in its envelope, or one of the older form's own."""
     if type(value) is not dict:
         return False
     if "payload" in value:
         return value.get("type") in known.ENVELOPES
-    if "uuid" in value or "sessionId" in value or "parentId" in value:
+    if value.get("type") == "message" and type(value.get("content")) is list:
+        return any(type(block) is dict and block.get("type") in _CODEX_TEXT for block in value["content"])
+    return value.get("record_type") == "state" or _is_header(value)
+
+
+def _may_be_ours(value: Any) -> bool:
+    if type(value) is not dict or type(value.get("type", "")) is not str:
         return False
-    kind = value.get("type")
-    if kind == "message":
-        return type(value.get("content")) is list and "role" in value
-    if type(kind) is str and (kind in items.ITEMS or kind == "reasoning"):
-        return not items.KNOWN_MEMBERS[kind].isdisjoint(value)
-    return "record_type" in value or _is_header(value)
+    return value.get("type") in KNOWN_ITEMS or value.get("role") in ROLES
 
 
 def _is_header(line: Native) -> bool:
@@ -103,6 +108,7 @@ class _Rollout:
             else:
                 session.entries.append(self.unusual(document))
         self.settle()
+        session.keep_ids_unique("id")
         return session.reading(source)
 
     def unusual(self, document: Any) -> Native:

@@ -1,0 +1,70 @@
+"""Validation of records against their CDDL schema, and of what their members say about each other. Step: validate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vacr.errors import InvalidRecord
+from vacr.schema.cddl import Finding, Schema
+from vacr.schema.report import Report
+from vacr.schema.semantics import check_session
+from vacr.schema.versions import schema_for
+
+__all__ = ["Finding", "Report", "Schema", "rule_for", "schema_for", "validate"]
+
+COSE_SIGN1 = 18
+DEFAULT_VERSION = "3"
+
+
+def rule_for(value: Any) -> str:
+    """Tell which rule a value is meant to follow: a record, a session trace, an array of entries or a signed record."""
+    if isinstance(value, list):
+        return "[* entry]"
+    if getattr(value, "tag", None) == COSE_SIGN1:
+        return "signed-agent-record"
+    if isinstance(value, dict) and "entries" in value and "version" not in value:
+        return "session-trace"
+    return "verifiable-agent-record"
+
+
+def validate(value: Any, *, rule: str | None = None, schema: Schema | None = None, json: bool = True) -> Report:
+    """Check a value against a rule of a schema; without one, against what it is and the version it names.
+
+    Raises:
+        InvalidSchema: the schema has no such rule.
+    """
+    chosen = rule or ("" if schema else rule_for(value))
+    if schema is None:
+        try:
+            schema = schema_for(_version(value))
+        except InvalidRecord as error:
+            finding = Finding(error.where, "verifiable-agent-record", error.message, error.hint)
+            return Report(chosen, "", [finding])
+    checker = schema.checker(chosen or None, json=json)
+    findings = checker.findings(value)
+    remarks: list[Finding] = []
+    if not findings:
+        findings, remarks = _semantics(value, chosen, schema)
+    return Report(checker.rule, schema.name, findings, remarks)
+
+
+def _version(value: Any) -> Any:
+    """Give the version a record names; a part of a record names none."""
+    if isinstance(value, dict) and "version" in value:
+        return value["version"]
+    return DEFAULT_VERSION
+
+
+def _semantics(value: Any, rule: str, schema: Schema) -> tuple[list[Finding], list[Finding]]:
+    """Check what lies above the schema, where the rule is one of ours."""
+    if not schema.name.startswith("v3"):
+        return [], []
+    match rule:
+        case "verifiable-agent-record":
+            ours = value.get("recording-agent", {}).get("name") == "vacr"
+            return check_session(value["session"], "/session", strict_views=ours)
+        case "session-trace":
+            return check_session(value, "")
+        case "[* entry]":
+            return check_session({"entries": value}, "")
+    return [], []

@@ -41,7 +41,9 @@ def _major(version: str) -> str:
     if found is None or found[1] not in SUPPORTED:
         supported = ", ".join(f"{major}.*" for major in SUPPORTED)
         shown = repr(version) if len(repr(version)) <= 40 else f"{repr(version)[:39]}…"  # noqa: PLR2004 - one line
-        raise InvalidRecord(f"no schema for version {shown}", where="/version", hint=f"supported are {supported}")
+        raise InvalidRecord(
+            f"no schema for version {shown}", where="/version", hint=f"supported are {supported}"
+        )
     return found[1]
 
 

@@ -264,7 +264,11 @@ class Program:
     def integer(self, low: int, high: int) -> str:
         """Write a range of integers; of JSON also a float that is integral (RFC 8610 Appendix E)."""
         test = f"(x.__class__ is int and {low} <= x <= {high})"
-        return f"({test} or x.__class__ is float and x.is_integer() and {low} <= x <= {high})" if self.json else test
+        return (
+            f"({test} or x.__class__ is float and x.is_integer() and {low} <= x <= {high})"
+            if self.json
+            else test
+        )
 
     def _texts(self, literals: list[Any]) -> list[str]:
         """Write the literals of a choice; several texts as one look into a set."""
@@ -325,7 +329,9 @@ class Program:
         if len(alternatives) == 1:
             return self.function(alternatives[0])
         name = self.fresh("e")
-        self.define(name, "x", [f"return {' or '.join(f'{self.function(leaf)}(x)' for leaf in alternatives)}"])
+        self.define(
+            name, "x", [f"return {' or '.join(f'{self.function(leaf)}(x)' for leaf in alternatives)}"]
+        )
         return name
 
     # --- tags -------------------------------------------------------------------------------------------------

@@ -224,7 +224,9 @@ _INNER: dict[str, Callable[[Predicate, Any], bool]] = {
     "cbor": holds_cbor,
     "cborseq": holds_sequence,
 }
-_ANY_CONTROLLER = frozenset({*_TRANSPARENT, "and", "within", "eq", "ne", "bits", "cbor", "cborseq", *texts.CODECS})
+_ANY_CONTROLLER = frozenset(
+    {*_TRANSPARENT, "and", "within", "eq", "ne", "bits", "cbor", "cborseq", *texts.CODECS}
+)
 HELPERS: tuple[Callable[..., Any], ...] = (
     *_INNER.values(),
     has_size,

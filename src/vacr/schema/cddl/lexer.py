@@ -119,7 +119,10 @@ class Source:
             text = match["operator"]
         elif kind == "major":
             argument = match["argument"]
-            value = (int(match["type"]) if match["type"] else None, self._uint(argument, at) if argument else None)
+            value = (
+                int(match["type"]) if match["type"] else None,
+                self._uint(argument, at) if argument else None,
+            )
         return Token(kind, text, value, at, match.end())
 
     def _occurrence(self, match: re.Match[str], at: int) -> tuple[int, int | None]:

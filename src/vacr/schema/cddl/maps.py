@@ -12,7 +12,8 @@ than `MOST_ALTERNATIVES` combinations of optional groups; both are refused when 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import combinations, combinations_with_replacement, product
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from vacr.errors import InvalidSchema
@@ -77,13 +78,10 @@ def expand(group: GroupNode) -> list[list[Member]]:
     found: list[list[Member]] = []
     for sequence in group.alternatives:
         choices = [_choices(item, group.place) for item in sequence]
-        count = 1
-        for choice in choices:
-            count *= len(choice)
-            if count + len(found) > MOST_ALTERNATIVES:
-                hint = "write the optional members one by one instead of in groups"
-                message = f"a map with more than {MOST_ALTERNATIVES} combinations of optional groups"
-                raise InvalidSchema(message, where=str(group.place), hint=hint)
+        if prod(map(len, choices)) + len(found) > MOST_ALTERNATIVES:
+            hint = "write the optional members one by one instead of in groups"
+            message = f"a map with more than {MOST_ALTERNATIVES} combinations of optional groups"
+            raise InvalidSchema(message, where=str(group.place), hint=hint)
         found += [[member for part in combination for member in part] for combination in product(*choices)]
     return found
 
@@ -105,21 +103,45 @@ def _choices(item: Item, place: Place) -> list[list[Member]]:
 
 
 def _copies(item: Item, inner: list[list[Member]], place: Place) -> list[list[Member]]:
-    """Repeat a group; one whose keys are all literal fits at most once, for a key is there only once."""
-    members = [member for sequence in inner for member in sequence]
-    most = 1 if all(member.literal is not None for member in members) else MOST_COPIES
-    if item.most is not None:
-        most = min(most, item.most)
+    """Repeat a group: what is required of its alternatives, and then any number or up to the most of them."""
+    literal = all(member.literal is not None for sequence in inner for member in sequence)
+    # An alternative whose keys are all literal fits at most once, for a key is there only once.
+    several = combinations if literal else combinations_with_replacement
+    cap = len(inner) if literal else MOST_COPIES
+    counts = [item.least] if item.most is None else range(min(item.most, cap), item.least - 1, -1)
     found: list[list[Member]] = []
-    for count in range(most, item.least - 1, -1):
-        if count == 0:
-            # What a cut in the group has named stays named when the group is left out.
-            found.append([replace(member, least=0, most=0) for member in members if member.cut])
-            continue
-        if len(found) + len(inner) ** count > MOST_ALTERNATIVES:
-            raise InvalidSchema("a group in a map repeats in too many combinations", where=str(place))
-        found += [[member for part in parts for member in part] for parts in product(inner, repeat=count)]
+    for count in counts:
+        if count > cap:
+            break
+        for used in several(range(len(inner)), count):
+            taken = [member for index in used for member in inner[index]]
+            left = [part for index, part in enumerate(inner) if not (literal and index in used)]
+            rests = _any_number(left) if item.most is None else [_named(left) if count == 0 else []]
+            found += [taken + rest for rest in rests]
+            if len(found) > MOST_ALTERNATIVES:
+                raise InvalidSchema("a group in a map repeats in too many combinations", where=str(place))
     return found
+
+
+def _any_number(inner: list[list[Member]]) -> list[list[Member]]:
+    """Give the alternatives that any number of any of these groups stand for."""
+    choices: list[list[list[Member]]] = []
+    for sequence in inner:
+        literal = all(member.literal is not None for member in sequence)
+        if len(sequence) == 1:
+            most = sequence[0].most if literal else None
+            choices.append([[replace(sequence[0], least=0, most=most)]])
+        else:
+            copies = range(1 if literal else MOST_COPIES, 0, -1)
+            choices.append([*(sequence * count for count in copies), _named([sequence])])
+        if prod(map(len, choices)) > MOST_ALTERNATIVES:
+            break
+    return [[member for part in parts for member in part] for parts in product(*choices)]
+
+
+def _named(inner: list[list[Member]]) -> list[Member]:
+    """Keep what a cut has named when the group that names it is left out."""
+    return [replace(member, least=0, most=0) for sequence in inner for member in sequence if member.cut]
 
 
 def discriminator(
@@ -244,7 +266,7 @@ def _rest(program: Program, literal: list[Member], wild: list[Member], *, spread
     """Write the check of the members that no literal key names."""
     if not wild:
         return ["return len(v) == n"]
-    if any(is_any(member.key) and is_any(member.value) for member in wild):
+    if is_any(wild[0].key) and is_any(wild[0].value):
         return ["return True"]
     text_keys = all(isinstance(member.literal, str) for member in literal)
     if len(wild) == 1 and text_keys and is_text(wild[0].key) and is_any(wild[0].value):

@@ -138,7 +138,9 @@ class Resolver:
                 continue
             scope = _Scope(definition.source, definition.table)
             name = syntax.Name(definition.name, (), definition.rules[0].at)
-            found.append(self._group_of(name, scope) if self._is_group(name, scope) else self._type(name, scope))
+            found.append(
+                self._group_of(name, scope) if self._is_group(name, scope) else self._type(name, scope)
+            )
         self._drain()
         return found
 
@@ -172,7 +174,9 @@ class Resolver:
             scope.source.fail(f"rule {name.name!r} is not defined", name.at, hint)
         wanted = len(found.parameters) if found else len(name.arguments)
         if wanted != len(name.arguments):
-            scope.source.fail(f"{name.name!r} takes {wanted} generic arguments, not {len(name.arguments)}", name.at)
+            scope.source.fail(
+                f"{name.name!r} takes {wanted} generic arguments, not {len(name.arguments)}", name.at
+            )
         return found
 
     def _inner(self, definition: Definition, name: syntax.Name, scope: _Scope) -> _Scope:
@@ -192,7 +196,9 @@ class Resolver:
             return _Bound(argument, scope, self._number("name", argument.name, id(scope.table)))
         return _Bound(argument, scope, self._number("node", id(argument), scope.key))
 
-    def _follow(self, node: syntax.Type | syntax.Group, scope: _Scope) -> tuple[syntax.Type | syntax.Group, _Scope]:
+    def _follow(
+        self, node: syntax.Type | syntax.Group, scope: _Scope
+    ) -> tuple[syntax.Type | syntax.Group, _Scope]:
         """Step through parentheses, parameters and rules that only name another, to what is meant."""
         seen: set[tuple[int, int]] = set()
         while True:
@@ -230,7 +236,11 @@ class Resolver:
                 rule.operator == "//="
                 or not rule.body.plain
                 or (isinstance(rule.body.value, syntax.Group) and _single(rule.body.value) is None)
-                or (rule is not definition.rules[0] and rule.operator == "=" and self._is_group(rule.body.value, inner))
+                or (
+                    rule is not definition.rules[0]
+                    and rule.operator == "="
+                    and self._is_group(rule.body.value, inner)
+                )
                 for rule in definition.rules
             )
         if isinstance(node, syntax.Unwrap):
@@ -306,7 +316,9 @@ class Resolver:
         inner, inner_scope = self._follow(node.name, scope)
         if not isinstance(inner, syntax.Major) or inner.major != model.TAG:
             hint = "a map or an array is unwrapped into a group, inside another map or array"
-            scope.source.fail(f"{node.name.name!r} is not a tag and cannot be unwrapped into a type", node.at, hint)
+            scope.source.fail(
+                f"{node.name.name!r} is not a tag and cannot be unwrapped into a type", node.at, hint
+            )
         return self._type(inner.content, inner_scope) if inner.content else model.AnyType()
 
     def _enumeration(self, node: syntax.Enumeration, scope: _Scope) -> Node:

@@ -216,7 +216,7 @@ class _Parser:
     def _type2(self) -> Type | Group:
         token = self._take()
         match token.kind, token.text:
-            case ("number" | "text" | "bytes"), _:
+            case (("number" | "text" | "bytes"), _):
                 return syntax.Literal(cast("Scalar", token.value), token.start)
             case "name", _:
                 return self._name(token)

@@ -80,7 +80,9 @@ class Schema:
 
         """
         if not self.rules:
-            raise InvalidSchema("the schema has no rules, so there is nothing to check against", where=self.name)
+            raise InvalidSchema(
+                "the schema has no rules, so there is nothing to check against", where=self.name
+            )
         return self.rules[0]
 
     def checker(self, rule: str | None = None, *, json: bool = False) -> Checker:
@@ -108,9 +110,11 @@ class Schema:
         """
         from vacr.schema.cddl.generate import Generator  # noqa: PLC0415 - only who generates pays for the import
 
-        checker = self.checker(rule, json=json)
         node = self.node(rule)
-        return self._guarded(lambda: Generator(seed, json=json, where=self.name).instance(node, checker.matches))
+        program = self._programs.setdefault(json, Program(json=json))
+        return self._guarded(
+            lambda: Generator(node, program, seed=seed, json=json, where=self.name).instance()
+        )
 
     def node(self, rule: str | None) -> Node:
         """Resolve a rule or a type expression.

@@ -125,3 +125,44 @@ CODECS: dict[str, Callable[[str], Any]] = {
     "decimal": _from_base10,
     "json": _from_json,
 }
+
+
+def _to_base32(data: bytes) -> str:
+    return base64.b32encode(data).rstrip(b"=").decode()
+
+
+def _to_h32(data: bytes) -> str:
+    return base64.b32hexencode(data).rstrip(b"=").decode()
+
+
+def _to_b45(data: bytes) -> str:
+    """Encode Base45 (RFC 9285)."""
+    found = ""
+    for start in range(0, len(data), 2):
+        chunk = data[start : start + 2]
+        value = int.from_bytes(chunk, "big")
+        found += "".join(_BASE45[value // 45**place % 45] for place in range(len(chunk) + 1))
+    return found
+
+
+def _to_json(value: Any) -> str:
+    import json  # noqa: PLC0415 - only a schema with .json pays for the import
+
+    return json.dumps(value, allow_nan=False)
+
+
+ENCODERS: dict[str, Callable[[Any], str]] = {
+    "b64u": _b64u,
+    "b64u-sloppy": _b64u,
+    "b64c": _b64c,
+    "b64c-sloppy": _b64c,
+    "b32": _to_base32,
+    "h32": _to_h32,
+    "b45": _to_b45,
+    "hex": bytes.hex,
+    "hexlc": bytes.hex,
+    "hexuc": lambda data: bytes.hex(data).upper(),
+    "base10": lambda number: f"{number:d}",
+    "decimal": lambda number: f"{number:d}",
+    "json": _to_json,
+}

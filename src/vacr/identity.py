@@ -1,4 +1,4 @@
-"""The identity of a record. Step: read, and verify. Follows RFC 9562 (UUIDv7 and UUIDv8).
+"""The identity of a record. Step: read, validate and verify. Follows RFC 9562 (UUIDv7 and UUIDv8).
 
 `id` is made of the SHA-256 of the record's canonical JSON without `id`: any change makes another record, and anybody can
 check it. Its time is the session's start; a session without one gets a UUIDv8, all of it digest.

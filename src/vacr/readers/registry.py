@@ -1,0 +1,102 @@
+"""The readers there are, and which of them knows a source. Step: read.
+
+A reader is a module, or any object, with the members below. Third parties add theirs under the entry point group
+`vacr.readers`; a source is recognised by its content, never by its name.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any, Protocol, cast
+
+from vacr.errors import UnreadableInput, UsageError
+from vacr.readers.assemble import Reading
+from vacr.readers.lines import Repaired, Undecodable, documents
+from vacr.readers.source import Source
+
+GROUP = "vacr.readers"
+BUILT_IN = ("vacr.readers.claude_code", "vacr.readers.codex_cli")
+
+_SAMPLE = 16
+_ENOUGH = 0.3
+
+
+class Reader(Protocol):
+    """What a reader of one agent's sessions has."""
+
+    @property
+    def name(self) -> str:
+        """The agent, as `--agent` names it."""
+        ...
+
+    @property
+    def formats(self) -> Sequence[str]:
+        """The trace format ids it reads."""
+        ...
+
+    def recognises(self, sample: Sequence[Any]) -> float:
+        """Tell how much of a sample of native values is this agent's, from 0 to 1."""
+        ...
+
+    def read(self, source: Source) -> Iterator[Reading]:
+        """Give the records of the conversations in a source."""
+        ...
+
+
+@cache
+def readers() -> dict[str, Reader]:
+    """Give all readers by name: our own, then those of others.
+
+    Raises:
+        UnreadableInput: a reader of others cannot be loaded.
+    """
+    found = {reader.name: reader for reader in (cast("Reader", import_module(name)) for name in BUILT_IN)}
+    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+        try:
+            reader = cast("Reader", point.load())
+            found.setdefault(reader.name, reader)
+        except Exception as error:
+            raise UnreadableInput(
+                f"the reader {point.name!r} cannot be loaded: {error}",
+                hint=f"It comes from {point.value}; uninstall or update the package that has it.",
+            ) from error
+    return found
+
+
+def reader_for(source: Source, agent: str | None = None) -> Reader:
+    """Give the reader that knows a source, or the one that was asked for.
+
+    Raises:
+        UsageError: there is no reader of that name.
+        UnreadableInput: the source is empty, or of no agent that is known.
+    """
+    known = readers()
+    if agent is not None:
+        if agent not in known:
+            raise UsageError(f"no reader for {agent!r}", hint=f"Known agents: {', '.join(known)}.")
+        return known[agent]
+    where = source.main.name
+    if not source.main.data.strip():
+        raise UnreadableInput("empty: there is no session in it", where=where)
+    for size in (_SAMPLE, None):
+        sample = list(itertools.islice(_values(source.main.data), size))
+        scores = {name: reader.recognises(sample) for name, reader in known.items()} if sample else {}
+        best = max(scores, key=lambda name: scores[name], default="")
+        if best and scores[best] >= _ENOUGH:
+            return known[best]
+    raise UnreadableInput(
+        "not a session of an agent that is known",
+        where=where,
+        hint=f"Known agents: {', '.join(known)}. Name one with --agent if it is one of theirs.",
+    )
+
+
+def _values(data: bytes) -> Iterator[Any]:
+    """Give the values that can be read, as far as they can."""
+    for _, document in documents(data):
+        if not isinstance(document, Undecodable):
+            yield document.value if isinstance(document, Repaired) else document

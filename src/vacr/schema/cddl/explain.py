@@ -1,0 +1,333 @@
+"""Say where and why a value does not match. Step: validate.
+
+Runs only after the compiled check has said no, and asks compiled checks for every yes or no on the way, so the two cannot
+disagree. A choice is explained by the alternative that came closest: of maps the one whose literal member fits
+(`type: "tool-call"`), else the one with the fewest problems. Each level is weighed before it is entered and only one alternative
+is entered, so the work stays in proportion to the value. At most `MOST_FINDINGS` are given.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from vacr.schema.cddl import items, maps
+from vacr.schema.cddl.explain_array import ArrayTrace, element_problems
+from vacr.schema.cddl.findings import Finding
+from vacr.schema.cddl.model import (
+    AnyType,
+    ArrayType,
+    Controlled,
+    MapType,
+    Node,
+    OneOf,
+    Ref,
+    Tagged,
+    follow,
+)
+from vacr.schema.cddl.values import LISTS, as_map, tag_of
+from vacr.schema.cddl.wording import counted, described, key_text, shown, token
+
+if TYPE_CHECKING:
+    from vacr.schema.cddl.compiler import Program
+    from vacr.schema.cddl.maps import Member
+
+MOST_FINDINGS = 100
+_MOST_NAMES = 12
+_PRELUDE = "prelude.cddl"
+
+
+class Explainer:
+    """One explanation, of one value."""
+
+    def __init__(self, program: Program) -> None:
+        """Use the checks of a program."""
+        self._program = program
+        self._found: list[Finding] = []
+
+    def findings(self, node: Node, value: Any, rule: str) -> list[Finding]:
+        """Explain a value that does not match."""
+        try:
+            self._explain(node, value, "", rule)
+        except RecursionError:
+            self._found.append(Finding("", rule, "a value nested too deeply to be checked", described(node)))
+        finally:
+            self._program.forget()
+        # A value can be right part by part and yet not fit together, in ways no part can tell.
+        return self._found or [Finding("", rule, shown(value), described(node))]
+
+    def ok(self, node: Node, value: Any) -> bool:
+        """Ask the compiled check."""
+        return bool(self._program.predicate(node)(value))
+
+    def _add(self, pointer: str, rule: str, found: str, expected: str) -> None:
+        if len(self._found) < MOST_FINDINGS:
+            self._found.append(Finding(pointer, rule, found, expected))
+
+    @property
+    def _full(self) -> bool:
+        return len(self._found) >= MOST_FINDINGS
+
+    def _explain(self, node: Node, value: Any, pointer: str, rule: str) -> None:
+        """Add the findings about a value that does not match a type."""
+        if self._full:
+            return
+        expected = described(node)
+        while isinstance(node, Ref):
+            if node.place.source.name != _PRELUDE:
+                rule = node.name
+                expected = (
+                    node.name if isinstance(follow(node), MapType | ArrayType) else described(node.node)
+                )
+            node = node.node
+        members = as_map(value)
+        match node:
+            case OneOf():
+                self._choice(node, value, pointer, rule)
+            case MapType() if members is not None:
+                self._map(node, members, pointer, rule)
+            case ArrayType() if isinstance(value, LISTS):
+                self._array(node, list(value), pointer, rule)
+            case Tagged():
+                self._tag(node, value, pointer, rule)
+            case Controlled():
+                self._controlled(node, value, pointer, rule)
+            case _:
+                kind = {MapType: " (a map)", ArrayType: " (an array)"}.get(type(node), "")
+                self._add(pointer, rule, shown(value), expected + kind * (expected[:2] != "a "))
+
+    def _tag(self, node: Tagged, value: Any, pointer: str, rule: str) -> None:
+        tag = tag_of(value)
+        if tag is not None and (node.number is None or node.number == tag[0]):
+            self._explain(node.content, tag[1], pointer, rule)
+        else:
+            self._add(pointer, rule, shown(value), described(node))
+
+    def _controlled(self, node: Controlled, value: Any, pointer: str, rule: str) -> None:
+        """Look for the side that does not match, and into bytes that hold CBOR."""
+        inner = follow(node.target)
+        if not self.ok(inner, value) and not isinstance(inner, AnyType):
+            compound = isinstance(inner, MapType | ArrayType | Tagged)
+            if compound or node.operator in {"default", "feature", "and", "within"}:
+                self._explain(node.target, value, pointer, rule)
+                return
+        elif node.operator in {"and", "within", "eq"} and isinstance(
+            follow(node.controller), MapType | ArrayType
+        ):
+            self._explain(node.controller, value, pointer, rule)
+            return
+        elif node.operator in {"cbor", "cborseq"} and isinstance(value, bytes):
+            try:
+                held = items.decode_item(value) if node.operator == "cbor" else items.decode_sequence(value)
+            except items.NotCbor as error:
+                self._add(pointer, rule, f"bytes that are not CBOR ({error})", described(node))
+                return
+            self._explain(node.controller, held, pointer, rule)
+            return
+        self._add(pointer, rule, shown(value), described(node))
+
+    # --- choices ----------------------------------------------------------------------------------------------
+
+    def _choice(self, node: OneOf, value: Any, pointer: str, rule: str) -> None:
+        """Explain the alternative that came closest, or name them all when none did."""
+        named = _named_leaves(node)
+        members = as_map(value)
+        if members is not None:
+            candidates = [(name, leaf) for name, leaf in named if isinstance(leaf, MapType)]
+            if len(candidates) > 1 and self._undecided(candidates, members, pointer, rule):
+                return
+            weights = [self._map_weight(leaf, members) for _, leaf in candidates if isinstance(leaf, MapType)]
+        elif isinstance(value, LISTS):
+            candidates = [(name, leaf) for name, leaf in named if isinstance(leaf, ArrayType)]
+            weights = [
+                self._array_weight(leaf, list(value)) for _, leaf in candidates if isinstance(leaf, ArrayType)
+            ]
+        else:
+            candidates = [(name, leaf) for name, leaf in named if self._same_kind(leaf, value)]
+            weights = [(0, 0)] * len(candidates)
+        if not candidates:
+            self._add(pointer, rule, shown(value), described(node))
+            return
+        name, leaf = candidates[weights.index(min(weights))]
+        self._explain(leaf, value, pointer, name or rule)
+
+    def _same_kind(self, leaf: Node, value: Any) -> bool:
+        """Tell whether an alternative is worth entering for a value that is neither map nor array."""
+        if isinstance(leaf, Tagged):
+            tag = tag_of(value)
+            return tag is not None and leaf.number == tag[0]
+        return (
+            isinstance(leaf, Controlled) and leaf.operator in {"cbor", "cborseq"} and isinstance(value, bytes)
+        )
+
+    def _undecided(
+        self, candidates: list[tuple[str, Node]], members: dict[Any, Any], pointer: str, rule: str
+    ) -> bool:
+        """When the literal member that tells the maps apart fits none of them, that is the finding."""
+        decided = maps.discriminator([leaf for _, leaf in candidates if isinstance(leaf, MapType)])
+        if decided is None or decided[2]:
+            return False
+        key, cases, _ = decided
+        value = members.get(key)
+        if isinstance(value, str) and value in cases:
+            return False
+        expected = " / ".join(f'"{text}"' for text in list(cases)[:_MOST_NAMES])
+        if key in members:
+            self._add(pointer + token(key), rule, shown(value), expected)
+        else:
+            self._add(pointer, rule, f"missing member {key_text(key)}", expected)
+        return True
+
+    # --- maps -------------------------------------------------------------------------------------------------
+
+    def _map_weight(self, node: MapType, members: dict[Any, Any]) -> tuple[int, int]:
+        """Weigh how far a map is from a type: literal members that fit come first, then the number of problems."""
+        fitting = [members[key] in texts for key, texts in _text_members(node, members)]
+        problems = [len(self._map_problems(sequence, members)) for sequence in maps.expand(node.group)]
+        return (fitting.count(False) - fitting.count(True), min(problems, default=1))
+
+    def _map(self, node: MapType, members: dict[Any, Any], pointer: str, rule: str) -> None:
+        """Explain a map by the list of entries it comes closest to."""
+        found = [self._map_problems(sequence, members) for sequence in maps.expand(node.group)]
+        sequences = maps.expand(node.group)
+        if not found:
+            self._add(pointer, rule, shown(members), "nothing (an empty choice)")
+            return
+        best = min(range(len(found)), key=lambda index: len(found[index]))
+        for key, member in found[best]:
+            if key is _MISSING:
+                assert member is not None  # noqa: S101 - a missing member is always one of the schema
+                self._add(
+                    pointer, rule, f"missing member {key_text(member.literal)}", described(member.value)
+                )
+            elif member is None:
+                self._add(
+                    pointer + token(key), rule, f"unknown member {key_text(key)}", _allowed(sequences[best])
+                )
+            else:
+                self._explain(member.value, members[key], pointer + token(key), rule)
+        if not found[best]:
+            wanted = "; ".join(_counts(member) for member in sequences[best] if not member.open_end)
+            self._add(pointer, rule, shown(members), wanted or described(node))
+
+    def _map_problems(
+        self, sequence: list[Member], members: dict[Any, Any]
+    ) -> list[tuple[Any, Member | None]]:
+        """List the members that are missing, unknown (with None) or do not fit their entry."""
+        problems: list[tuple[Any, Member | None]] = []
+        for member in sequence:
+            if member.literal is not None and member.required and member.literal not in members:
+                problems.append((_MISSING, member))
+        for key, value in members.items():
+            options = self._options(sequence, key)
+            if not options:
+                problems.append((key, None))
+            elif not any(self.ok(member.value, value) for member in options):
+                problems.append((key, options[0]))
+            elif (
+                options[0].required
+                and options[0].literal is not None
+                and not self.ok(options[0].value, value)
+            ):
+                problems.append((key, options[0]))
+        return problems
+
+    def _options(self, sequence: list[Member], key: Any) -> list[Member]:
+        """Give the entries that a key fits, up to the first that binds; those with a literal key first."""
+        options: list[Member] = []
+        for member in sequence:
+            if member.literal is None or member.literal == key:
+                if not self.ok(member.key, key):
+                    continue
+                if member.most != 0:
+                    options.append(member)
+                if member.cut:
+                    break
+        return sorted(options, key=lambda member: member.literal is None)
+
+    # --- arrays -----------------------------------------------------------------------------------------------
+
+    def _array_weight(self, node: ArrayType, elements: list[Any]) -> tuple[int, int]:
+        """Weigh how far an array is from a type by its first problem."""
+        problems = element_problems(node, elements, self.ok)
+        if problems is not None:
+            return (len(problems), 0)
+        trace = ArrayTrace(elements, self.ok)
+        trace.run(node.group)
+        return (len(elements) - trace.furthest, 1)
+
+    def _array(self, node: ArrayType, elements: list[Any], pointer: str, rule: str) -> None:
+        problems = element_problems(node, elements, self.ok)
+        if problems is None:
+            self._trace(node, elements, pointer, rule)
+            return
+        for index, inner in problems:
+            if isinstance(inner, str):
+                self._add(pointer, rule, shown(elements), inner)
+            else:
+                self._explain(inner, elements[index], f"{pointer}/{index}", rule)
+            if self._full:
+                return
+
+    def _trace(self, node: ArrayType, elements: list[Any], pointer: str, rule: str) -> None:
+        """Explain an array of optional and repeated parts by the element at which matching could not go on."""
+        trace = ArrayTrace(elements, self.ok)
+        trace.run(node.group)
+        at, wanted = trace.furthest, trace.wanted
+        expected = " / ".join(dict.fromkeys(described(inner) for inner in wanted[:_MOST_NAMES]))
+        if at >= len(elements):
+            self._add(
+                pointer,
+                rule,
+                f"an array that ends after {counted(at, 'element')}",
+                expected or "another length",
+            )
+        elif len(wanted) == 1:
+            self._explain(wanted[0], elements[at], f"{pointer}/{at}", rule)
+        else:
+            self._add(f"{pointer}/{at}", rule, shown(elements[at]), expected or "the end of the array")
+
+
+_MISSING = object()
+
+
+def _named_leaves(node: OneOf) -> list[tuple[str, Node]]:
+    """Flatten a choice, keeping the name of the nearest rule of the schema for each alternative."""
+    found: list[tuple[str, Node]] = []
+    seen: set[int] = set()
+    waiting: list[tuple[str, Node]] = [("", node)]
+    while waiting:
+        name, leaf = waiting.pop()
+        while isinstance(leaf, Ref):
+            name = name if leaf.place.source.name == _PRELUDE else leaf.name
+            leaf = leaf.node
+        if id(leaf) in seen:
+            continue
+        seen.add(id(leaf))
+        if isinstance(leaf, OneOf):
+            waiting.extend((name, part) for part in reversed(leaf.alternatives))
+        else:
+            found.append((name, leaf))
+    return found
+
+
+def _text_members(node: MapType, members: dict[Any, Any]) -> list[tuple[str, frozenset[str]]]:
+    """Give the literal members of a map that the value has as text."""
+    found = maps.required_literals(node)
+    return [(key, texts) for key, texts in found.items() if isinstance(members.get(key), str)]
+
+
+def _allowed(sequence: list[Member]) -> str:
+    """Say which members a map may have."""
+    names = [
+        key_text(member.literal) for member in sequence if member.literal is not None and member.most != 0
+    ]
+    names += [f"{described(member.key)} => …" for member in sequence if member.literal is None]
+    more = f", … ({len(names)} in all)" if len(names) > _MOST_NAMES else ""
+    return f"one of {', '.join(names[:_MOST_NAMES])}{more}" if names else "no members"
+
+
+def _counts(member: Member) -> str:
+    """Say how many members an entry asks for."""
+    most = "or more" if member.most is None else f"to {member.most}"
+    key = described(member.key)
+    return f"{member.least} {most} members {key} => {described(member.value)}"

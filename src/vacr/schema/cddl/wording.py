@@ -1,0 +1,153 @@
+"""The words of a finding: values in short, types in the notation of CDDL, and JSON pointers. Step: validate.
+
+No value is ever shown whole: a record may hold megabytes, and what is in it may be secret.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vacr.schema.cddl.constants import constant
+from vacr.schema.cddl.model import (
+    AnyType,
+    ArrayType,
+    Between,
+    Controlled,
+    Exact,
+    Kind,
+    MapType,
+    Node,
+    OneOf,
+    Ref,
+    SimpleOf,
+    Tagged,
+)
+from vacr.schema.cddl.values import LISTS, as_map, is_undefined, simple_number, tag_of
+
+LONGEST_VALUE = 60
+LONGEST_TYPE = 120
+_LONGEST_TOKEN = 100
+_DEEPEST = 6
+
+
+def shown(value: Any) -> str:
+    """Say in few words what a value is."""
+    if isinstance(value, str):
+        return f"text {quoted(value)}"
+    if isinstance(value, bytes):
+        return f"bytes {hexadecimal(value)}"
+    if isinstance(value, bool) or value is None:
+        return "null" if value is None else str(value).lower()
+    if isinstance(value, int | float):
+        return _number(value)
+    members = as_map(value)
+    if members is not None:
+        return f"a map of {counted(len(members), 'member')}"
+    if isinstance(value, LISTS):
+        return f"an array of {counted(len(value), 'element')}"
+    return _uncommon(value)
+
+
+def _uncommon(value: Any) -> str:
+    tag = tag_of(value)
+    if tag is not None:
+        return f"tag {tag[0]}"
+    if is_undefined(value):
+        return "undefined"
+    number = simple_number(value)
+    return f"a Python {type(value).__name__[:40]}" if number is None else f"simple({number})"
+
+
+def _number(value: float) -> str:
+    if isinstance(value, float):
+        return f"float {value!r}"
+    # Writing out a large integer takes long, and Python refuses it past some thousand digits.
+    return f"integer {value}" if value.bit_length() <= 128 else f"an integer of {value.bit_length()} bits"  # noqa: PLR2004
+
+
+def counted(count: int, noun: str) -> str:
+    """Write a number with its noun."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def quoted(text: str) -> str:
+    """Write the beginning of a text in quotes, with nothing in it that could drive a terminal."""
+    cut = text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 1] + "…"
+    plain = "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in cut)
+    plain = plain.replace("\\", "\\\\").replace('"', '\\"') if plain == cut else plain.replace('"', '\\"')
+    return f'"{plain if len(plain) <= LONGEST_VALUE + 10 else plain[:LONGEST_VALUE] + "…"}"'
+
+
+def hexadecimal(data: bytes) -> str:
+    """Write the beginning of some bytes."""
+    most = LONGEST_VALUE // 4
+    return f"h'{data.hex()}'" if len(data) <= most else f"h'{data[:most].hex()}…' ({len(data)} bytes)"
+
+
+def token(key: Any) -> str:
+    """Write a key or index as one step of a JSON pointer (RFC 6901); keys that JSON cannot have in diagnostic notation."""
+    text = key if isinstance(key, str) else key_text(key)
+    if len(text) > _LONGEST_TOKEN:
+        text = text[: _LONGEST_TOKEN - 1] + "…"
+    return "/" + text.replace("~", "~0").replace("/", "~1")
+
+
+def key_text(key: Any) -> str:
+    """Write a key as it is named in a message."""
+    if isinstance(key, str):
+        return quoted(key)
+    if isinstance(key, bytes):
+        return hexadecimal(key)
+    if isinstance(key, bool):
+        return str(key).lower()
+    return _number(key).rpartition(" ")[2] if isinstance(key, int | float) else shown(key)
+
+
+def described(node: Node, depth: int = 0) -> str:
+    """Write a type in the notation of CDDL, in short."""
+    text = _described(node, depth)
+    return text if len(text) <= LONGEST_TYPE else text[: LONGEST_TYPE - 1] + "…"
+
+
+def _described(node: Node, depth: int) -> str:  # noqa: PLR0911 - one line for each kind of node
+    if depth > _DEEPEST:
+        return "…"
+    match node:
+        case Ref():
+            return node.name
+        case Exact():
+            return _literal(node.value)
+        case OneOf(alternatives=alternatives):
+            several = [described(part, depth + 1) for part in alternatives[:20]]
+            return " / ".join(several) if several else "nothing (an empty choice)"
+        case Between():
+            dots = ".." if node.inclusive else "..."
+            return f"{described(node.low, depth + 1)}{dots}{described(node.high, depth + 1)}"
+        case Controlled():
+            value = constant(node)
+            if value is not None:
+                return _literal(value)
+            inner = constant(node.controller)
+            controller = described(node.controller, depth + 1) if inner is None else _literal(inner)
+            return f"{described(node.target, depth + 1)} .{node.operator} {controller}"
+        case Tagged():
+            number = (
+                "" if node.number is None else f".{node.number}" if isinstance(node.number, int) else ".<…>"
+            )
+            return f"#6{number}({described(node.content, depth + 1)})"
+        case MapType():
+            return "a map"
+        case ArrayType():
+            return "an array"
+        case AnyType():
+            return "any"
+        case Kind():
+            return f"#{node.major}" if node.argument is None else f"#{node.major}.{node.argument}"
+        case SimpleOf():
+            return f"#7.<{described(node.number, depth + 1)}>"
+
+
+def _literal(value: float | str | bytes) -> str:
+    if isinstance(value, str):
+        return quoted(value)
+    return hexadecimal(value) if isinstance(value, bytes) else _number(value).rpartition(" ")[2]
