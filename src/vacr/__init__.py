@@ -1,3 +1,50 @@
-"""Verifiable Agent Conversation Records."""
+"""Verifiable Agent Conversation Records: what an AI coding agent did, as evidence.
+
+    import vacr
+    for record in vacr.read("session.jsonl"):       # native file → records
+        vacr.validate(record).raise_for_errors()
+        data = vacr.encode(record, "json")          # canonical bytes; decode is its inverse
+
+Everything is loaded when first used, so that importing the package costs nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+__all__ = ["__version__", "decode", "encode", "read", "validate"]
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from vacr.codec import decode, encode
+    from vacr.model import Record
+    from vacr.schema import validate
+
+
+def read(path: str | Path, *, agent: str | None = None) -> Iterator[Record]:
+    """Read the session in a native file, and its sub-agents' that have files of their own, as identified records.
+
+    Raises:
+        UnreadableInput: the file cannot be read, or is of no agent that is known.
+    """
+    from vacr.identity import identify
+    from vacr.sources import read as read_source
+
+    for found in read_source(path, agent=agent):
+        identify(found.reading.record)
+        yield found.reading.record
+
+
+def __getattr__(name: str) -> Any:
+    if name in {"encode", "decode"}:
+        from vacr import codec
+
+        return getattr(codec, name)
+    if name == "validate":
+        from vacr.schema import validate
+
+        return validate
+    raise AttributeError(f"module 'vacr' has no attribute {name!r}")

@@ -62,10 +62,12 @@ def children(content: Any, unknown: Counter[str] | None = None) -> list[Native]:
     found = []
     for block in content:
         kind = block.get("type") if type(block) is dict else None
-        view = VIEWS.get(kind) if type(kind) is str else None
+        if type(kind) is not str:
+            kind = f"({type(block).__name__})"
+        view = VIEWS.get(kind)
         if view is None:
             if unknown is not None and kind not in SAID:
-                unknown[f"content/{kind if type(kind) is str else type(block).__name__}"] += 1
+                unknown[f"content/{kind}"] += 1
         elif (child := _child(block, view)) is not None:
             found.append(child)
     return found

@@ -7,8 +7,12 @@ from vacr.schema.cddl import compile_cddl
 
 CASES = [
     # Structs and tables.
-    ("{a: int, ? b: tstr}", [{"a": 1}, {"b": "x", "a": 1}], [{}, {"a": 1, "b": 1}, {"a": 1, "c": 1}, [], None]),
-    ('{"a b": int, 5: int, h\'00\': int}', [{"a b": 1, 5: 1, b"\0": 1}], [{"a b": 1, "5": 1, b"\0": 1}]),
+    (
+        "{a: int, ? b: tstr}",
+        [{"a": 1}, {"b": "x", "a": 1}],
+        [{}, {"a": 1, "b": 1}, {"a": 1, "c": 1}, [], None],
+    ),
+    ("{\"a b\": int, 5: int, h'00': int}", [{"a b": 1, 5: 1, b"\0": 1}], [{"a b": 1, "5": 1, b"\0": 1}]),
     ("{* tstr => int}", [{}, {"a": 1, "b": 2}], [{"a": "x"}, {1: 1}]),
     ("{+ tstr => int}", [{"a": 1}], [{}]),
     ("{2*3 tstr => int}", [{"a": 1, "b": 1}, {"a": 1, "b": 1, "c": 1}], [{"a": 1}, dict.fromkeys("abcd", 1)]),
@@ -45,12 +49,24 @@ CASES = [
     ("{* tstr ^ => int, * any => any}", [{"a": 1, 1: "x"}], [{"a": "x"}]),
     ("{* tstr ^ => int, ? k: tstr}", [{"a": 1}, {"k": 1}], [{"k": "x"}]),
     ("{? a => int, * int => any}  a = 5", [{5: "x"}, {5: 1}], [{"x": 1}]),
-    ("{? (a: int, b: int), * tstr => any}", [{"a": 1, "b": 1, "c": 1}, {"z": 1}], [{"a": "x", "b": 1}, {"a": 1}]),
+    (
+        "{? (a: int, b: int), * tstr => any}",
+        [{"a": 1, "b": 1, "c": 1}, {"z": 1}],
+        [{"a": "x", "b": 1}, {"a": 1}],
+    ),
     ("{a: int // a: tstr}", [{"a": 1}, {"a": "x"}], [{"a": None}]),
     # Entries that compete for members are all given what they need.
     ("{+ tstr => int, + tstr => tstr}", [{"a": 1, "b": "x"}], [{"a": 1, "b": 2}, {"a": 1}]),
-    ("{+ tstr => any, + tstr => int}", [{"a": 1, "b": "x"}, {"a": 1, "b": 2}], [{"a": "x", "b": "y"}, {"a": 1}]),
-    ("{tstr => any, tstr => int}", [{"a": 1, "b": "x"}, {"b": "x", "a": 1}], [{"a": 1}, dict.fromkeys("abc", 1)]),
+    (
+        "{+ tstr => any, + tstr => int}",
+        [{"a": 1, "b": "x"}, {"a": 1, "b": 2}],
+        [{"a": "x", "b": "y"}, {"a": 1}],
+    ),
+    (
+        "{tstr => any, tstr => int}",
+        [{"a": 1, "b": "x"}, {"b": "x", "a": 1}],
+        [{"a": 1}, dict.fromkeys("abc", 1)],
+    ),
     ('{"a" => any, + tstr => int}', [{"a": "x", "b": 1}], [{"a": 1}, {"b": 1}]),
 ]
 
@@ -66,7 +82,9 @@ def test_members_are_given_to_entries(cddl, good, bad):
         assert checker.findings(value), value
 
 
-@pytest.mark.parametrize("cddl", ["m = {int}", "m = {a: int, [tstr]}", "m = {g}  g = (int)", "m = {g} g = (int, b: int)"])
+@pytest.mark.parametrize(
+    "cddl", ["m = {int}", "m = {a: int, [tstr]}", "m = {g}  g = (int)", "m = {g} g = (int, b: int)"]
+)
 def test_an_entry_without_a_key_is_refused(cddl):
     with pytest.raises(Exception, match="needs a key"):
         compile_cddl(cddl)

@@ -154,10 +154,16 @@ def test_in_json_a_number_that_is_integral_is_an_integer(cddl, good, bad):
 
 GENERICS = [
     ("a = pair<int>  pair<t> = [t, t]", [[1, 2]], [[1, "x"], [1]]),
-    ("a = message<1, tstr> / message<2, int>  message<t, v> = {type: t, value: v}",
-     [{"type": 1, "value": "x"}, {"type": 2, "value": 5}], [{"type": 1, "value": 5}]),
-    ("a = tree<int>  tree<t> = {v: t, ? left: tree<t>, ? right: tree<t>}",
-     [{"v": 1}, {"v": 1, "left": {"v": 2, "right": {"v": 3}}}], [{"v": 1, "left": {"v": "x"}}]),
+    (
+        "a = message<1, tstr> / message<2, int>  message<t, v> = {type: t, value: v}",
+        [{"type": 1, "value": "x"}, {"type": 2, "value": 5}],
+        [{"type": 1, "value": 5}],
+    ),
+    (
+        "a = tree<int>  tree<t> = {v: t, ? left: tree<t>, ? right: tree<t>}",
+        [{"v": 1}, {"v": 1, "left": {"v": 2, "right": {"v": 3}}}],
+        [{"v": 1, "left": {"v": "x"}}],
+    ),
     ("a = opt<(int / tstr)>  opt<t> = t / nil", [1, "x", None], [b""]),
     ("a = [two<int, tstr>]  two<x, y> = (x, y)", [[1, "x"]], [["x", 1], [1]]),
     ("a = {wrap<g>}  wrap<t> = (t)  g = (k: int)", [{"k": 1}], [{}, {"k": "x"}]),
@@ -167,8 +173,11 @@ RULES = [
     # Extension (2.2.2, 3.9): in any order, before or after the definition, and without one.
     ("a = b  b = int  b /= tstr  b /= bool", [1, "x", True], [None]),
     ("a = [$e]  $e /= int  $e /= tstr", [[1], ["x"]], [[None]]),
-    ("a = {base, * $$more}  base = (k: int)  $$more //= (x: int)  $$more //= (y: tstr)",
-     [{"k": 1}, {"k": 1, "x": 2}, {"k": 1, "y": "s"}, {"k": 1, "x": 2, "y": "s"}], [{"k": 1, "z": 1}, {"x": 1}]),
+    (
+        "a = {base, * $$more}  base = (k: int)  $$more //= (x: int)  $$more //= (y: tstr)",
+        [{"k": 1}, {"k": 1, "x": 2}, {"k": 1, "y": "s"}, {"k": 1, "x": 2, "y": "s"}],
+        [{"k": 1, "z": 1}, {"x": 1}],
+    ),
     ("a = {k: int, * $$undefined}", [{"k": 1}], [{"k": 1, "x": 1}]),
     ("a = {k: int, $$undefined}", [], [{"k": 1}]),
     ("a = [g]  g = (int)  g //= (tstr, tstr)", [[1], ["x", "y"]], [["x"], [1, "x"]]),
@@ -182,7 +191,11 @@ RULES = [
     ("a = ((int / (tstr)))", [1, "x"], [None]),
     ("a = {b}  b = (x: int // y: int)", [{"x": 1}, {"y": 1}], [{}, {"x": 1, "y": 1}]),
     # Unwrapping maps and arrays (3.7).
-    ("a = {~base, b: int}  base = {a: int, ? c: int}", [{"a": 1, "b": 2}, {"a": 1, "b": 2, "c": 3}], [{"b": 2}]),
+    (
+        "a = {~base, b: int}  base = {a: int, ? c: int}",
+        [{"a": 1, "b": 2}, {"a": 1, "b": 2, "c": 3}],
+        [{"b": 2}],
+    ),
     ("a = [~base, int]  base = [tstr, tstr]", [["x", "y", 1]], [["x", 1]]),
     ("a = {~alias}  alias = base  base = {a: int}", [{"a": 1}], [{}]),
     ("a = ~b  b = #6.99(int)", [1], ["x"]),

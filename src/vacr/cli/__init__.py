@@ -1,0 +1,87 @@
+"""The command line: parse, fetch bytes, call, print; nothing else. One module a verb, loaded when it is used."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import Any, ClassVar
+
+import click
+
+from vacr import __version__
+from vacr.errors import VacrError
+
+INTERRUPTED = 130
+BUG = 70
+
+
+class Verbs(click.Group):
+    """The verbs, each in the module of its name."""
+
+    names: ClassVar = ("record", "restore", "validate", "convert", "schema", "completion")
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """List the verbs in the order of the flow."""
+        del ctx
+        return list(self.names)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Load the module of a verb."""
+        del ctx
+        if cmd_name not in self.names:
+            return None
+        command: click.Command = import_module(f"vacr.cli.{cmd_name}").command
+        return command
+
+
+@click.group(
+    cls=Verbs,
+    context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "VACR", "max_content_width": 100},
+    epilog="Exit codes: 0 done · 1 checked and failed · 2 usage · 3 unreadable or unsupported · 5 findings under "
+    "--strict · 70 bug · 130 interrupted. Every option also reads an environment variable: VACR_<VERB>_<OPTION>.",
+)
+@click.version_option(__version__, "-V", "--version", message="vacr %(version)s")
+def group() -> None:
+    """Turn what an AI coding agent leaves on disk into evidence: canonical records of its conversations.
+
+    \b
+    Example:
+      vacr record ~/.claude/projects/x/abc.jsonl
+      vacr validate abc.acr.json
+    """
+
+
+def main() -> None:
+    """Run the command and end with the exit code that tells how it went."""
+    sys.exit(run())
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Run the command and give its exit code; no stack trace reaches the user."""
+    try:
+        result: Any = group.main(arguments, prog_name="vacr", standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except VacrError as error:
+        click.echo(f"vacr: {error.diagnostics()}", err=True)
+        return error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("vacr: interrupted", err=True)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has enough; flushing the rest at exit would only complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        if os.environ.get("VACR_DEBUG"):
+            raise
+        click.echo(
+            f"vacr: a bug in vacr: {type(error).__name__}: {error}\n"
+            "  Run again with VACR_DEBUG=1 to see where, and report it with that output.",
+            err=True,
+        )
+        return BUG
+    return result if isinstance(result, int) else 0

@@ -124,7 +124,8 @@ def _prepare(value: Any, pointer: str, depth: int) -> Any:
     if isinstance(value, dict):
         members = {}
         for key, item in value.items():
-            members[_key(key, pointer)] = _prepare(item, f"{pointer}/{json_scan.escape(key)}", depth + 1)
+            name = _key(key, pointer)
+            members[name] = _prepare(item, f"{pointer}/{json_scan.escape(name)}", depth + 1)
         return members
     if isinstance(value, list | tuple):
         items = []

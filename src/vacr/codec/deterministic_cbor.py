@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 import cbor2
 
+from vacr.codec import numbers
 from vacr.codec.cbor_scan import Scanner
 from vacr.codec.depth import MAX_DEPTH
 from vacr.codec.json_scan import escape
@@ -30,6 +31,15 @@ def _on_tag(*_: Any) -> NoReturn:
 _SEMANTIC = dict.fromkeys(_TAGS, _on_tag)
 
 
+def _encode_spelled(encoder: cbor2.CBOREncoder, value: numbers.SpelledFloat) -> None:
+    """Write a float of a native file as the number that its canonical JSON reads back as."""
+    number = numbers.canonical(float(value))
+    encoder.encode(number if type(number) is int else float(number))
+
+
+_ENCODERS = {numbers.SpelledFloat: _encode_spelled}
+
+
 def encode(value: Any) -> bytes:
     """Write a value as deterministic CBOR.
 
@@ -39,7 +49,7 @@ def encode(value: Any) -> bytes:
     try:
         if _only_text_keys(value, "", 0):
             # For text keys the library's length-first order is the bytewise order of their encodings.
-            return cbor2.dumps(value, canonical=True)
+            return cbor2.dumps(value, canonical=True, encoders=_ENCODERS)
         return _encode(value)
     except (cbor2.CBOREncodeError, UnicodeEncodeError, TypeError, ValueError, RecursionError) as error:
         raise InvalidRecord(f"cannot be written as CBOR: {error}") from error
@@ -102,7 +112,7 @@ def _encode(value: Any) -> bytes:
         return _head(4, len(value)) + b"".join(map(_encode, value))
     if isinstance(value, cbor2.CBORTag):
         return _head(6, value.tag) + _encode(value.value)
-    return cbor2.dumps(value, canonical=True)
+    return cbor2.dumps(value, canonical=True, encoders=_ENCODERS)
 
 
 def _head(major: int, argument: int) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -12,7 +13,7 @@ from vacr.codec import canonical_json
 from vacr.errors import UnreadableInput
 from vacr.model import SCHEMA_VERSION, Native, Record
 from vacr.readers.lift import Drift, keep_native, mark
-from vacr.readers.lines import Undecodable
+from vacr.readers.lines import Repaired, Undecodable
 from vacr.readers.source import Part, Source
 from vacr.timestamps import span
 
@@ -56,10 +57,23 @@ class Session:
     drift: Drift = field(default_factory=Drift)
     notices: list[Notice] = field(default_factory=list)
 
-    def keep_undecodable(self, line: int, found: Undecodable) -> None:
-        """Keep bytes that could not be decoded, as an event that says so."""
-        self.entries.append(undecodable(line, found))
-        self.notices.append(Notice(f"cannot be decoded: {found.reason}; kept as bytes", line))
+    def keep_unusual(self, line: int, document: Any, entry: Callable[[Native], Native]) -> None:
+        """Keep what is no plain object: bytes that could not be decoded, a repaired line, a value of another type."""
+        if isinstance(document, Undecodable):
+            self.entries.append(undecodable(line, document))
+            self.notices.append(Notice(f"cannot be decoded: {document.reason}; kept as bytes", line))
+        elif isinstance(document, Repaired):
+            made = entry(document.value) if isinstance(document.value, dict) else self.other(document.value)
+            mark(made)["repaired"] = document.reason
+            self.entries.append(made)
+        else:
+            self.entries.append(self.other(document))
+
+    def other(self, value: Any) -> Native:
+        """Make an event of a value that is no object."""
+        self.drift.see_type(f"({type(value).__name__})")
+        event = {"type": "system-event", "event-type": UNKNOWN, "data": {"value": value}}
+        return {**event, "vacr": {"not-an-object": True}}
 
     def keep_ids_unique(self, native: str) -> None:
         """Let only the first entry of an id have it: resumed and copied sessions write some lines again."""

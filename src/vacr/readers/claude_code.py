@@ -14,12 +14,17 @@ from vacr.content import children
 from vacr.model import CANONICAL_MEMBERS, USAGE_MEMBERS, Native
 from vacr.readers import claude_known as known
 from vacr.readers.assemble import Reading, Session
-from vacr.readers.lift import Lift, Move, check_timestamp, keep_native, mark, set_aside, without_nulls
-from vacr.readers.lines import Repaired, Undecodable, documents
+from vacr.readers.lift import Lift, Move, check_timestamp, is_one_of, keep_native, mark, set_aside, without_nulls
+from vacr.readers.lines import documents
 from vacr.readers.source import Source
 
 name = "claude-code"
 formats = ("claude-jsonl",)
+
+# Where Claude Code keeps its sessions, and what lies around a session's file there.
+STORE = ("CLAUDE_CONFIG_DIR", ".claude")
+ATTACHED = ("{stem}/tool-results/*",)
+SUB_SESSIONS = ("{stem}/subagents/agent-*.jsonl", "agent-*.jsonl")
 
 LINE = Lift(Move("uuid", "id"), Move("parentUuid", "parent-id"))
 MESSAGE = Lift(Move("content", "content", None), Move("model", "model-id"))
@@ -52,9 +57,9 @@ def _is_line(value: Any) -> bool:
     if type(value) is not dict or "payload" in value:
         return False
     kind, message = value.get("type"), value.get("message")
-    if kind in known.MESSAGES:
+    if is_one_of(kind, known.MESSAGES):
         return type(message) is dict or "toolUseResult" in value
-    if type(kind) is str and kind in known.EVENTS:
+    if is_one_of(kind, known.EVENTS):
         return "sessionId" in value or not known.OWN[kind].isdisjoint(value)
     return "uuid" in value and type(message) is dict
 
@@ -87,24 +92,12 @@ class _Transcript:
         append = session.entries.append
         for number, document in documents(source.main.data):
             if type(document) is dict:
-                self.context(document)
                 append(self.entry(document))
-            elif type(document) is Undecodable:
-                session.keep_undecodable(number, document)
             else:
-                append(self.unusual(document))
+                session.keep_unusual(number, document, self.entry)
         self.settle()
         session.keep_ids_unique("uuid")
         return session.reading(source)
-
-    def unusual(self, document: Any) -> Native:
-        """Make an entry of a repaired line, or of a value that is no object."""
-        if isinstance(document, Repaired):
-            entry = self.unusual(document.value) if type(document.value) is not dict else self.entry(document.value)
-            mark(entry)["repaired"] = document.reason
-            return entry
-        self.session.drift.see_type(document)
-        return {"type": "system-event", "event-type": "unknown", "data": {"value": document}}
 
     def context(self, line: Native) -> None:
         """Learn about the session from the first line that says something."""
@@ -132,14 +125,17 @@ class _Transcript:
 
     def entry(self, line: Native) -> Native:
         """Turn one line into one entry."""
+        self.context(line)
         kind = line.pop("type", None)
         if type(kind) is str:
             if kind in _MESSAGES:
                 return self.message(line, kind)
             if kind in LINES_AS_ENTRIES and all(member in line for member in LINES_AS_ENTRIES[kind][1]):
                 return self.tool(line, kind)
-        elif kind is None and _role(line) in _MESSAGES:
-            return self.message(line, _role(line))
+        elif kind is None and is_one_of(_role(line), _MESSAGES):
+            entry = self.message(line, _role(line))
+            mark(entry)["untyped"] = True
+            return entry
         return self.event(line, kind)
 
     def message(self, entry: Native, kind: str) -> Native:
@@ -171,7 +167,7 @@ class _Transcript:
             if "model-id" in entry:
                 self.session.models[entry["model-id"]] += 1
         without_nulls(message)
-        if not message and "content" in entry:
+        if not message and entry.get("content") is not None:
             del entry["message"]
         content = entry.get("content")
         if type(content) is list and (views := children(content, drift.types)):
@@ -190,10 +186,10 @@ class _Transcript:
     def tool(self, entry: Native, kind: str) -> Native:
         """Turn a line that is itself a call or a result into that entry."""
         entry_type, members = LINES_AS_ENTRIES[kind]
+        if type(entry.get("name", "")) is not str:
+            return self.event(entry, kind)
         kept = {member: entry.pop(member) for member in members}
         set_aside(entry, _SET_ASIDE)
-        if type(kept.get("name", "")) is not str:
-            return self.event(entry | kept, kind)
         keep_native(entry, {"type": kind})
         check_timestamp(entry)
         LINE(entry, entry)
@@ -231,14 +227,14 @@ class _Transcript:
             holder, subtypes = known.SUBTYPES[kind]
             inner = entry.get(holder) if holder else entry
             subtype = inner.get("subtype" if kind == "system" else "type") if type(inner) is dict else None
-            if subtype not in subtypes:
+            if not is_one_of(subtype, subtypes):
                 self.session.drift.see_type(f"{kind}/{subtype}")
 
     def unfold(self, data: Native, entry: Native) -> None:
         """Take the sub-agent's message out of a progress line: it is an entry of its own, inside the event."""
         inner = data.get("data")
         if type(inner) is dict and type(embedded := inner.get("message")) is dict:
-            if embedded.get("type") in known.MESSAGES and type(embedded.get("message")) is dict:
+            if is_one_of(embedded.get("type"), known.MESSAGES) and type(embedded.get("message")) is dict:
                 entry["children"] = [self.entry(inner.pop("message"))]
 
     def settle(self) -> None:

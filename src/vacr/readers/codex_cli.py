@@ -16,13 +16,16 @@ from vacr.readers import codex_items as items
 from vacr.readers import codex_known as known
 from vacr.readers.assemble import Reading, Session
 from vacr.readers.codex_forks import inherited
-from vacr.readers.lift import check_timestamp, keep_native, mark, set_aside, without_nulls
-from vacr.readers.lines import Repaired, Undecodable, documents
+from vacr.readers.lift import check_timestamp, is_one_of, keep_native, mark, set_aside, without_nulls
+from vacr.readers.lines import documents
 from vacr.readers.source import Source
 from vacr.timestamps import is_timestamp
 
 name = "codex-cli"
 formats = ("codex-jsonl",)
+
+# Where Codex CLI keeps its sessions.
+STORE = ("CODEX_HOME", ".codex")
 
 ROLES = frozenset(("user", "assistant"))
 EVENT_NAMES = {"session_meta": "session-start", "token_count": "token-count"}
@@ -58,16 +61,14 @@ def _is_surely_ours(value: Any) -> bool:
     if type(value) is not dict:
         return False
     if "payload" in value:
-        return value.get("type") in known.ENVELOPES
+        return is_one_of(value.get("type"), known.ENVELOPES)
     if value.get("type") == "message" and type(value.get("content")) is list:
-        return any(type(block) is dict and block.get("type") in _CODEX_TEXT for block in value["content"])
+        return any(type(block) is dict and is_one_of(block.get("type"), _CODEX_TEXT) for block in value["content"])
     return value.get("record_type") == "state" or _is_header(value)
 
 
 def _may_be_ours(value: Any) -> bool:
-    if type(value) is not dict or type(value.get("type", "")) is not str:
-        return False
-    return value.get("type") in KNOWN_ITEMS or value.get("role") in ROLES
+    return type(value) is dict and (is_one_of(value.get("type"), KNOWN_ITEMS) or is_one_of(value.get("role"), ROLES))
 
 
 def _is_header(line: Native) -> bool:
@@ -103,23 +104,11 @@ class _Rollout:
         for number, document in documents(source.main.data):
             if type(document) is dict:
                 session.entries.append(self.entry(document))
-            elif type(document) is Undecodable:
-                session.keep_undecodable(number, document)
             else:
-                session.entries.append(self.unusual(document))
+                session.keep_unusual(number, document, self.entry)
         self.settle()
         session.keep_ids_unique("id")
         return session.reading(source)
-
-    def unusual(self, document: Any) -> Native:
-        """Make an entry of a repaired line, or of a value that is no object."""
-        if isinstance(document, Repaired):
-            value = document.value
-            entry = self.entry(value) if type(value) is dict else self.unusual(value)
-            mark(entry)["repaired"] = document.reason
-            return entry
-        self.session.drift.see_type(document)
-        return {"type": "system-event", "event-type": "unknown", "data": {"value": document}}
 
     def entry(self, line: Native) -> Native:
         """Turn one line into one entry."""
@@ -221,7 +210,7 @@ class _Rollout:
     def message(self, entry: Native, native: Native) -> bool:
         """Make a message of what the user or the assistant said; what others say is an event."""
         role = native.get("role")
-        if role not in ROLES:
+        if not is_one_of(role, ROLES):
             return False
         items.MESSAGE(native, entry)
         if "content" not in entry and type(native.get("message")) is str:

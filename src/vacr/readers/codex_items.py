@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from vacr.codec import canonical_json
 from vacr.errors import UnreadableInput
 from vacr.model import Native
-from vacr.readers.lift import Lift, Move
+from vacr.readers.lift import Lift, Move, mark
 
 
 class Item(NamedTuple):
@@ -52,15 +52,19 @@ KNOWN_MEMBERS = {
 def lift_call(kind: str, native: Native, entry: Native) -> bool:
     """Move a call's or a result's members into an entry; tell whether the entry has all that its type must have."""
     item = ITEMS[kind]
-    name = item.tool or native.get("name") or function_name(native)
-    if item.entry_type == "tool-call" and type(name) is not str:
-        return False
-    item.lift(native, entry)
-    entry["type"] = item.entry_type
     if item.entry_type == "tool-result":
+        item.lift(native, entry)
+        entry["type"] = item.entry_type
         entry.setdefault("output", None)
         return True
-    entry["name"] = name
+    named = item.tool is not None or type(native.get("name")) is str
+    name = (item.tool or native["name"]) if named else function_name(native)
+    if type(name) is not str:
+        return False
+    if not named:
+        mark(entry)["name-from"] = "function"
+    item.lift(native, entry)
+    entry["type"], entry["name"] = item.entry_type, name
     if type(entry.setdefault("input", None)) is str and kind == "function_call":
         parse_arguments(entry, native)
     if kind in RESULT_OF_CALL and RESULT_OF_CALL[kind] in native:
@@ -75,7 +79,7 @@ def function_name(native: Native) -> Any:
 
 
 def parse_arguments(entry: Native, native: Native) -> None:
-    """Give a call's arguments as the object their text stands for; the text stays, unless it can be written again."""
+    """Give a call's arguments as the object their text stands for; the text itself stays where it was."""
     text = entry["input"]
     try:
         arguments = canonical_json.decode(text.encode())
@@ -83,16 +87,15 @@ def parse_arguments(entry: Native, native: Native) -> None:
         return
     if type(arguments) is dict:
         entry["input"] = arguments
-        if canonical_json.encode_decoded(arguments) != text.encode():
-            native["arguments"] = text
+        native["arguments"] = text
 
 
 def lift_reasoning(native: Native, entry: Native) -> None:
     """Move reasoning: its content, or else its summary, or else nothing readable."""
     REASONING(native, entry)
     entry["type"] = "reasoning"
-    for member in ("content", "summary"):
-        if native.get(member):
-            entry["content"] = native.pop(member)
-            return
-    entry["content"] = ""
+    if native.get("content"):
+        entry["content"] = native.pop("content")
+        mark(entry)["content-from"] = "content"
+    else:
+        entry["content"] = native.pop("summary") if native.get("summary") else ""

@@ -7,6 +7,7 @@ copied, nothing can be lost by being forgotten, and every move can be undone.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Container
 from typing import Any, NamedTuple
 
 from vacr.model import Native
@@ -42,6 +43,11 @@ class Lift:
         for name, canonical, _ in self.moves:
             if canonical in entry:
                 native[name] = entry.pop(canonical)
+
+
+def is_one_of(value: Any, names: Container[str]) -> bool:
+    """Tell whether a native value, which may be of any type, is one of some names."""
+    return type(value) is str and value in names
 
 
 def without_nulls(native: Native) -> None:

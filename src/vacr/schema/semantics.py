@@ -19,6 +19,7 @@ LIMIT = 100
 
 _VIEW_MEMBERS = ("type", "name", "input", "call-id", "output", "is-error", "content", "encrypted")
 _VIEWED = frozenset(("tool-call", "tool-result", "reasoning"))
+_MESSAGES = frozenset(("user", "assistant"))
 _PARTS = (("cached", "input"), ("reasoning", "output"))
 
 Path = tuple[int, ...]
@@ -44,10 +45,14 @@ class Semantics:
             self.entry(entry, (index,))
         for parent, path in self.parents.items():
             if parent not in self.ids:
-                self.remark(path, "parent-id", "parents exist", f"no entry has the id {_short(parent)}", "the parent")
+                self.remark(
+                    path, "parent-id", "parents exist", f"no entry has the id {_short(parent)}", "the parent"
+                )
         for call, path in self.results.items():
             if call not in self.calls:
-                self.remark(path, "call-id", "calls and results pair", f"a result of {_short(call)}", "its call")
+                self.remark(
+                    path, "call-id", "calls and results pair", f"a result of {_short(call)}", "its call"
+                )
         for call, path in self.calls.items():
             if call not in self.results:
                 self.remark(path, "call-id", "calls and results pair", f"a call {_short(call)}", "its result")
@@ -60,7 +65,13 @@ class Semantics:
         if identity is not None:
             if identity in self.ids:
                 first = self.pointer(self.ids[identity])
-                self.find(path, "id", "ids are unique", f"{_short(identity)}, which is the id of {first}", "another id")
+                self.find(
+                    path,
+                    "id",
+                    "ids are unique",
+                    f"{_short(identity)}, which is the id of {first}",
+                    "another id",
+                )
             else:
                 self.ids[identity] = path
         if "parent-id" in entry:
@@ -74,7 +85,7 @@ class Semantics:
         if "token-usage" in entry:
             self.usage(entry["token-usage"], path)
         children = entry.get("children")
-        if type(entry.get("content")) is list and (children or self.strict_views):
+        if kind in _MESSAGES and type(entry.get("content")) is list and (children or self.strict_views):
             self.views(entry["content"], children or [], path)
         if children:
             for index, child in enumerate(children):
@@ -87,7 +98,13 @@ class Semantics:
             return
         seen = [child for child in children if child["type"] in _VIEWED]
         if self.strict_views and len(seen) != len(expected):
-            self.find(path, "children", "children agree with content", f"{len(seen)} views", f"{len(expected)} views")
+            self.find(
+                path,
+                "children",
+                "children agree with content",
+                f"{len(seen)} views",
+                f"{len(expected)} views",
+            )
             return
         pairs = zip(expected, seen, strict=True) if self.strict_views else _pairs(expected, seen)
         for view, child in pairs:
@@ -95,21 +112,39 @@ class Semantics:
                 if view.get(member) != child.get(member):
                     where = (*path, next(index for index, one in enumerate(children) if one is child))
                     told = _short(child.get(member))
-                    self.find(where, member, "children agree with content", told, f"{_short(view.get(member))}, as in the content")
+                    self.find(
+                        where,
+                        member,
+                        "children agree with content",
+                        told,
+                        f"{_short(view.get(member))}, as in the content",
+                    )
 
     def usage(self, usage: Native, path: Path) -> None:
         """Check that parts are not larger than what they are parts of."""
         for part, whole in _PARTS:
             if part in usage and whole in usage and usage[part] > usage[whole]:
                 told = f"{usage[part]} {part} tokens"
-                self.remark(path, f"token-usage/{part}", "usage is sane", told, f"at most the {usage[whole]} of {whole}")
+                self.remark(
+                    path,
+                    f"token-usage/{part}",
+                    "usage is sane",
+                    told,
+                    f"at most the {usage[whole]} of {whole}",
+                )
 
     def order(self, stamps: list[Any]) -> None:
         """Count the places where time goes backwards."""
         times = [milliseconds(stamp) for stamp in stamps]
-        back = sum(1 for one, two in zip(times, times[1:], strict=False) if one is not None and two is not None and two < one)
+        back = sum(
+            1
+            for one, two in zip(times, times[1:], strict=False)
+            if one is not None and two is not None and two < one
+        )
         if back:
-            self.remarks.append(Finding(self.base, "times are in order", f"{back} entries before the one they follow", "none"))
+            self.remarks.append(
+                Finding(self.base, "times are in order", f"{back} entries before the one they follow", "none")
+            )
 
     def find(self, path: Path, member: str, rule: str, found: str, expected: str) -> None:
         """Add a finding, up to a limit."""
@@ -126,7 +161,9 @@ class Semantics:
         return f"{self.base}/" + "/children/".join(map(str, path))
 
 
-def check_session(session: Native, base: str, *, strict_views: bool = False) -> tuple[list[Finding], list[Finding]]:
+def check_session(
+    session: Native, base: str, *, strict_views: bool = False
+) -> tuple[list[Finding], list[Finding]]:
     """Give the findings and the remarks about a session trace that its schema accepts."""
     semantics = Semantics(f"{base}/entries", strict_views=strict_views)
     semantics.check(session["entries"])
@@ -135,7 +172,12 @@ def check_session(session: Native, base: str, *, strict_views: bool = False) -> 
         extent = span([start, end])
         if extent is not None and milliseconds(start) != milliseconds(extent[0]):
             semantics.findings.append(
-                Finding(f"{base}/session-end", "times are in order", _short(end), f"a time after the start, {_short(start)}")
+                Finding(
+                    f"{base}/session-end",
+                    "times are in order",
+                    _short(end),
+                    f"a time after the start, {_short(start)}",
+                )
             )
     return semantics.findings, semantics.remarks
 

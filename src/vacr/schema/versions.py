@@ -1,6 +1,7 @@
 """The schemas of the record format, by version. Step: validate.
 
-A record is checked by the schema its own `version` names: 3.* by v3.cddl, 2.* by v2.cddl. They are compiled when first asked for.
+A record is checked by the schema its own `version` names: 3.* by v3.cddl, 2.* by v2.cddl. They are compiled
+when first asked for.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from importlib import resources
 
 from vacr.errors import InvalidRecord
 from vacr.schema.cddl import Schema, compile_cddl
+from vacr.schema.cddl.wording import shown
 
 SUPPORTED = ("3", "2")
 _VERSION = re.compile(r"([0-9]+)(\..*)?", re.DOTALL)
@@ -36,14 +38,13 @@ def schema_text(version: str) -> str:
     return _text(_major(version))
 
 
-def _major(version: str) -> str:
+def _major(version: object) -> str:
+    """Find the schema; a record may hold anything as its version."""
     found = _VERSION.fullmatch(version) if isinstance(version, str) else None
     if found is None or found[1] not in SUPPORTED:
         supported = ", ".join(f"{major}.*" for major in SUPPORTED)
-        shown = repr(version) if len(repr(version)) <= 40 else f"{repr(version)[:39]}…"  # noqa: PLR2004 - one line
-        raise InvalidRecord(
-            f"no schema for version {shown}", where="/version", hint=f"supported are {supported}"
-        )
+        message = f"no schema for version {shown(version)}"
+        raise InvalidRecord(message, where="/version", hint=f"supported are {supported}")
     return found[1]
 
 

@@ -1,8 +1,8 @@
 """Compile arrays. Step: validate.
 
-Follows RFC 8610 sections 2.1.2 and 3.4 and its normative Appendix A: entries are matched in order as in a parsing expression
-grammar. An occurrence takes as much as it can and gives nothing back, the first alternative that matches is taken, so
-`[* int, int]` matches nothing. Keys are only names here.
+Follows RFC 8610 sections 2.1.2 and 3.4 and its normative Appendix A: entries are matched in order as in a
+parsing expression grammar. An occurrence takes as much as it can and gives nothing back, the first
+alternative that matches is taken, so `[* int, int]` matches nothing. Keys are only names here.
 """
 
 from __future__ import annotations
@@ -93,7 +93,9 @@ def _type_item(program: Program, item: Item) -> list[str]:
 
 
 def _group_item(program: Program, item: Item) -> list[str]:
-    """Write an entry that is a group; one that matched nothing would match nothing for ever, and is enough."""
+    """Write an entry that is a group; one that matched nothing would match nothing for ever, and is
+    enough.
+    """
     assert isinstance(item.value, GroupNode)  # noqa: S101 - the caller has looked
     group = program.function(item.value, remember=bool(item.value.name))
     if (item.least, item.most) == (1, 1):

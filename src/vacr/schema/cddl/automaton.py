@@ -1,7 +1,8 @@
 """Run a regular expression in time that grows with the text alone. Step: validate.
 
-The tree becomes a nondeterministic automaton (Thompson's construction); the sets of states met while reading a text are
-remembered with where each character leads, so a text is read at one look-up a character. What is remembered is bounded.
+The tree becomes a nondeterministic automaton (Thompson's construction); the sets of states met while reading
+a text are remembered with where each character leads, so a text is read at one look-up a character. What is
+remembered is bounded.
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
-"""Sets of characters, as the regular expressions of XML Schema name them. Step: validate.
+r"""Sets of characters, as the regular expressions of XML Schema name them. Step: validate.
 
-Follows appendix F of XML Schema Part 2 (XSD), which RFC 8610 section 3.8.3 refers to. A set is a sorted tuple of inclusive
-ranges of code points. Unicode categories are read from the interpreter's own tables, once, when a pattern first names one.
+Follows appendix F of XML Schema Part 2 (XSD), which RFC 8610 section 3.8.3 refers to. A set is a sorted tuple
+of inclusive ranges of code points. Unicode categories are read from the interpreter's own tables, once, when
+a pattern first names one.
 
-Left out on purpose: `\\p{Is…}` for blocks other than the few listed here, as the interpreter has no table of blocks.
+Left out on purpose: `\p{Is…}` for blocks other than the few listed here, as the interpreter has no table of
+blocks.
 """
 
 from __future__ import annotations
@@ -102,8 +104,10 @@ def named(name: str) -> Ranges | None:
     return union(pair for ranges in found for pair in ranges) if found and name else None
 
 
-def escaped(letter: str) -> Ranges | None:
-    """Give the characters of `\\s`, `\\i`, `\\c`, `\\d` or `\\w`; of the rest when the letter is a capital."""
+def escaped(letter: str) -> Ranges | None:  # noqa: PLR0911 - one line for each kind
+    r"""Give the characters of `\s`, `\i`, `\c`, `\d` or `\w`; of the rest when the letter is a
+    capital.
+    """
     if letter.isupper():
         inner = escaped(letter.lower())
         return None if inner is None else complement(inner)

@@ -1,10 +1,11 @@
 """Compile a data model into Python functions that answer yes or no. Step: validate.
 
-Every type becomes an expression over one variable, `x`; maps, arrays, tags and large choices become functions. The source
-is made from fixed words, numbers and names of constants: no text of a schema ever gets into it. A choice between maps
-looks at a literal member all of them have (`type: "user"`) and goes straight to the right one. Where the same value
-could be checked again and again on different paths (a choice that cannot be told apart), answers are remembered for
-the run, so that no schema makes the work grow exponentially.
+Every type becomes an expression over one variable, `x`; maps, arrays, tags and large choices become
+functions. The source is made from fixed words, numbers and names of constants: no text of a schema ever gets
+into it. A choice between maps looks at a literal member all of them have (`type: "user"`) and goes straight
+to the right one. Where the same value could be checked again and again on different paths (a choice that
+cannot be told apart), answers are remembered for the run, so that no schema makes the work grow
+exponentially.
 
 Saying why a value does not match is the work of `explain`.
 """
@@ -13,26 +14,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from vacr.errors import InvalidSchema
-from vacr.schema.cddl import arrays, controls, maps, values
-from vacr.schema.cddl.constants import constant
+from vacr.schema.cddl import arrays, controls, maps, plain, values
+from vacr.schema.cddl.members import discriminator
 from vacr.schema.cddl.model import (
-    ARRAY,
-    BYTES,
-    FALSE,
-    FLOAT16,
-    FLOAT32,
-    FLOAT64,
-    LARGEST_UINT,
-    MAP,
-    NINT,
-    NULL,
-    SIMPLE,
-    SMALLEST_NINT,
-    TEXT,
-    TRUE,
-    UINT,
-    UNDEFINED,
     AnyType,
     ArrayType,
     Between,
@@ -54,21 +38,6 @@ if TYPE_CHECKING:
 Predicate: TypeAlias = "Callable[[Any], bool]"
 _LONGEST_INLINE = 300
 _DEEPEST_INLINE = 12
-_FEW_TEXTS = 2
-_KINDS = {
-    (BYTES, None): "isinstance(x, bytes)",
-    (TEXT, None): "isinstance(x, str)",
-    (ARRAY, None): "isinstance(x, LISTS)",
-    (MAP, None): "is_map(x)",
-    (SIMPLE, None): "is_simple(x)",
-    (SIMPLE, FALSE): "x is False",
-    (SIMPLE, TRUE): "x is True",
-    (SIMPLE, NULL): "x is None",
-    (SIMPLE, UNDEFINED): "is_undefined(x)",
-    (SIMPLE, FLOAT16): "fits_float(x, '<e')",
-    (SIMPLE, FLOAT32): "fits_float(x, '<f')",
-    (SIMPLE, FLOAT64): "isinstance(x, float)",
-}
 
 
 def _never(_: Any) -> bool:
@@ -76,7 +45,9 @@ def _never(_: Any) -> bool:
 
 
 def _remembering(check: Callable[..., Any], memory: dict[Any, Any]) -> Callable[..., Any]:
-    """Wrap a check so that it is made once for each value; the value is kept, so its identity stays its own."""
+    """Wrap a check so that it is made once for each value; the value is kept, so its identity stays its
+    own.
+    """
 
     def remembered(value: Any, *at: int) -> Any:
         key = (id(value), *at)
@@ -108,7 +79,7 @@ class Program:
         self._memories: list[dict[Any, Any]] = []
         self._depth = 0
 
-    # --- for those who run it ---------------------------------------------------------------------------------
+    # --- for those who run it --------------------------------------------------------------------------
 
     def predicate(self, node: Node) -> Predicate:
         """Give the function that tells whether a value is of a type; the same one each time.
@@ -155,7 +126,7 @@ class Program:
             table.update((text, self.names[function]) for text, function in functions.items())
         self._tables.clear()
 
-    # --- for those who write it -------------------------------------------------------------------------------
+    # --- for those who write it ------------------------------------------------------------------------
 
     def define(self, name: str, arguments: str, body: list[str]) -> None:
         """Add a function to the source."""
@@ -174,7 +145,9 @@ class Program:
         return name
 
     def function(self, node: Node | GroupNode, *, remember: bool = False) -> str:
-        """Name the function of a type or group, to be written later; `remember` its answers where asked to."""
+        """Name the function of a type or group, to be written later; `remember` its answers where asked
+        to.
+        """
         if not isinstance(node, GroupNode):
             node = follow(node)
         key = id(node)
@@ -189,7 +162,9 @@ class Program:
         return self._remembered[key]
 
     def expression(self, node: Node, *, spread: bool = False) -> str:
-        """Write a type as an expression over `x`; `spread` where the same value may be checked on several paths."""
+        """Write a type as an expression over `x`; `spread` where the same value may be checked on several
+        paths.
+        """
         node = follow(node)
         key = (id(node), spread)
         if key not in self._expressions:
@@ -209,14 +184,16 @@ class Program:
             case _:
                 return self._choice(leaves(node), spread=spread)
 
-    # --- choices ----------------------------------------------------------------------------------------------
+    # --- choices ---------------------------------------------------------------------------------------
 
     def _choice(self, alternatives: list[Node], *, spread: bool) -> str:
-        """Write a choice: plain kinds and literals merged, maps told apart by a literal member, the rest in order."""
+        """Write a choice: plain kinds and literals merged, maps told apart by a literal member, the rest in
+        order.
+        """
         if any(isinstance(leaf, AnyType) for leaf in alternatives):
             return "True"
-        tests = self._kinds([leaf for leaf in alternatives if isinstance(leaf, Kind)])
-        tests += self._texts([leaf.value for leaf in alternatives if isinstance(leaf, Exact)])
+        tests = plain.kinds(self, [leaf for leaf in alternatives if isinstance(leaf, Kind)])
+        tests += plain.literals(self, [leaf.value for leaf in alternatives if isinstance(leaf, Exact)])
         inner = [leaf for leaf in alternatives if isinstance(leaf, MapType)]
         if len(inner) > 1:
             tests.append(f"{self._picker(inner, spread=spread)}(x)")
@@ -233,7 +210,7 @@ class Program:
         """Write one alternative that is not a plain kind or literal."""
         match leaf:
             case Between():
-                return self._range(leaf)
+                return plain.between(self, leaf)
             case Controlled():
                 return controls.expression(self, leaf, spread=spread)
             case SimpleOf():
@@ -241,62 +218,10 @@ class Program:
             case _:
                 return f"{self.function(leaf, remember=spread)}(x)"
 
-    def _kinds(self, kinds: list[Kind]) -> list[str]:
-        """Write the plain kinds of a choice, integers first as one range."""
-        wanted = {(kind.major, kind.argument) for kind in kinds}
-        low = SMALLEST_NINT if (NINT, None) in wanted else 0
-        high = LARGEST_UINT if (UINT, None) in wanted else -1
-        tests = [self.integer(low, high)] if low <= high else []
-        if (SIMPLE, FLOAT64) in wanted:
-            wanted -= {(SIMPLE, FLOAT16), (SIMPLE, FLOAT32)}
-        if {(SIMPLE, FALSE), (SIMPLE, TRUE)} <= wanted:
-            wanted -= {(SIMPLE, FALSE), (SIMPLE, TRUE)}
-            tests.append("x.__class__ is bool")
-        for major, argument in sorted(wanted - {(UINT, None), (NINT, None)}, key=str):
-            if (major, argument) in _KINDS:
-                tests.append(_KINDS[major, argument])
-            elif major == SIMPLE:
-                tests.append(f"simple_number(x) == {argument}")
-            else:
-                tests.append(f"head_argument(x, {major}) == {argument}")
-        return tests
-
-    def integer(self, low: int, high: int) -> str:
-        """Write a range of integers; of JSON also a float that is integral (RFC 8610 Appendix E)."""
-        test = f"(x.__class__ is int and {low} <= x <= {high})"
-        return (
-            f"({test} or x.__class__ is float and x.is_integer() and {low} <= x <= {high})"
-            if self.json
-            else test
-        )
-
-    def _texts(self, literals: list[Any]) -> list[str]:
-        """Write the literals of a choice; several texts as one look into a set."""
-        texts = [literal for literal in literals if isinstance(literal, str)]
-        tests = [self._literal(literal) for literal in literals if not isinstance(literal, str)]
-        if len(texts) > _FEW_TEXTS:
-            return [*tests, f"(isinstance(x, str) and x in {self.constant(frozenset(texts))})"]
-        return tests + [self._literal(text) for text in texts]
-
-    def _literal(self, value: Any) -> str:
-        """Write a comparison with one value; 1, 1.0 and true are three values."""
-        if isinstance(value, int):
-            return self.integer(value, value)
-        if isinstance(value, float):
-            return f"(x.__class__ is float and x == {self.constant(value)})"
-        return f"(x == {self.constant(value)})"
-
-    def _range(self, node: Between) -> str:
-        low, high = bounds(node)
-        if isinstance(low, int) and isinstance(high, int):
-            return self.integer(low, high if node.inclusive else high - 1)
-        less = "<=" if node.inclusive else "<"
-        return f"(x.__class__ is float and {self.constant(low)} <= x {less} {self.constant(high)})"
-
     def _picker(self, alternatives: list[MapType], *, spread: bool) -> str:
         """Write the function that picks the map to check by a literal member."""
         name = self.fresh("p")
-        found = maps.discriminator(alternatives)
+        found = discriminator(alternatives)
         if found is None:
             tests = [f"{self.function(leaf, remember=spread)}(x)" for leaf in alternatives]
             self.define(name, "x", [f"return {' or '.join(tests)}"])
@@ -315,8 +240,8 @@ class Program:
             f"return {self.constant(table)}.get(t, {otherwise})(x)",
         ]
         self.define(name, "x", body)
-        plain = not spread and len(others) <= 1 and all(len(leaves_) == 1 for leaves_ in cases.values())
-        return name if plain else self._remember(name)
+        sure = not spread and len(others) <= 1 and all(len(leaves_) == 1 for leaves_ in cases.values())
+        return name if sure else self._remember(name)
 
     def _remember(self, name: str) -> str:
         self._wrapped.append((f"{name}m", name))
@@ -334,7 +259,7 @@ class Program:
         )
         return name
 
-    # --- tags -------------------------------------------------------------------------------------------------
+    # --- tags ------------------------------------------------------------------------------------------
 
     def _define_tag(self, node: Tagged, name: str) -> None:
         body = ["t = tag_of(v)", "if t is None: return False", "x = t[0]"]
@@ -343,21 +268,6 @@ class Program:
         elif node.number is not None:
             body.append(f"if not {self.expression(node.number)}: return False")
         self.define(name, "v", [*body, "x = t[1]", f"return {self.expression(node.content)}"])
-
-
-def bounds(node: Between) -> tuple[int | float, int | float]:
-    """Give the ends of a range.
-
-    Raises:
-        InvalidSchema: when they are not two integers or two floating-point numbers (RFC 8610 section 2.2.2.1).
-
-    """
-    low, high = constant(node.low), constant(node.high)
-    if isinstance(low, int) and isinstance(high, int):
-        return low, high
-    if isinstance(low, float) and isinstance(high, float):
-        return low, high
-    raise InvalidSchema("a range needs two integers or two floating-point numbers", where=str(node.place))
 
 
 _HELPERS: tuple[Callable[..., Any], ...] = (

@@ -1,7 +1,7 @@
 """Find the one value that a type stands for, and the operators that compute one. Step: validate.
 
-A key, the ends of a range and most controllers have to be values; they may be written as names, and be computed with
-`.plus`, `.cat` and `.det` (RFC 9165 section 2).
+A key, the ends of a range and most controllers have to be values; they may be written as names, and be
+computed with `.plus`, `.cat` and `.det` (RFC 9165 section 2).
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Compile control operators. Step: validate.
 
-Follows RFC 8610 section 3.8, RFC 9165 and the text conversions of RFC 9741. `prepare` looks at a controller once, when the schema is
-compiled, and refuses what makes no sense there; `expression` writes the check.
+Follows RFC 8610 section 3.8, RFC 9165 and the text conversions of RFC 9741. `prepare` looks at a controller
+once, when the schema is compiled, and refuses what makes no sense there; `expression` writes the check.
 
-Left out on purpose: `.printf` and `.join` of RFC 9741. `.feature` accepts what its target accepts and reports nothing.
+Left out on purpose: `.printf` and `.join` of RFC 9741. `.feature` accepts what its target accepts and reports
+nothing.
 """
 
 from __future__ import annotations
@@ -11,13 +12,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from vacr.errors import InvalidSchema
-from vacr.schema.cddl import abnf, items, regexp, texts
+from vacr.schema.cddl import items, regexp, texts
 from vacr.schema.cddl.constants import COMPUTING, constant
 from vacr.schema.cddl.model import LARGEST_UINT, Between, Controlled, Exact, Kind, leaves
+from vacr.schema.cddl.pattern import BadPattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from vacr.schema.cddl.abnf import Grammar
     from vacr.schema.cddl.compiler import Predicate, Program
 
 _COMPARING = {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}
@@ -27,7 +30,7 @@ _TEXT = "isinstance(x, str)"
 _NUMBERS = frozenset({int, float})
 
 
-# --- when the schema is compiled ------------------------------------------------------------------------------
+# --- when the schema is compiled ----------------------------------------------------------------------
 
 
 def prepare(node: Controlled) -> None:
@@ -73,7 +76,7 @@ def _prepare_regexp(node: Controlled) -> None:
         _refuse(node, f".{node.operator} needs a text that is a regular expression")
     try:
         node.detail = regexp.matcher(pattern, pcre=node.operator == "pcre")
-    except regexp.BadPattern as error:
+    except BadPattern as error:
         hint = "XML Schema patterns are anchored and know no (?…) groups" if node.operator == "regexp" else ""
         _refuse(node, f"unreadable regular expression: {error}", hint)
 
@@ -84,9 +87,13 @@ def _prepare_abnf(node: Controlled) -> None:
         text = text.decode("utf-8", "replace")
     if not isinstance(text, str):
         _refuse(node, f".{node.operator} needs a text that is ABNF")
+    # Few schemas hold ABNF, and only those pay for reading it.
+    from vacr.schema.cddl.abnf import Grammar  # noqa: PLC0415
+    from vacr.schema.cddl.abnf_syntax import BadGrammar  # noqa: PLC0415
+
     try:
-        node.detail = abnf.Grammar(text)
-    except abnf.BadGrammar as error:
+        node.detail = Grammar(text)
+    except BadGrammar as error:
         _refuse(node, str(error))
 
 
@@ -100,7 +107,7 @@ _PREPARE: dict[str, Callable[[Controlled], None]] = {
 }
 
 
-# --- the source of the check ----------------------------------------------------------------------------------
+# --- the source of the check --------------------------------------------------------------------------
 
 
 def expression(program: Program, node: Controlled, *, spread: bool) -> str:
@@ -118,7 +125,7 @@ def expression(program: Program, node: Controlled, *, spread: bool) -> str:
     return test if target == "True" else f"({target} and {test})"
 
 
-def _test(program: Program, node: Controlled) -> str:
+def _test(program: Program, node: Controlled) -> str:  # noqa: PLR0911 - one line for each operator
     """Write what the operator adds to its target."""
     operator = node.operator
     if operator in _TRANSPARENT:
@@ -142,11 +149,13 @@ def _test(program: Program, node: Controlled) -> str:
     return f"{_INNER[operator].__name__}({inner}, x)"
 
 
-# --- what the checks call -------------------------------------------------------------------------------------
+# --- what the checks call -----------------------------------------------------------------------------
 
 
 def has_size(value: Any, size: int) -> bool:
-    """Tell whether a string has a length, or an integer fits into a number of bytes (RFC 8610 section 3.8.1)."""
+    """Tell whether a string has a length, or an integer fits into a number of bytes (RFC 8610 section
+    3.8.1).
+    """
     if isinstance(value, str):
         return len(value) == size if value.isascii() else len(value.encode("utf-8", "surrogatepass")) == size
     if isinstance(value, bytes):
@@ -201,7 +210,7 @@ def text_holds(test: Predicate, value: Any, decode: Callable[[str], Any]) -> boo
         return False
 
 
-def abnf_matches(grammar: abnf.Grammar, value: Any) -> bool:
+def abnf_matches(grammar: Grammar, value: Any) -> bool:
     """Tell whether a string matches as characters; bytes are read as UTF-8."""
     if isinstance(value, bytes):
         try:
@@ -211,7 +220,7 @@ def abnf_matches(grammar: abnf.Grammar, value: Any) -> bool:
     return isinstance(value, str) and grammar.matches([ord(character) for character in value])
 
 
-def abnfb_matches(grammar: abnf.Grammar, value: Any) -> bool:
+def abnfb_matches(grammar: Grammar, value: Any) -> bool:
     """Tell whether a string matches as bytes."""
     if isinstance(value, str):
         value = value.encode("utf-8", "surrogatepass")

@@ -1,18 +1,20 @@
 """Say where and why a value does not match. Step: validate.
 
-Runs only after the compiled check has said no, and asks compiled checks for every yes or no on the way, so the two cannot
-disagree. A choice is explained by the alternative that came closest: of maps the one whose literal member fits
-(`type: "tool-call"`), else the one with the fewest problems. Each level is weighed before it is entered and only one alternative
-is entered, so the work stays in proportion to the value. At most `MOST_FINDINGS` are given.
+Runs only after the compiled check has said no, and asks compiled checks for every yes or no on the way, so
+the two cannot disagree. A choice is explained by the alternative that came closest: of maps the one whose
+literal member fits (`type: "tool-call"`), else the one with the fewest problems. Each level is weighed before
+it is entered and only one alternative is entered, so the work stays in proportion to the value. At most
+`MOST_FINDINGS` are given.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from vacr.schema.cddl import items, maps
+from vacr.schema.cddl import items
 from vacr.schema.cddl.explain_array import ArrayTrace, element_problems
 from vacr.schema.cddl.findings import Finding
+from vacr.schema.cddl.members import discriminator, expand, required_literals
 from vacr.schema.cddl.model import (
     AnyType,
     ArrayType,
@@ -23,17 +25,17 @@ from vacr.schema.cddl.model import (
     Ref,
     Tagged,
     follow,
+    named_leaves,
 )
 from vacr.schema.cddl.values import LISTS, as_map, tag_of
-from vacr.schema.cddl.wording import counted, described, key_text, shown, token
+from vacr.schema.cddl.wording import MOST_NAMES, allowed, counted, counts, described, key_text, shown, token
 
 if TYPE_CHECKING:
     from vacr.schema.cddl.compiler import Program
-    from vacr.schema.cddl.maps import Member
+    from vacr.schema.cddl.members import Member
 
 MOST_FINDINGS = 100
-_MOST_NAMES = 12
-_PRELUDE = "prelude.cddl"
+_MISSING = object()
 
 
 class Explainer:
@@ -73,7 +75,7 @@ class Explainer:
             return
         expected = described(node)
         while isinstance(node, Ref):
-            if node.place.source.name != _PRELUDE:
+            if not node.standard:
                 rule = node.name
                 expected = (
                     node.name if isinstance(follow(node), MapType | ArrayType) else described(node.node)
@@ -82,7 +84,7 @@ class Explainer:
         members = as_map(value)
         match node:
             case OneOf():
-                self._choice(node, value, pointer, rule)
+                self._choice(node, value, pointer, rule, expected)
             case MapType() if members is not None:
                 self._map(node, members, pointer, rule)
             case ArrayType() if isinstance(value, LISTS):
@@ -92,8 +94,9 @@ class Explainer:
             case Controlled():
                 self._controlled(node, value, pointer, rule)
             case _:
-                kind = {MapType: " (a map)", ArrayType: " (an array)"}.get(type(node), "")
-                self._add(pointer, rule, shown(value), expected + kind * (expected[:2] != "a "))
+                kind = described(node)
+                compound = isinstance(node, MapType | ArrayType) and kind != expected
+                self._add(pointer, rule, shown(value), f"{expected} ({kind})" if compound else expected)
 
     def _tag(self, node: Tagged, value: Any, pointer: str, rule: str) -> None:
         tag = tag_of(value)
@@ -125,29 +128,27 @@ class Explainer:
             return
         self._add(pointer, rule, shown(value), described(node))
 
-    # --- choices ----------------------------------------------------------------------------------------------
+    # --- choices ---------------------------------------------------------------------------------------
 
-    def _choice(self, node: OneOf, value: Any, pointer: str, rule: str) -> None:
+    def _choice(self, node: OneOf, value: Any, pointer: str, rule: str, expected: str) -> None:
         """Explain the alternative that came closest, or name them all when none did."""
-        named = _named_leaves(node)
+        named = named_leaves(node)
         members = as_map(value)
+        candidates: list[tuple[Any, str, Node]] = []
         if members is not None:
-            candidates = [(name, leaf) for name, leaf in named if isinstance(leaf, MapType)]
-            if len(candidates) > 1 and self._undecided(candidates, members, pointer, rule):
+            inner = [(name, leaf) for name, leaf in named if isinstance(leaf, MapType)]
+            if len(inner) > 1 and self._undecided([leaf for _, leaf in inner], members, pointer, rule):
                 return
-            weights = [self._map_weight(leaf, members) for _, leaf in candidates if isinstance(leaf, MapType)]
+            candidates += [(self._map_weight(leaf, members), name, leaf) for name, leaf in inner]
         elif isinstance(value, LISTS):
-            candidates = [(name, leaf) for name, leaf in named if isinstance(leaf, ArrayType)]
-            weights = [
-                self._array_weight(leaf, list(value)) for _, leaf in candidates if isinstance(leaf, ArrayType)
-            ]
+            arrays = [(name, leaf) for name, leaf in named if isinstance(leaf, ArrayType)]
+            candidates += [(self._array_weight(leaf, list(value)), name, leaf) for name, leaf in arrays]
         else:
-            candidates = [(name, leaf) for name, leaf in named if self._same_kind(leaf, value)]
-            weights = [(0, 0)] * len(candidates)
+            candidates += [(0, name, leaf) for name, leaf in named if self._same_kind(leaf, value)]
         if not candidates:
-            self._add(pointer, rule, shown(value), described(node))
+            self._add(pointer, rule, shown(value), expected)
             return
-        name, leaf = candidates[weights.index(min(weights))]
+        _, name, leaf = min(candidates, key=lambda candidate: candidate[0])
         self._explain(leaf, value, pointer, name or rule)
 
     def _same_kind(self, leaf: Node, value: Any) -> bool:
@@ -159,36 +160,36 @@ class Explainer:
             isinstance(leaf, Controlled) and leaf.operator in {"cbor", "cborseq"} and isinstance(value, bytes)
         )
 
-    def _undecided(
-        self, candidates: list[tuple[str, Node]], members: dict[Any, Any], pointer: str, rule: str
-    ) -> bool:
+    def _undecided(self, inner: list[MapType], members: dict[Any, Any], pointer: str, rule: str) -> bool:
         """When the literal member that tells the maps apart fits none of them, that is the finding."""
-        decided = maps.discriminator([leaf for _, leaf in candidates if isinstance(leaf, MapType)])
+        decided = discriminator(inner)
         if decided is None or decided[2]:
             return False
         key, cases, _ = decided
         value = members.get(key)
         if isinstance(value, str) and value in cases:
             return False
-        expected = " / ".join(f'"{text}"' for text in list(cases)[:_MOST_NAMES])
+        expected = " / ".join(f'"{text}"' for text in list(cases)[:MOST_NAMES])
         if key in members:
             self._add(pointer + token(key), rule, shown(value), expected)
         else:
             self._add(pointer, rule, f"missing member {key_text(key)}", expected)
         return True
 
-    # --- maps -------------------------------------------------------------------------------------------------
+    # --- maps ------------------------------------------------------------------------------------------
 
     def _map_weight(self, node: MapType, members: dict[Any, Any]) -> tuple[int, int]:
-        """Weigh how far a map is from a type: literal members that fit come first, then the number of problems."""
+        """Weigh how far a map is from a type: literal members that fit come first, then the number of
+        problems.
+        """
         fitting = [members[key] in texts for key, texts in _text_members(node, members)]
-        problems = [len(self._map_problems(sequence, members)) for sequence in maps.expand(node.group)]
+        problems = [len(self._map_problems(sequence, members)) for sequence in expand(node.group)]
         return (fitting.count(False) - fitting.count(True), min(problems, default=1))
 
     def _map(self, node: MapType, members: dict[Any, Any], pointer: str, rule: str) -> None:
         """Explain a map by the list of entries it comes closest to."""
-        found = [self._map_problems(sequence, members) for sequence in maps.expand(node.group)]
-        sequences = maps.expand(node.group)
+        found = [self._map_problems(sequence, members) for sequence in expand(node.group)]
+        sequences = expand(node.group)
         if not found:
             self._add(pointer, rule, shown(members), "nothing (an empty choice)")
             return
@@ -201,12 +202,13 @@ class Explainer:
                 )
             elif member is None:
                 self._add(
-                    pointer + token(key), rule, f"unknown member {key_text(key)}", _allowed(sequences[best])
+                    pointer + token(key), rule, f"unknown member {key_text(key)}", allowed(sequences[best])
                 )
             else:
                 self._explain(member.value, members[key], pointer + token(key), rule)
         if not found[best]:
-            wanted = "; ".join(_counts(member) for member in sequences[best] if not member.open_end)
+            wild = [member for member in sequences[best] if member.literal is None and not member.open_end]
+            wanted = "; ".join(map(counts, wild))
             self._add(pointer, rule, shown(members), wanted or described(node))
 
     def _map_problems(
@@ -214,16 +216,16 @@ class Explainer:
     ) -> list[tuple[Any, Member | None]]:
         """List the members that are missing, unknown (with None) or do not fit their entry."""
         problems: list[tuple[Any, Member | None]] = []
-        for member in sequence:
-            if member.literal is not None and member.required and member.literal not in members:
-                problems.append((_MISSING, member))
+        problems += [
+            (_MISSING, member)
+            for member in sequence
+            if member.literal is not None and member.required and member.literal not in members
+        ]
         for key, value in members.items():
             options = self._options(sequence, key)
             if not options:
                 problems.append((key, None))
-            elif not any(self.ok(member.value, value) for member in options):
-                problems.append((key, options[0]))
-            elif (
+            elif not any(self.ok(member.value, value) for member in options) or (
                 options[0].required
                 and options[0].literal is not None
                 and not self.ok(options[0].value, value)
@@ -244,7 +246,7 @@ class Explainer:
                     break
         return sorted(options, key=lambda member: member.literal is None)
 
-    # --- arrays -----------------------------------------------------------------------------------------------
+    # --- arrays ----------------------------------------------------------------------------------------
 
     def _array_weight(self, node: ArrayType, elements: list[Any]) -> tuple[int, int]:
         """Weigh how far an array is from a type by its first problem."""
@@ -269,11 +271,13 @@ class Explainer:
                 return
 
     def _trace(self, node: ArrayType, elements: list[Any], pointer: str, rule: str) -> None:
-        """Explain an array of optional and repeated parts by the element at which matching could not go on."""
+        """Explain an array of optional and repeated parts by the element at which matching could not go
+        on.
+        """
         trace = ArrayTrace(elements, self.ok)
         trace.run(node.group)
         at, wanted = trace.furthest, trace.wanted
-        expected = " / ".join(dict.fromkeys(described(inner) for inner in wanted[:_MOST_NAMES]))
+        expected = " / ".join(dict.fromkeys(described(inner) for inner in wanted[:MOST_NAMES]))
         if at >= len(elements):
             self._add(
                 pointer,
@@ -287,47 +291,7 @@ class Explainer:
             self._add(f"{pointer}/{at}", rule, shown(elements[at]), expected or "the end of the array")
 
 
-_MISSING = object()
-
-
-def _named_leaves(node: OneOf) -> list[tuple[str, Node]]:
-    """Flatten a choice, keeping the name of the nearest rule of the schema for each alternative."""
-    found: list[tuple[str, Node]] = []
-    seen: set[int] = set()
-    waiting: list[tuple[str, Node]] = [("", node)]
-    while waiting:
-        name, leaf = waiting.pop()
-        while isinstance(leaf, Ref):
-            name = name if leaf.place.source.name == _PRELUDE else leaf.name
-            leaf = leaf.node
-        if id(leaf) in seen:
-            continue
-        seen.add(id(leaf))
-        if isinstance(leaf, OneOf):
-            waiting.extend((name, part) for part in reversed(leaf.alternatives))
-        else:
-            found.append((name, leaf))
-    return found
-
-
-def _text_members(node: MapType, members: dict[Any, Any]) -> list[tuple[str, frozenset[str]]]:
+def _text_members(node: MapType, members: dict[Any, Any]) -> list[tuple[str, tuple[str, ...]]]:
     """Give the literal members of a map that the value has as text."""
-    found = maps.required_literals(node)
+    found = required_literals(node)
     return [(key, texts) for key, texts in found.items() if isinstance(members.get(key), str)]
-
-
-def _allowed(sequence: list[Member]) -> str:
-    """Say which members a map may have."""
-    names = [
-        key_text(member.literal) for member in sequence if member.literal is not None and member.most != 0
-    ]
-    names += [f"{described(member.key)} => …" for member in sequence if member.literal is None]
-    more = f", … ({len(names)} in all)" if len(names) > _MOST_NAMES else ""
-    return f"one of {', '.join(names[:_MOST_NAMES])}{more}" if names else "no members"
-
-
-def _counts(member: Member) -> str:
-    """Say how many members an entry asks for."""
-    most = "or more" if member.most is None else f"to {member.most}"
-    key = described(member.key)
-    return f"{member.least} {most} members {key} => {described(member.value)}"

@@ -1,7 +1,8 @@
 """Make random valid instances of a schema. Step: validate (for tests and examples).
 
-The same seed gives the same instance, from a generator of its own (`random.Random`; nothing here is secret). Depth and size are bounded
-also for recursive rules. What cannot be built directly is tried and checked, some number of times.
+The same seed gives the same instance, from a generator of its own (`random.Random`; nothing here is secret).
+Depth and size are bounded also for recursive rules. What cannot be built directly is tried and checked, some
+number of times.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from random import Random
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from vacr.errors import InvalidSchema
-from vacr.schema.cddl import maps, scalars
+from vacr.schema.cddl import scalars
 from vacr.schema.cddl.heights import Heights
+from vacr.schema.cddl.members import expand
 from vacr.schema.cddl.model import (
     AnyType,
     ArrayType,
@@ -36,13 +38,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from vacr.schema.cddl.compiler import Program
-    from vacr.schema.cddl.maps import Member
+    from vacr.schema.cddl.members import Member
 
 _DEPTH = 6
 _MOST_NODES = 600
 _MOST_STEPS = 30_000
 _TRIES = 30
 _MORE = 3
+_ANY_TAG = 4711
 _Option = TypeVar("_Option")
 
 
@@ -89,7 +92,7 @@ class Generator:
             raise InvalidSchema(message, where=self._where, hint="ask for CBOR: json=False")
         raise InvalidSchema(f"{name} has no finite instance", where=self._where)
 
-    # --- for every kind of type -------------------------------------------------------------------------------
+    # --- for every kind of type ------------------------------------------------------------------------
 
     def matches(self, node: Node, value: Any) -> bool:
         """Ask the compiled check."""
@@ -111,7 +114,7 @@ class Generator:
                 return value
         raise NoSample(f"nothing fits {described(node)}")
 
-    def make(self, node: Node, room: int) -> Any:
+    def make(self, node: Node, room: int) -> Any:  # noqa: C901, PLR0911 - one line for each kind
         """Make a value of a type, going at most so deep where there is a choice.
 
         Raises:
@@ -170,15 +173,14 @@ class Generator:
     def _tag(self, node: Tagged, room: int) -> Any:
         from cbor2 import CBORTag  # noqa: PLC0415 - only who makes a tag pays for the import
 
-        if isinstance(node.number, int):
-            number = node.number
-        else:
-            number = 4711 if node.number is None else self.make(node.number, 0)
+        number: Any = node.number
+        if not isinstance(number, int):
+            number = _ANY_TAG if number is None else self.make(number, 0)
         if not isinstance(number, int) or number < 0:
             raise NoSample("the number of a tag is not a number")
         return CBORTag(number, self.make(node.content, room - 1))
 
-    # --- arrays -----------------------------------------------------------------------------------------------
+    # --- arrays ----------------------------------------------------------------------------------------
 
     def _group(self, group: GroupNode, room: int) -> list[Any]:
         """Make the elements of an array."""
@@ -205,11 +207,11 @@ class Generator:
             return least
         return self.random.randint(least, least + _MORE if most is None else min(most, least + _MORE))
 
-    # --- maps -------------------------------------------------------------------------------------------------
+    # --- maps ------------------------------------------------------------------------------------------
 
     def _map(self, node: MapType, room: int) -> dict[Any, Any]:
         """Make the members of a map."""
-        sequences = maps.expand(node.group)
+        sequences = expand(node.group)
         if not sequences:
             raise NoSample("an empty group choice")
         heights = [max(map(self._member_height, filter(_required, s)), default=0.0) for s in sequences]

@@ -1,7 +1,7 @@
 """How deep the smallest instance of a type has to be. Step: validate (for making instances).
 
-A recursive rule is left by the alternative of the least height, so generation always ends; a type without a finite instance (`a = [a]`),
-or without one that JSON can hold, has no height at all.
+A recursive rule is left by the alternative of the least height, so generation always ends; a type without a
+finite instance (`a = [a]`), or without one that JSON can hold, has no height at all.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Heights:
         """Give the height of one entry."""
         return self.of(item.value)
 
-    def _compute(self, node: Node | GroupNode) -> float:
+    def _compute(self, node: Node | GroupNode) -> float:  # noqa: PLR0911 - one line for each kind
         match node:
             case Ref():
                 return self.of(node.node)

@@ -1,7 +1,8 @@
 """Decode the CBOR inside a byte string, for `.cbor` and `.cborseq`. Step: validate.
 
-Follows RFC 8949 section 3 and RFC 8742. cbor2 decodes records; this small reader exists because the check needs what cbor2 does not
-give: every tag left as a tag, the end of each item, and an answer, not an error, for whatever is not CBOR. Depth is bounded.
+Follows RFC 8949 section 3 and RFC 8742. cbor2 decodes records; this small reader exists because the check
+needs what cbor2 does not give: every tag left as a tag, the end of each item, and an answer, not an error,
+for whatever is not CBOR. Depth is bounded.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import math
 import struct
 from typing import Any, NoReturn
 
-from vacr.schema.cddl.model import ARRAY, BYTES, MAP, NINT, TAG, TEXT, UINT
+from vacr.schema.cddl.model import ARRAY, BYTES, MAP, TEXT
 
 DEEPEST = 200
 _INDEFINITE, _BREAK = 31, 0xFF
@@ -82,7 +83,7 @@ class _Reader:
             return major, information, None
         return self._fail("a malformed head")
 
-    def item(self, depth: int) -> Any:
+    def item(self, depth: int) -> Any:  # noqa: PLR0911 - one line for each kind
         """Read one item."""
         if depth > DEEPEST:
             self._fail("nested too deeply")

@@ -1,7 +1,7 @@
 """Cut a CDDL text into tokens. Step: validate.
 
-Follows the lexical rules of RFC 8610 Appendix B with the strings of RFC 9682 section 2. More lenient than they are in
-two ways: a tab counts as a space, and the last comment needs no line end.
+Follows the lexical rules of RFC 8610 Appendix B with the strings of RFC 9682 section 2. More lenient than
+they are in two ways: a tab counts as a space, and the last comment needs no line end.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ _ESCAPE = re.compile(
 )
 _ONE = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _LONGEST_NUMBER = 1000
+_SCALARS = (range(0xD800), range(0xE000, 0x110000))
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +170,7 @@ class Source:
                 return chr(0x10000 + ((high & 0x3FF) << 10 | low & 0x3FF))
             digits = (match["braced"] or match["four"] or "").lstrip("0") or "0"
             scalar = int(digits, 16) if len(digits) <= len("10ffff") else -1
-            if match["bad"] or not 0 <= scalar <= 0x10FFFF or 0xD800 <= scalar <= 0xDFFF:
+            if match["bad"] or not any(scalar in block for block in _SCALARS):
                 self.fail(f"{match.group()[:12]!r} is not an escape of CDDL", at)
             return chr(scalar)
 

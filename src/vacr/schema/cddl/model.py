@@ -1,7 +1,7 @@
 """The data model a schema describes, with every name resolved. Step: validate.
 
-`names` makes this graph out of the syntax tree; the compiler, the explainer and the generator read it. Rules and groups
-may refer to themselves, so the nodes are compared by identity.
+`names` makes this graph out of the syntax tree; the compiler, the explainer and the generator read it. Rules
+and groups may refer to themselves, so the nodes are compared by identity.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 LARGEST_UINT = 2**64 - 1
 SMALLEST_NINT = -(2**64)
+
+PRELUDE = "prelude.cddl"
 
 UINT, NINT, BYTES, TEXT, ARRAY, MAP, TAG, SIMPLE = range(8)
 FALSE, TRUE, NULL, UNDEFINED = 20, 21, 22, 23
@@ -89,7 +91,9 @@ class Between:
 
 @dataclass(eq=False, slots=True)
 class Controlled:
-    """A type narrowed or computed by a control operator; `detail` is what the controller was prepared into."""
+    """A type narrowed or computed by a control operator; `detail` is what the controller was prepared
+    into.
+    """
 
     operator: str
     target: Node
@@ -121,6 +125,11 @@ class Ref:
     name: str
     place: Place
     node: Node = field(default_factory=lambda: OneOf([]))
+
+    @property
+    def standard(self) -> bool:
+        """Tell whether it is a rule of the prelude."""
+        return self.place.source.name == PRELUDE
 
 
 @dataclass(eq=False, slots=True)
@@ -173,7 +182,27 @@ def leaves(node: Node) -> list[Node]:
     return found
 
 
-def parts(node: Node | GroupNode) -> Iterator[Node | GroupNode]:
+def named_leaves(node: OneOf) -> list[tuple[str, Node]]:
+    """Flatten a choice, keeping the name of the nearest rule of the schema for each alternative."""
+    found: list[tuple[str, Node]] = []
+    seen: set[int] = set()
+    waiting: list[tuple[str, Node]] = [("", node)]
+    while waiting:
+        name, leaf = waiting.pop()
+        while isinstance(leaf, Ref):
+            name = name if leaf.standard else leaf.name
+            leaf = leaf.node
+        if id(leaf) in seen:
+            continue
+        seen.add(id(leaf))
+        if isinstance(leaf, OneOf):
+            waiting.extend((name, part) for part in reversed(leaf.alternatives))
+        else:
+            found.append((name, leaf))
+    return found
+
+
+def parts(node: Node | GroupNode) -> Iterator[Node | GroupNode]:  # noqa: C901 - one line for each kind
     """Give the nodes directly inside one."""
     match node:
         case Ref():

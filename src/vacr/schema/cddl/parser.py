@@ -1,8 +1,9 @@
 """Parse CDDL into its syntax tree. Step: validate.
 
-Follows the grammar of RFC 8610 Appendix B as updated by RFC 9682 (Appendix A there), including empty data models and
-`#6.<type>(…)`. A parenthesis is read as a group and turned into a type where a type is needed, so no text is read
-twice. Nesting is bounded, so that a hostile text ends in a message instead of an exhausted stack.
+Follows the grammar of RFC 8610 Appendix B as updated by RFC 9682 (Appendix A there), including empty data
+models and `#6.<type>(…)`. A parenthesis is read as a group and turned into a type where a type is needed, so
+no text is read twice. Nesting is bounded, so that a hostile text ends in a message instead of an exhausted
+stack.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class _Parser:
         self._next = 0
         self._depth = 0
 
-    # --- the tokens -------------------------------------------------------------------------------------------
+    # --- the tokens ------------------------------------------------------------------------------------
 
     @property
     def _token(self) -> Token:
@@ -89,7 +90,7 @@ class _Parser:
     def _fail(self, message: str, at: int | None = None, hint: str = "") -> NoReturn:
         self._source.fail(message, self._token.start if at is None else at, hint)
 
-    # --- rules ------------------------------------------------------------------------------------------------
+    # --- rules -----------------------------------------------------------------------------------------
 
     def rules(self) -> list[Rule]:
         """Read every rule."""
@@ -121,7 +122,7 @@ class _Parser:
             self._expect(">", "after the generic parameters")
         return tuple(names)
 
-    # --- groups -----------------------------------------------------------------------------------------------
+    # --- groups ----------------------------------------------------------------------------------------
 
     def _group(self, closing: str) -> Group:
         """Read the entries up to the closing mark."""
@@ -183,9 +184,9 @@ class _Parser:
             case [[entry]] if entry.plain:
                 return self.as_type(entry.value)
             case _:
-                self._fail("a group stands where a type is needed", parsed.at)
+                return self._fail("a group stands where a type is needed", parsed.at)
 
-    # --- types ------------------------------------------------------------------------------------------------
+    # --- types -----------------------------------------------------------------------------------------
 
     def type(self) -> Type | Group:
         """Read a choice of types; a lone parenthesis may turn out to be a group."""
@@ -213,7 +214,7 @@ class _Parser:
             return syntax.Range(self.as_type(first), high, token.text == "..", token.start)
         return first
 
-    def _type2(self) -> Type | Group:
+    def _type2(self) -> Type | Group:  # noqa: PLR0911 - one line for each kind
         token = self._take()
         match token.kind, token.text:
             case (("number" | "text" | "bytes"), _):
@@ -234,7 +235,7 @@ class _Parser:
                 group = self._group(")") if self._accept("(") else self._name(self._take())
                 return syntax.Enumeration(group, token.start)
             case _:
-                self._fail(f"expected a type, found {token.text[:40]!r}", token.start)
+                return self._fail(f"expected a type, found {token.text[:40]!r}", token.start)
 
     def _name(self, token: Token) -> syntax.Name:
         """Read the generic arguments of a name."""

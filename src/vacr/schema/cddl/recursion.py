@@ -1,7 +1,8 @@
 """Refuse rules that refer to themselves without getting anywhere. Step: validate.
 
-`a = [a]` describes something, if nothing finite; `a = a / int` and `g = (? g, int)` would be followed without end. This
-holds for maps altogether: a group that includes itself adds the same keys again, so it is refused there.
+`a = [a]` describes something, if nothing finite; `a = a / int` and `g = (? g, int)` would be followed without
+end. This holds for maps altogether: a group that includes itself adds the same keys again, so it is refused
+there.
 """
 
 from __future__ import annotations

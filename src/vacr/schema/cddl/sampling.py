@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vacr.schema.cddl import abnf, pattern
+from vacr.schema.cddl import abnf_syntax, pattern
 
 if TYPE_CHECKING:
     from random import Random
 
+    from vacr.schema.cddl import abnf
     from vacr.schema.cddl.characters import Ranges
 
 _ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 -_./:~éß漢🙂"
@@ -62,19 +63,19 @@ def from_grammar(random: Random, grammar: abnf.Grammar) -> list[int]:
     return _from_part(random, grammar, grammar.start, 0)
 
 
-def _from_part(random: Random, grammar: abnf.Grammar, part: abnf.Part, depth: int) -> list[int]:
+def _from_part(random: Random, grammar: abnf.Grammar, part: abnf_syntax.Part, depth: int) -> list[int]:
     if depth > _DEEPEST:
         raise NoSample("the grammar goes too deep")
     match part:
-        case abnf.Letters(ranges=ranges):
+        case abnf_syntax.Letters(ranges=ranges):
             return [_character(random, options) for options in ranges]
-        case abnf.Named(name=name):
+        case abnf_syntax.Named(name=name):
             return _from_part(random, grammar, grammar.rules[name], depth + 1)
-        case abnf.Series(parts=parts):
+        case abnf_syntax.Series(parts=parts):
             return [code for inner in parts for code in _from_part(random, grammar, inner, depth + 1)]
-        case abnf.Options(parts=parts):
+        case abnf_syntax.Options(parts=parts):
             return _from_part(random, grammar, random.choice(parts), depth + 1)
-        case abnf.Times():
+        case abnf_syntax.Times():
             most = part.least if depth > _DEEPEST // 2 else part.most
             times = range(_count(random, part.least, most))
             return [code for _ in times for code in _from_part(random, grammar, part.part, depth + 1)]

@@ -1,12 +1,13 @@
-"""Random values of the plain types, and of those that control operators make. Step: validate (for making instances)."""
+"""Random values of the plain types, and of those that control operators make. Step: validate (for making
+instances).
+"""
 
 from __future__ import annotations
 
 import struct
 from typing import TYPE_CHECKING, Any
 
-from vacr.schema.cddl import regexp, sampling, texts
-from vacr.schema.cddl.compiler import bounds
+from vacr.schema.cddl import pattern, sampling, texts
 from vacr.schema.cddl.constants import COMPUTING, constant
 from vacr.schema.cddl.model import (
     ARRAY,
@@ -29,6 +30,7 @@ from vacr.schema.cddl.model import (
     Node,
     leaves,
 )
+from vacr.schema.cddl.plain import bounds
 from vacr.schema.cddl.sampling import NoSample
 
 if TYPE_CHECKING:
@@ -47,7 +49,15 @@ _HEADS = {24: (24, 255), 25: (256, 65535), 26: (65536, 2**32 - 1), 27: (2**32, L
 
 def anything(random: Random, *, json: bool) -> Any:
     """Make a value of `any`."""
-    plain = [True, None, random.randint(-100, 100), random.random(), sampling.text(random), [1, "a"], {"a": [None]}]
+    plain = [
+        True,
+        None,
+        random.randint(-100, 100),
+        random.random(),
+        sampling.text(random),
+        [1, "a"],
+        {"a": [None]},
+    ]
     return random.choice(plain if json else [*plain, random.randbytes(4), {1: b"\x00"}])
 
 
@@ -142,7 +152,7 @@ def hashable(key: Any) -> Any:
     return str(key) if isinstance(key, dict) else key
 
 
-# --- control operators ----------------------------------------------------------------------------------------
+# --- control operators --------------------------------------------------------------------------------
 
 
 def controlled(generator: Generator, node: Controlled, room: int) -> Any:
@@ -157,10 +167,14 @@ def controlled(generator: Generator, node: Controlled, room: int) -> Any:
 
 
 def _encoded(generator: Generator, node: Controlled, room: int) -> str:
+    """Make what the text stands for, which may be bytes also in JSON, and write it as text."""
+    held, generator.json = generator.json, generator.json and node.operator == "json"
     try:
         return texts.ENCODERS[node.operator](generator.make(node.controller, room))
     except (TypeError, ValueError, AttributeError):
         raise NoSample("not to be written as text") from None
+    finally:
+        generator.json = held
 
 
 def _either(generator: Generator, node: Controlled, room: int) -> Any:
@@ -219,8 +233,8 @@ def _bits(generator: Generator, node: Controlled, _: int) -> Any:
 def _pattern(generator: Generator, node: Controlled, _: int) -> str:
     text = constant(node.controller)
     try:
-        tree = regexp.parse(str(text), pcre=node.operator == "pcre")
-    except regexp.BadPattern as error:
+        tree = pattern.parse(str(text), pcre=node.operator == "pcre")
+    except pattern.BadPattern as error:
         raise NoSample(f"no text is made for this pattern ({error})") from None
     return sampling.from_pattern(generator.random, tree)
 

@@ -1,7 +1,7 @@
 """A compiled schema and its checkers. Step: validate.
 
-`compile_cddl` reads and checks the whole text, so a mistake in a schema is found before any value is looked at. The functions
-that check values are compiled when a checker is asked for, and kept.
+`compile_cddl` reads and checks the whole text, so a mistake in a schema is found before any value is looked
+at. The functions that check values are compiled when a checker is asked for, and kept.
 """
 
 from __future__ import annotations
@@ -11,13 +11,16 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from vacr.errors import InvalidSchema
-from vacr.schema.cddl import controls, maps
-from vacr.schema.cddl.compiler import Program, bounds
+from vacr.schema.cddl import controls
+from vacr.schema.cddl.compiler import Program
 from vacr.schema.cddl.lexer import Source
-from vacr.schema.cddl.model import Between, Controlled, GroupNode, MapType, Node, Ref
-from vacr.schema.cddl.names import Resolver, Table, tabulate
+from vacr.schema.cddl.members import expand
+from vacr.schema.cddl.model import PRELUDE, Between, Controlled, GroupNode, MapType, Node, Ref
+from vacr.schema.cddl.names import Resolver
 from vacr.schema.cddl.parser import parse_rules, parse_type
+from vacr.schema.cddl.plain import bounds
 from vacr.schema.cddl.recursion import reachable, refuse_endless
+from vacr.schema.cddl.scopes import Table, tabulate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from vacr.schema.cddl.findings import Finding
 
 _LARGEST_TEXT = 5_000_000
+_LONGEST_NAME = 60
 
 
 def compile_cddl(text: str, *, name: str = "<cddl>") -> Schema:
@@ -50,8 +54,8 @@ def _too_deep(source: Source) -> NoReturn:
 @lru_cache(maxsize=1)
 def _prelude() -> Table:
     """Read the rules that every schema may use (RFC 8610 Appendix D)."""
-    text = resources.files("vacr.schema.cddl").joinpath("prelude.cddl").read_text("utf-8")
-    source = Source(text, "prelude.cddl")
+    text = resources.files("vacr.schema.cddl").joinpath(PRELUDE).read_text("utf-8")
+    source = Source(text, PRELUDE)
     return tabulate(source, parse_rules(source))
 
 
@@ -86,32 +90,30 @@ class Schema:
         return self.rules[0]
 
     def checker(self, rule: str | None = None, *, json: bool = False) -> Checker:
-        """Give the checker of a rule or of a type expression (`[* entry]`); of the root when nothing is named.
+        """Give the checker of a rule or of a type expression (`[* entry]`); of the root when nothing is
+        named.
 
         With `json`, a number that is integral is an integer, however it was written.
 
         Raises:
             InvalidSchema: when there is no such rule, or the expression is not a type.
-
         """
         key = (self.root if rule is None else rule, json)
         if key not in self._checkers:
             node = self.node(rule)
-            program = self._programs.setdefault(json, Program(json=json))
-            self._checkers[key] = self._guarded(lambda: Checker(key[0], node, program))
+            self._checkers[key] = self._guarded(lambda: Checker(key[0], node, self._program(json=json)))
         return self._checkers[key]
 
     def generate(self, rule: str | None = None, *, seed: int, json: bool = True) -> Any:
         """Make a random valid instance; the same one for the same seed.
 
         Raises:
-            InvalidSchema: when there is no such rule, or it has no finite instance (with `json`: none in JSON).
-
+            InvalidSchema: when there is no such rule, or it has no finite instance, or none in JSON.
         """
         from vacr.schema.cddl.generate import Generator  # noqa: PLC0415 - only who generates pays for the import
 
         node = self.node(rule)
-        program = self._programs.setdefault(json, Program(json=json))
+        program = self._program(json=json)
         return self._guarded(
             lambda: Generator(node, program, seed=seed, json=json, where=self.name).instance()
         )
@@ -127,6 +129,12 @@ class Schema:
         if text not in self._nodes:
             self._nodes[text] = self._guarded(lambda: self._resolved(text))
         return self._nodes[text]
+
+    def _program(self, *, json: bool) -> Program:
+        """Give the one program that all checkers of a mode share."""
+        if json not in self._programs:
+            self._programs[json] = Program(json=json)
+        return self._programs[json]
 
     def _resolved(self, text: str) -> Node:
         source = Source(text, f"{self.name}, type {text[:40]!r}")
@@ -153,7 +161,7 @@ def _verify(starts: Iterable[Node | GroupNode]) -> None:
             bounds(node)
     for node in nodes:
         if isinstance(node, MapType):
-            maps.expand(node.group)
+            expand(node.group)
 
 
 class Checker:
@@ -181,5 +189,5 @@ class Checker:
             return []
         from vacr.schema.cddl.explain import Explainer  # noqa: PLC0415 - only needed when something is wrong
 
-        rule = self._node.name if isinstance(self._node, Ref) else self.rule
+        rule = self._node.name if isinstance(self._node, Ref) else " ".join(self.rule.split())[:_LONGEST_NAME]
         return Explainer(self._program).findings(self._node, value, rule)

@@ -1,8 +1,9 @@
 """The nodes a CDDL text is parsed into. Step: validate.
 
-One class a production of RFC 8610 Appendix B (as updated by RFC 9682). Names are not resolved here and nothing is
-checked but the grammar: that is the work of `names`. `at` is the offset in the text, for messages; two nodes that
-differ only in it are equal, which is how a repeated definition is told from a contradicting one.
+One class a production of RFC 8610 Appendix B (as updated by RFC 9682). Names are not resolved here and
+nothing is checked but the grammar: that is the work of `names`. `at` is the offset in the text, for messages;
+two nodes that differ only in it are equal, which is how a repeated definition is told from a contradicting
+one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The text conversions of RFC 9741: text that stands for bytes, an integer or JSON. Step: validate.
 
-Each name is that of a control operator; each function decodes a text or says with ValueError that it cannot be one. The form
-has to be exact (the padding, the case, no bits left over) except in the sloppy variants.
+Each name is that of a control operator; each function decodes a text or says with ValueError that it cannot
+be one. The form has to be exact (the padding, the case, no bits left over) except in the sloppy variants.
 """
 
 from __future__ import annotations
@@ -75,12 +75,10 @@ def _from_b45(text: str) -> bytes:
     for start in range(0, len(digits), 3):
         chunk = digits[start : start + 3]
         value = sum(digit * 45**place for place, digit in enumerate(chunk))
-        found += value.to_bytes(len(chunk) - 1, "big") if len(chunk) > 1 else _odd()
-    return bytes(found)
-
-
-def _odd() -> bytes:
-    raise ValueError("a character is left over")
+        if value >= 256 ** (len(chunk) - 1):
+            raise ValueError("a group of characters that stands for no bytes")
+        found += value.to_bytes(len(chunk) - 1, "big")
+    return _exactly(text, bytes(found), _to_b45)
 
 
 def _from_hex(text: str) -> bytes:

@@ -1,11 +1,12 @@
 """How Python holds the values of CBOR and JSON, for the compiled checks. Step: validate.
 
-The data model is RFC 8949 section 2 as cbor2 decodes it: dict, list or tuple, str, bytes, int, float, bool, None,
-CBORTag, CBORSimpleValue and undefined. An integer past 64 bits is the tag 2 or 3 it is written as. cbor2 is never
-imported to look at a value: a value of its types can only exist once somebody else has imported it.
+The data model is RFC 8949 section 2 as cbor2 decodes it: dict, list or tuple, str, bytes, int, float, bool,
+None, CBORTag, CBORSimpleValue and undefined. An integer past 64 bits is the tag 2 or 3 it is written as.
+cbor2 is never imported to look at a value: a value of its types can only exist once somebody else has
+imported it.
 
-Left out on purpose: datetime, Decimal, UUID and the like, which cbor2 makes of some tags when asked to. They match `any`
-and nothing else; decode with tags kept as CBORTag.
+Left out on purpose: datetime, Decimal, UUID and the like, which cbor2 makes of some tags when asked to. They
+match `any` and nothing else; decode with tags kept as CBORTag.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _BIGNUM, _NEGATIVE_BIGNUM = 2, 3
 _IMMEDIATE = 24
 
 
-def _cbor_type(name: str) -> type | None:
+def _cbor_type(name: str) -> Any:
     """Give a type of cbor2 if that is loaded."""
     return getattr(sys.modules.get("cbor2"), name, None)
 
@@ -85,7 +86,9 @@ def is_simple(value: Any) -> bool:
 
 
 def fits_float(value: Any, form: str) -> bool:
-    """Tell whether a float is one of the width that a struct format names; the width on the wire is not kept."""
+    """Tell whether a float is one of the width that a struct format names; the width on the wire is not
+    kept.
+    """
     if not isinstance(value, float):
         return False
     try:

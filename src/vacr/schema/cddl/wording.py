@@ -5,9 +5,10 @@ No value is ever shown whole: a record may hold megabytes, and what is in it may
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vacr.schema.cddl.constants import constant
+from vacr.schema.cddl.findings import printable
 from vacr.schema.cddl.model import (
     AnyType,
     ArrayType,
@@ -24,13 +25,18 @@ from vacr.schema.cddl.model import (
 )
 from vacr.schema.cddl.values import LISTS, as_map, is_undefined, simple_number, tag_of
 
+if TYPE_CHECKING:
+    from vacr.schema.cddl.members import Member
+
 LONGEST_VALUE = 60
 LONGEST_TYPE = 120
+MOST_NAMES = 12
 _LONGEST_TOKEN = 100
 _DEEPEST = 6
+_LARGEST_SHOWN = 128
 
 
-def shown(value: Any) -> str:
+def shown(value: Any) -> str:  # noqa: PLR0911 - one line for each kind
     """Say in few words what a value is."""
     if isinstance(value, str):
         return f"text {quoted(value)}"
@@ -58,11 +64,12 @@ def _uncommon(value: Any) -> str:
     return f"a Python {type(value).__name__[:40]}" if number is None else f"simple({number})"
 
 
-def _number(value: float) -> str:
+def _number(value: int | float) -> str:  # noqa: PYI041 - the two are told apart here
     if isinstance(value, float):
         return f"float {value!r}"
     # Writing out a large integer takes long, and Python refuses it past some thousand digits.
-    return f"integer {value}" if value.bit_length() <= 128 else f"an integer of {value.bit_length()} bits"  # noqa: PLR2004
+    bits = value.bit_length()
+    return f"integer {value}" if bits <= _LARGEST_SHOWN else f"an integer of {bits} bits"
 
 
 def counted(count: int, noun: str) -> str:
@@ -73,8 +80,7 @@ def counted(count: int, noun: str) -> str:
 def quoted(text: str) -> str:
     """Write the beginning of a text in quotes, with nothing in it that could drive a terminal."""
     cut = text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 1] + "…"
-    plain = "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in cut)
-    plain = plain.replace("\\", "\\\\").replace('"', '\\"') if plain == cut else plain.replace('"', '\\"')
+    plain = printable(cut.replace("\\", "\\\\").replace('"', '\\"'))
     return f'"{plain if len(plain) <= LONGEST_VALUE + 10 else plain[:LONGEST_VALUE] + "…"}"'
 
 
@@ -85,7 +91,9 @@ def hexadecimal(data: bytes) -> str:
 
 
 def token(key: Any) -> str:
-    """Write a key or index as one step of a JSON pointer (RFC 6901); keys that JSON cannot have in diagnostic notation."""
+    """Write a key or index as one step of a JSON pointer (RFC 6901); keys that JSON cannot have in diagnostic
+    notation.
+    """
     text = key if isinstance(key, str) else key_text(key)
     if len(text) > _LONGEST_TOKEN:
         text = text[: _LONGEST_TOKEN - 1] + "…"
@@ -109,7 +117,7 @@ def described(node: Node, depth: int = 0) -> str:
     return text if len(text) <= LONGEST_TYPE else text[: LONGEST_TYPE - 1] + "…"
 
 
-def _described(node: Node, depth: int) -> str:  # noqa: PLR0911 - one line for each kind of node
+def _described(node: Node, depth: int) -> str:  # noqa: C901, PLR0911, PLR0912 - one line for each kind
     if depth > _DEEPEST:
         return "…"
     match node:
@@ -128,8 +136,8 @@ def _described(node: Node, depth: int) -> str:  # noqa: PLR0911 - one line for e
             if value is not None:
                 return _literal(value)
             inner = constant(node.controller)
-            controller = described(node.controller, depth + 1) if inner is None else _literal(inner)
-            return f"{described(node.target, depth + 1)} .{node.operator} {controller}"
+            controller = _grouped(node.controller, depth) if inner is None else _literal(inner)
+            return f"{_grouped(node.target, depth)} .{node.operator} {controller}"
         case Tagged():
             number = (
                 "" if node.number is None else f".{node.number}" if isinstance(node.number, int) else ".<…>"
@@ -147,7 +155,30 @@ def _described(node: Node, depth: int) -> str:  # noqa: PLR0911 - one line for e
             return f"#7.<{described(node.number, depth + 1)}>"
 
 
+def _grouped(node: Node, depth: int) -> str:
+    """Write one side of an operator, a choice in parentheses."""
+    text = described(node, depth + 1)
+    return f"({text})" if isinstance(node, OneOf | Between | Controlled) else text
+
+
 def _literal(value: float | str | bytes) -> str:
     if isinstance(value, str):
         return quoted(value)
     return hexadecimal(value) if isinstance(value, bytes) else _number(value).rpartition(" ")[2]
+
+
+def allowed(sequence: list[Member]) -> str:
+    """Say which members a map may have."""
+    names = [
+        key_text(member.literal) for member in sequence if member.literal is not None and member.most != 0
+    ]
+    names += [f"{described(member.key)} => …" for member in sequence if member.literal is None]
+    more = f", … ({len(names)} in all)" if len(names) > MOST_NAMES else ""
+    return f"one of {', '.join(names[:MOST_NAMES])}{more}" if names else "no members"
+
+
+def counts(member: Member) -> str:
+    """Say how many members an entry asks for."""
+    most = "or more" if member.most is None else f"to {member.most}"
+    key = described(member.key)
+    return f"{member.least} {most} members {key} => {described(member.value)}"

@@ -1,0 +1,133 @@
+"""Native files on this machine, as sources for the readers. The one place that reads sessions from disk.
+
+A session may be more than its transcript: sub-agents write files of their own, and large outputs lie beside. Readers say
+by patterns where (`ATTACHED`, `SUB_SESSIONS`); here they are found. A path that cannot be read is an error that says why.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vacr.errors import UnreadableInput
+from vacr.readers.assemble import Reading
+from vacr.readers.registry import Reader, reader_for
+from vacr.readers.source import Part, Source
+
+STDIN = "-"
+
+_REASONS = {
+    errno.ENOENT: "there is no such file",
+    errno.EACCES: "no permission to read it",
+    errno.EPERM: "no permission to read it",
+    errno.ELOOP: "its symbolic links go in a circle",
+    errno.ENAMETOOLONG: "the name is too long",
+}
+
+
+@dataclass(frozen=True)
+class Found:
+    """A reading and where it comes from."""
+
+    source: Source
+    reading: Reading
+    reader: Reader
+    sub_agent: bool = False
+
+
+def read_bytes(path: str | Path) -> bytes:
+    """Read a file, or standard input for `-`, as it is at this moment.
+
+    Raises:
+        UnreadableInput: with the reason, and the path it is about.
+    """
+    if str(path) == STDIN:
+        return sys.stdin.buffer.read()
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 - a path from a user may hold what Path refuses
+            mode = os.fstat(file.fileno()).st_mode
+            if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+                raise UnreadableInput("a device, not a file", where=str(path))
+            return file.read()
+    except IsADirectoryError as error:
+        hint = "Name the session files in it."
+        raise UnreadableInput("a folder, not a file", where=str(path), hint=hint) from error
+    except (OSError, ValueError) as error:
+        number = error.errno if isinstance(error, OSError) else None
+        reason = _REASONS.get(number or 0) or (os.strerror(number) if number else str(error))
+        raise UnreadableInput(reason, where=str(path)) from error
+
+
+def read(path: str | Path, *, agent: str | None = None, sub_agents: bool = True) -> Iterator[Found]:
+    """Read the session in a file, then those of its sub-agents that have files of their own.
+
+    Raises:
+        UnreadableInput: the file cannot be read, or is of no agent that is known.
+        UsageError: no reader has that name.
+    """
+    name = "stdin" if str(path) == STDIN else Path(path).name
+    main = Source((Part(name, read_bytes(path)),))
+    reader = reader_for(main, agent)
+    on_disk = str(path) != STDIN
+    if on_disk and sub_agents:
+        main = Source((*main.parts, *_attached(Path(path), reader)))
+    sessions = set()
+    for reading in reader.read(main):
+        sessions.add(reading.record["session"]["session-id"])
+        yield Found(main, reading, reader)
+    if on_disk and sub_agents:
+        for source in _sub_sessions(Path(path), reader, sessions):
+            for reading in reader.read(source):
+                yield Found(source, reading, reader, sub_agent=True)
+
+
+def in_store(folder: Path, reader: Reader) -> bool:
+    """Tell whether a folder lies in the agent's own store, where nothing of ours belongs."""
+    variable, default = getattr(reader, "STORE", (None, None))
+    if variable is None:
+        return False
+    store = Path(os.environ.get(variable) or Path.home() / default)
+    return folder.resolve().is_relative_to(store.resolve())
+
+
+def _patterns(reader: Reader, which: str, path: Path) -> Iterator[Path]:
+    """Give the files that a reader's patterns name around a session's file, in order of their names."""
+    for pattern in getattr(reader, which, ()):
+        folder, _, name = pattern.format(stem=path.stem).rpartition("/")
+        try:
+            yield from sorted(found for found in (path.parent / folder).glob(name) if found.is_file())
+        except (OSError, ValueError):
+            continue
+
+
+def _attached(path: Path, reader: Reader) -> Iterator[Part]:
+    for file in _patterns(reader, "ATTACHED", path):
+        yield Part(file.relative_to(path.parent).as_posix(), read_bytes(file))
+
+
+def _sub_sessions(path: Path, reader: Reader, sessions: set[Any]) -> Iterator[Source]:
+    """Give the sub-agents' files that belong to a session, each with what is said about it beside."""
+    for file in _patterns(reader, "SUB_SESSIONS", path):
+        if file == path or not _mentions(file, sessions):
+            continue
+        beside = file.with_suffix(".meta.json")
+        names = [file, beside] if beside.is_file() else [file]
+        yield Source(tuple(Part(name.name, read_bytes(name)) for name in names))
+
+
+def _mentions(file: Path, sessions: set[Any]) -> bool:
+    """Tell whether the first line of a file names one of the sessions; a folder of their own names it already."""
+    if file.parent.name == "subagents":
+        return True
+    try:
+        with file.open("rb") as opened:
+            first = opened.readline(1 << 20)
+    except OSError:
+        return False
+    return any(str(session).encode() in first for session in sessions)

@@ -1,0 +1,131 @@
+import json
+
+import msgspec
+import pytest
+import rfc8785
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.codec.strategies import JSON, KEYS
+from vacr.codec import canonical_json as codec
+from vacr.codec.depth import MAX_DEPTH
+from vacr.errors import InvalidRecord, UnreadableInput
+
+
+def safe(value):
+    """Tell whether RFC 8785 takes a value: it refuses integers past 2^53, which our profile writes exactly."""
+    if isinstance(value, dict):
+        return all(map(safe, value.values()))
+    if isinstance(value, list):
+        return all(map(safe, value))
+    return not isinstance(value, int) or isinstance(value, bool) or abs(value) < 2**53
+
+
+@given(JSON)
+def test_agrees_with_rfc_8785_where_that_takes_the_value(value):
+    if safe(value):
+        assert codec.encode(value) == rfc8785.dumps(value)
+
+
+@given(JSON)
+def test_canonical_bytes_read_back_to_themselves(value):
+    data = codec.encode(value)
+    assert codec.encode(codec.decode(data)) == data
+    assert codec.encode_decoded(codec.decode(data)) == data
+    assert msgspec.json.decode(data) == json.loads(data)
+
+
+@given(st.dictionaries(KEYS, st.integers(0, 9), max_size=8))
+def test_keys_are_in_utf16_order(value):
+    keys = [key for key, _ in json.JSONDecoder(object_pairs_hook=list).decode(codec.encode(value).decode())]
+    assert keys == sorted(value, key=lambda key: key.encode("utf-16-be"))
+
+
+@given(JSON, st.sampled_from([None, 1, "\t"]), st.booleans())
+def test_any_spelling_of_a_value_reads_as_the_value(value, indent, ascii_only):
+    text = json.dumps(value, indent=indent, ensure_ascii=ascii_only).encode()
+    assert codec.encode(codec.decode(text)) == codec.encode(value)
+
+
+REFUSED = [
+    ("repeated member", b'{"a":1,"a":2}', "/: member 'a' occurs more than once"),
+    ("repeated member, inside", b'{"x":[{"b":1},{"a":1,"b":2,"a":3}]}', "/x/1: member 'a' occurs more than once"),
+    ("repeated member, spaced", b'{"a" : 1 , "b":2, "a" : 2}', "/: member 'a' occurs more than once"),
+    ("repeated member, escaped", b'{"a":1,"\\u0061":2}', "/: member 'a' occurs more than once"),
+    ("repeated member ending in a backslash", b'{"a\\\\":1,"a\\\\":2}', "occurs more than once"),
+    ("text after the value", b'{"a":1} x', "line 1, column 9: not JSON"),
+    ("a second value", b"{}\n{}", "line 2, column 1: more text after the value"),
+    ("number out of range", b'{"n":1e400}', "/n: number out of range: 1e400"),
+    ("not a number", b'{"n":[NaN]}', "/n/0: number out of range: NaN"),
+    ("infinity", b'{"n":-Infinity}', "/n: number out of range: -Infinity"),
+    ("an integer of too many digits", b"[" + b"9" * 5000 + b"]", "/0: number out of range"),
+    ("lone surrogate", b'["a\\ud800"]', "/0: lone surrogate"),
+    ("lone surrogate in a key", b'{"\\udc00":1}', "lone surrogate"),
+    ("raw surrogate bytes", b'["\xed\xa0\x80"]', "column 3: byte 0xed is not UTF-8"),
+    ("not UTF-8", b'["\xff"]', "column 3: byte 0xff is not UTF-8"),
+    ("control character", b'["\x01"]', "control character"),
+    ("byte order mark", b"\xef\xbb\xbf{}", "byte order mark"),
+    ("too deep", b"[" * 100_000 + b"]" * 100_000, f"nested deeper than {MAX_DEPTH} levels"),
+    ("one too deep", b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1), "nested deeper"),
+    ("one too deep, with siblings", b'{"a":1,"b":' * (MAX_DEPTH + 1) + b"0" + b',"c":2}' * (MAX_DEPTH + 1), "nested deeper"),
+    ("cut off", b'{"a":"b', "not JSON"),
+    ("empty", b"", "no JSON value"),
+    ("blank", b" \n", "no JSON value"),
+    ("single quotes", b"{'a':1}", "not JSON"),
+]
+
+
+@pytest.mark.parametrize(("data", "message"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED])
+def test_refused_with_the_place(data, message):
+    with pytest.raises(UnreadableInput) as caught:
+        codec.decode(data)
+    assert message in str(caught.value)
+
+
+def test_the_deepest_value_that_is_read():
+    data = b"[" * MAX_DEPTH + b"]" * MAX_DEPTH
+    assert codec.encode(codec.decode(data)) == data
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({"a": {1: 2}}, "/a: a key of type int"),
+        ({"a": [b"x"]}, "/a/0: bytes cannot be written as JSON"),
+        ({"a": "\ud800"}, "/a: a lone surrogate"),
+        ({"\ud800": 1}, "a lone surrogate"),
+        ({"a~/b": {"c": object()}}, "/a~0~1b/c: object cannot be written"),
+    ],
+)
+def test_what_json_cannot_say_is_refused_with_the_pointer(value, message):
+    with pytest.raises(InvalidRecord) as caught:
+        codec.encode(value)
+    assert message in str(caught.value)
+
+
+def test_a_value_too_deep_to_be_read_again_is_not_written():
+    value: list = []
+    for _ in range(MAX_DEPTH + 5):
+        value = [value]
+    with pytest.raises(InvalidRecord, match="nested deeper"):
+        codec.encode(value)
+
+
+@given(st.binary(max_size=60) | st.text(max_size=40).map(lambda text: text.encode("utf-8", "surrogatepass")))
+def test_any_bytes_give_a_value_or_our_error(data):
+    try:
+        value = codec.decode(data)
+    except UnreadableInput:
+        return
+    assert codec.decode(codec.encode(value)) == value
+
+
+@given(JSON, st.data())
+def test_mutated_bytes_give_a_value_or_our_error(value, data):
+    text = bytearray(codec.encode(value))
+    for _ in range(data.draw(st.integers(1, 3))):
+        text[data.draw(st.integers(0, len(text) - 1))] = data.draw(st.integers(0, 255))
+    try:
+        codec.encode(codec.decode(bytes(text)))
+    except UnreadableInput:
+        pass

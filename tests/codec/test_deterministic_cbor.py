@@ -1,0 +1,153 @@
+import math
+
+import cbor2
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.codec.strategies import JSON, TEXT
+from vacr import codec
+from vacr.codec import canonical_json
+from vacr.codec import deterministic_cbor as cbor
+from vacr.codec.depth import MAX_DEPTH
+from vacr.errors import InvalidRecord, UnreadableInput
+
+ITEMS = st.recursive(
+    JSON | st.binary(max_size=8) | st.just(cbor2.undefined),
+    lambda inner: st.lists(inner, max_size=3)
+    | st.dictionaries(TEXT | st.integers(-(2**64), 2**64 - 1) | st.binary(max_size=4), inner, max_size=4)
+    | st.builds(cbor2.CBORTag, st.integers(6, 2**32), inner),
+    max_leaves=12,
+)
+
+
+@given(JSON)
+def test_json_to_cbor_and_back_gives_the_same_bytes(value):
+    text = codec.encode(value, "json")
+    data = codec.encode(codec.decode(text, "json"), "cbor")
+    assert codec.encode(codec.decode(data, "cbor"), "json") == text
+    assert codec.encode(codec.decode(data), "cbor") == data
+
+
+@given(ITEMS)
+def test_what_is_written_reads_back(value):
+    data = cbor.encode(value)
+    assert cbor.encode(cbor.decode(data)) == data
+
+
+@given(ITEMS)
+def test_keys_are_in_bytewise_order(value):
+    def check(item):
+        if isinstance(item, cbor2.CBORTag):
+            check(item.value)
+        elif isinstance(item, list):
+            [check(inner) for inner in item]
+        elif isinstance(item, dict):
+            keys = [cbor.encode(key) for key in item]
+            assert keys == sorted(keys)
+            [check(inner) for inner in item.values()]
+
+    check(cbor.decode(cbor.encode(value)))
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_floats_take_the_shortest_form(value):
+    data = cbor.encode(value)
+    assert cbor2.loads(data) == value
+    assert len(data) == min(len(cbor2.dumps(value, canonical=True)), 9)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({100000: 1, "a": 2}, "a21a000186a001616102"),
+        ({10: 1, 100: 2, -1: 3, "z": 4, "aa": 5}, "a50a0118640220036 17a0462616105".replace(" ", "")),
+        (1.5, "f93e00"),
+        (2**64, "c249010000000000000000"),
+        (-(2**64), "3bffffffffffffffff"),
+        (cbor2.CBORTag(18, [b"", {}, None, b""]), "d28440a0f640"),
+    ],
+)
+def test_encodings(value, expected):
+    assert cbor.encode(value).hex() == expected
+
+
+REFUSED = [
+    ("indefinite array", "9f01ff", "indefinite length"),
+    ("indefinite map", "bf616101ff", "indefinite length"),
+    ("indefinite text", "7f6161ff", "indefinite length"),
+    ("repeated key", "a2616101616102", "byte 4: key 'a' occurs more than once"),
+    ("repeated key inside", "a16162a2616101616102", "(/b): key 'a' occurs more than once"),
+    ("keys equal as numbers", "a201020 1f93c00".replace(" ", "")[:6] + "f93c0003", "occurs more than once"),
+    ("bytes after the item", "a000", "1 more bytes after the item"),
+    ("not a number", "f97e00", "nan is not a number"),
+    ("not a number, long", "fb7ff8000000000001", "nan is not a number"),
+    ("infinity", "f97c00", "inf is not a number"),
+    ("cut off", "a26161", "byte 3"),
+    ("text not UTF-8", "61ff", "not UTF-8"),
+    ("reserved head", "1c", "reserved head"),
+    ("reserved simple value", "f818", "reserved simple value"),
+    ("a break alone", "ff", "break"),
+    ("a huge array", "9bffffffffffffffff00", "items announced"),
+    ("a huge text", "7b7fffffffffffffff61", "bytes announced"),
+    ("too deep", "81" * 100_000 + "00", f"nested deeper than {MAX_DEPTH} levels"),
+    ("too deep by tags", "c6" * 5000 + "00", "nested deeper"),
+    ("empty", "", "byte 0"),
+]
+
+
+@pytest.mark.parametrize(("data", "message"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED])
+def test_refused_with_the_place(data, message):
+    with pytest.raises(UnreadableInput) as caught:
+        cbor.decode(bytes.fromhex(data))
+    assert message in str(caught.value)
+
+
+def test_tags_stay_tags():
+    assert cbor.decode(bytes.fromhex("c074323031332d30332d32315432303a30343a30305a")) == cbor2.CBORTag(0, "2013-03-21T20:04:00Z")
+    assert cbor.decode(bytes.fromhex("d9010281 01".replace(" ", ""))) == cbor2.CBORTag(258, [1])
+
+
+def test_a_record_is_read_with_and_without_its_tag():
+    record = {"version": "3.0.0-draft"}
+    tagged = cbor.encode(cbor2.CBORTag(codec.RECORD_TAG, record))
+    assert codec.decode(tagged) == codec.decode(cbor.encode(record)) == record
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, {"a": [-math.inf]}, "\ud800", object()])
+def test_what_has_no_form_is_refused(value):
+    with pytest.raises(InvalidRecord):
+        cbor.encode(value)
+
+
+@pytest.mark.parametrize(
+    ("data", "pointer"), [("a161618101", None), ("a1616141ff", "/a"), ("a1616182f7f7", "/a/0"), ("a1016161", "/"), ("a16161c6f6", "/a")]
+)
+def test_what_only_cbor_can_hold_is_refused_on_the_way_to_json(data, pointer):
+    value = cbor.decode(bytes.fromhex(data))
+    if pointer is None:
+        assert canonical_json.encode(value) == b'{"a":[1]}'
+    else:
+        with pytest.raises(InvalidRecord) as caught:
+            canonical_json.encode(value)
+        assert caught.value.where == pointer
+
+
+@given(st.binary(max_size=40))
+def test_any_bytes_give_a_value_or_our_error(data):
+    try:
+        value = cbor.decode(data)
+    except UnreadableInput:
+        return
+    cbor.encode(value)
+
+
+@given(ITEMS, st.data())
+def test_mutated_bytes_give_a_value_or_our_error(value, data):
+    item = bytearray(cbor.encode(value))
+    for _ in range(data.draw(st.integers(1, 3))):
+        item[data.draw(st.integers(0, len(item) - 1))] = data.draw(st.integers(0, 255))
+    try:
+        cbor.encode(cbor.decode(bytes(item)))
+    except UnreadableInput:
+        pass

@@ -1,0 +1,65 @@
+import math
+import struct
+
+import pytest
+import rfc8785
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vacr.codec import canonical_json, numbers
+from vacr.errors import InvalidRecord
+
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+BITS = st.integers(0, 2**64 - 1).map(lambda bits: struct.unpack(">d", bits.to_bytes(8, "big"))[0]).filter(math.isfinite)
+
+
+@given(FINITE | BITS)
+def test_floats_are_written_as_rfc_8785_asks(value):
+    assert numbers.float_text(value).encode() == rfc8785.dumps(value)
+
+
+@given(FINITE | BITS)
+def test_the_encoder_writes_what_float_text_says(value):
+    assert canonical_json.encode([value]) == rfc8785.dumps([value])
+
+
+@given(FINITE | BITS)
+def test_canonical_numbers_read_back_as_themselves(value):
+    data = canonical_json.encode([value])
+    assert canonical_json.encode(canonical_json.decode(data)) == data
+    assert canonical_json.encode_decoded(canonical_json.decode(data)) == data
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("1.0", "1"),
+        ("-0.0", "0"),
+        ("1e16", "10000000000000000"),
+        ("1E2", "100"),
+        ("1e21", "1e+21"),
+        ("1e-6", "0.000001"),
+        ("1e-7", "1e-7"),
+        ("5e-324", "5e-324"),
+        ("0.10", "0.1"),
+        ("123456789012345678901234567890", "123456789012345678901234567890"),
+        ("18446744073709551616", "18446744073709551616"),
+        ("-18446744073709551617", "-18446744073709551617"),
+    ],
+)
+def test_spellings(text, written):
+    assert canonical_json.encode(canonical_json.decode(text.encode())) == written.encode()
+
+
+@given(st.from_regex(r"-?(0|[1-9][0-9]{0,20})(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,2})?", fullmatch=True))
+def test_a_spelled_number_keeps_its_native_spelling(text):
+    if "." in text or "e" in text.lower():
+        value = numbers.spelled(text)
+        assert canonical_json.native_encoder.encode(value) == text.encode()
+        assert canonical_json.encode_decoded(value) == rfc8785.dumps(float(text))
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_what_is_not_finite_is_refused(value):
+    with pytest.raises(InvalidRecord, match="no canonical form"):
+        canonical_json.encode({"a": value})

@@ -1,0 +1,135 @@
+"""Any native lines, even ones no agent has written yet: their values come back from the record."""
+
+import json
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.codec.strategies import JSON, TEXT
+from tests.conftest import record_of
+from tests.readers import rebuild
+from vacr.model import CANONICAL_MEMBERS
+from vacr.readers.claude_known import EVENTS
+from vacr.readers.codex_items import ITEMS
+from vacr.readers.codex_known import ENVELOPES
+from vacr.schema import validate
+
+STAMPS = st.sampled_from(["2026-03-14T09:26:53.589Z", "2026-03-14T09:26:53+02:00", "yesterday", 1773480413589, -1, None, 1.5])
+# Names that have a meaning of their own in an entry are the ones that could get in each other's way.
+ODD_NAMES = st.sampled_from(sorted(CANONICAL_MEMBERS | {"message", "payload", "usage", "uuid", "summary", "arguments", "role"}))
+EXTRA = st.dictionaries(ODD_NAMES | TEXT, JSON, max_size=3)
+IDS = st.sampled_from(["u1", "u2", "u3", None, 7])
+BLOCKS = st.lists(
+    st.sampled_from(
+        [
+            {"type": "text", "text": "hi"},
+            {"type": "thinking", "thinking": "", "signature": "c2ln"},
+            {"type": "thinking", "thinking": "hm", "signature": "c2ln"},
+            {"type": "tool_use", "id": "t1", "name": "Read", "input": {"file_path": "/x"}},
+            {"type": "tool_use", "id": 5, "name": 6, "input": None},
+            {"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "text", "text": "ok"}], "is_error": False},
+            {"type": "new_block", "value": 1},
+            {"type": ["odd"]},
+            "text",
+            None,
+        ]
+    ),
+    max_size=3,
+)
+USAGE = st.fixed_dictionaries(
+    {"input_tokens": st.integers(0, 99), "output_tokens": st.integers(0, 99) | st.none()},
+    optional={"cache_read_input_tokens": st.integers(0, 9), "input": st.just(3), "service_tier": st.none()},
+)
+MESSAGES = st.fixed_dictionaries(
+    {},
+    optional={
+        "role": st.sampled_from(["user", "assistant", "other", None]),
+        "content": BLOCKS | TEXT | st.none(),
+        "model": st.sampled_from(["claude-opus-5", "<synthetic>", None, 3]),
+        "id": st.sampled_from(["m1", "m2", None]),
+        "usage": USAGE | st.none() | st.integers(),
+        "stop_reason": st.none(),
+    },
+)
+CLAUDE = st.builds(
+    lambda base, extra: {**extra, **base},
+    st.fixed_dictionaries(
+        {"type": st.sampled_from(["user", "assistant", "tool_use", "tool_result", *EVENTS, "brand-new", "permission-change"])},
+        optional={
+            "uuid": IDS,
+            "parentUuid": IDS,
+            "timestamp": STAMPS,
+            "sessionId": st.just("s1"),
+            "message": MESSAGES | JSON,
+            "data": st.fixed_dictionaries({"type": st.just("agent_progress"), "message": JSON | MESSAGES}),
+            "name": TEXT | st.integers(),
+            "input": JSON,
+            "output": JSON,
+        },
+    ),
+    EXTRA,
+)
+ITEM = st.builds(
+    lambda base, extra: {**extra, **base},
+    st.fixed_dictionaries(
+        {"type": st.sampled_from(["message", "reasoning", *ITEMS, "brand_new", "token_count", "user_message", "agent_message"])},
+        optional={
+            "role": st.sampled_from(["user", "assistant", "developer", "system"]),
+            "content": BLOCKS | TEXT | st.none(),
+            "summary": st.sampled_from([[], [{"type": "summary_text", "text": "s"}], None]),
+            "encrypted_content": st.sampled_from(["gAAA", None]),
+            "name": TEXT | st.integers() | st.none(),
+            "arguments": st.sampled_from(['{"a":1}', '{ "a" : 1.0 }', "not json", "[1]", {"a": 1}, None, '{"a":1,"a":2}']),
+            "input": JSON,
+            "output": JSON,
+            "call_id": st.sampled_from(["c1", "c2", 3, None]),
+            "id": st.sampled_from(["i1", "i2", None]),
+            "function": st.sampled_from([{"name": "f"}, "f", None, 1]),
+            "message": TEXT,
+            "info": st.sampled_from([None, {"last_token_usage": {"input_tokens": 1}, "total_token_usage": {"total_tokens": 1}}]),
+        },
+    ),
+    EXTRA,
+)
+CODEX = st.builds(
+    lambda base, extra: {**extra, **base},
+    st.fixed_dictionaries(
+        {"type": st.sampled_from([*sorted(ENVELOPES), "brand_new"]), "payload": ITEM},
+        optional={"timestamp": STAMPS, "ordinal": st.integers(0, 9)},
+    ),
+    st.dictionaries(st.sampled_from(sorted(CANONICAL_MEMBERS)) | TEXT, JSON, max_size=2),
+)
+
+
+def check(native, agent):
+    data = b"".join(json.dumps(line).encode() + b"\n" for line in native)
+    record = record_of(data, agent)
+    assert validate(record).findings == []
+    back = rebuild.lines(record)
+    assert len(back) == len(native)
+    for one, two in zip(back, native, strict=True):
+        assert rebuild.comparable(rebuild.without_nulls(one)) == rebuild.comparable(rebuild.without_nulls(two))
+
+
+@settings(max_examples=100)
+@given(st.lists(CLAUDE, min_size=1, max_size=5))
+def test_claude_code_values_come_back(native):
+    check(native, "claude-code")
+
+
+@settings(max_examples=100)
+@given(st.lists(CODEX, min_size=1, max_size=5))
+def test_codex_cli_values_come_back(native):
+    check(native, "codex-cli")
+
+
+@settings(max_examples=100)
+@given(st.lists(ITEM, min_size=1, max_size=5))
+def test_bare_codex_cli_values_come_back(native):
+    check(native, "codex-cli")
+
+
+@settings(max_examples=100)
+@given(st.lists(JSON, min_size=1, max_size=5), st.sampled_from(["claude-code", "codex-cli"]))
+def test_any_json_values_come_back(native, agent):
+    check(native, agent)

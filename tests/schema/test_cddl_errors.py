@@ -1,0 +1,191 @@
+"""Texts that are not CDDL, and schemas that cannot be meant: our error, with line and column."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vacr.errors import InvalidSchema
+from vacr.schema.cddl import Schema, compile_cddl
+
+CASES = [
+    ("a = ", "1:5", "expected a type"),
+    ("a", "1:2", "expected '='"),
+    ("= int", "1:1", "expected the name of a rule"),
+    ("a = int\nb == int", "2:4", "expected a type"),
+    ("a = [int", "1:6", "to close"),
+    ("a = {x: int", "1:6", "to close"),
+    ("a = (int", "1:6", "to close"),
+    ("a = [int)", "1:9", "expected a type"),
+    ('a = "abc', "1:5", "unexpected character"),
+    ("a = 'abc", "1:5", "unexpected character"),
+    ('a = "\\q"', "1:5", "not an escape"),
+    ('a = "\\ud800"', "1:5", "not an escape"),
+    ('a = "\\u{110000}"', "1:5", "not an escape"),
+    ("a = h'0'", "1:5", "byte string"),
+    ("a = h'xx'", "1:5", "byte string"),
+    ("a = b64'!!'", "1:5", "byte string"),
+    ("a = %", "1:5", "unexpected character '%'"),
+    ("a = #8", "1:5", "no major type"),
+    ("a = #3.<int>", "1:5", "only #6 and #7"),
+    ("a = #6.<int(int)", "1:12", "expected '>'"),
+    ("a = int / ", "1:11", "expected a type"),
+    ("a = 1..", "1:8", "expected a type"),
+    ("a = [5*3 int]", "1:6", "is empty"),
+    ("a = b", "1:5", "'b' is not defined"),
+    ("a = {x: undefind}", "1:9", "is not defined"),
+    ("a = int\na = tstr", "2:1", "defined twice"),
+    ("a<t> = t\na /= int", "2:1", "other generic parameters"),
+    ("a = b<int>\nb = int", "1:5", "takes 0 generic arguments"),
+    ("a = b\nb<t> = t", "1:5", "takes 1 generic arguments"),
+    ("a<> = int", "1:3", "generic parameter"),
+    ("a = b<int\nb<t> = t", "2:1", "expected '>'"),
+    ("a = (x: int)\nb = {k: a}", "2:9", "is a group"),
+    ("a = [int] .size (x: int)", "1:18", "a group stands where"),
+    ("a = (int, int) / tstr", "1:6", "a group stands where"),
+    ("a = 1..2.5", "1:6", "a range needs"),
+    ('a = 1.."x"', "1:6", "a range needs"),
+    ("a = int..tstr", "1:5", "not defined"),
+    ("a = int .. tstr", "1:9", "a range needs"),
+    ("a = ~b\nb = int", "1:5", "cannot be unwrapped"),
+    ("a = [~b]\nb = int", "1:6", "cannot be unwrapped"),
+    ("a = &b\nb = int", "1:5", "is not a group"),
+    ("a = & 5", "1:7", "expected a name"),
+    ("a = a", "1:1", "refers to itself"),
+    ("a = int\nb = c\nc = b", "2:1", "refers to itself"),
+    ("a = a / int", "1:1", "refers to itself"),
+    ("a = int / [a] / b\nb = a", "", "refers to itself"),
+    ("a = a .size 3", "1:1", "refers to itself"),
+    ("a = int .and a", "1:1", "refers to itself"),
+    ("a = [g]\ng = (? g, int)", "2:1", "starts with itself"),
+    ("a = [g]\ng = (g // int)", "2:1", "starts with itself"),
+    ("a = [* g]\ng = (* int, g)", "2:1", "starts with itself"),
+    ("a = {g}\ng = (x: int, ? g)", "2:1", "includes itself"),
+    ("a = {x: int, ~a}", "", "itself"),
+    ("a = grow<int>\ngrow<t> = [grow<[t]>]", "", "5000"),
+    ("a = " + "[" * 60 + "]" * 60, "1:5", "nested deeper"),
+    ("a = " + "(" * 5000 + "int" + ")" * 5000, "1:5", "nested deeper"),
+    ("a = " + "b<" * 5000, "1:", "nested deeper"),
+    ("a = " + "9" * 5000, "1:5", "length"),
+    ("a = {" + "".join(f"? (a{i}: int, b{i}: int)," for i in range(20)) + "}", "1:6", "combinations"),
+    (
+        "a = {g0}\n" + "".join(f"g{i} = (g{i + 1}, g{i + 1})\n" for i in range(30)) + "g30 = (x: int)",
+        "",
+        "combinations",
+    ),
+]
+
+
+@pytest.mark.parametrize(("cddl", "place", "message"), CASES)
+def test_a_mistake_is_named_with_its_place(cddl, place, message):
+    with pytest.raises(InvalidSchema) as caught:
+        compile_cddl(cddl, name="x.cddl").checker()
+    assert message in caught.value.message
+    assert f":{place}" in caught.value.where
+
+
+def test_a_near_miss_is_suggested():
+    with pytest.raises(InvalidSchema) as caught:
+        compile_cddl("start = {x: recrd}\nrecord = int")
+    assert caught.value.hint == "did you mean 'record'?"
+
+
+def test_a_text_without_rules_is_a_schema_without_a_root():
+    schema = compile_cddl("; nothing\n")
+    assert schema.rules == ()
+    with pytest.raises(InvalidSchema, match="no rules"):
+        schema.checker()
+    assert schema.checker("int").matches(1)
+
+
+@pytest.mark.parametrize("rule", ["nope", "[* nope]", "int int", "", "{", "a = int", "g", "int .foo 1"])
+def test_a_checker_of_nothing_is_refused(rule):
+    schema = compile_cddl("a = {g}  g = (x: int)")
+    with pytest.raises(InvalidSchema):
+        schema.checker(rule)
+
+
+TOKENS = [
+    "a",
+    "b",
+    "=",
+    "/=",
+    "//=",
+    "/",
+    "//",
+    "{",
+    "}",
+    "[",
+    "]",
+    "(",
+    ")",
+    ":",
+    "=>",
+    "^",
+    "*",
+    "+",
+    "?",
+    "2*3",
+    ",",
+]
+TOKENS += [
+    "int",
+    "tstr",
+    "bstr",
+    "any",
+    '"x"',
+    "'y'",
+    "h'00'",
+    "1",
+    "-2",
+    "1.5",
+    "..",
+    "...",
+    "~",
+    "&",
+    "#",
+    "#6.1(",
+]
+TOKENS += [
+    ".size",
+    ".regexp",
+    ".and",
+    ".cbor",
+    ".plus",
+    "<",
+    ">",
+    "$s",
+    "$$g",
+    "\n",
+    ";",
+    "#6.<",
+    ".default",
+    ".bits",
+]
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(st.sampled_from(TOKENS), max_size=30).map(lambda tokens: "a = " + " ".join(tokens)))
+def test_shuffled_tokens_are_a_schema_or_refused(text):
+    _compile_and_use(text)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(max_size=60))
+def test_random_text_is_a_schema_or_refused(text):
+    _compile_and_use(text)
+
+
+def _compile_and_use(text):
+    try:
+        schema = compile_cddl(text)
+    except InvalidSchema as error:
+        assert error.where  # noqa: PT017 - both outcomes are right, and the error has to say where
+        return
+    assert isinstance(schema, Schema)
+    if schema.rules:
+        try:
+            checker = schema.checker()
+        except InvalidSchema:
+            return
+        for value in (1, "x", b"x", [1, "x"], {"x": 1, "a": 2}, None):
+            assert bool(checker.findings(value)) is not checker.matches(value)

@@ -1,0 +1,176 @@
+"""Instances that are made match; the same seed makes the same one; what cannot be made is refused."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vacr.errors import InvalidSchema
+from vacr.schema.cddl import compile_cddl
+from vacr.schema.versions import schema_for
+
+SCHEMAS = [
+    "a = int / tstr / bool / nil / float16 / float32",
+    "a = [* (int, tstr)]",
+    "a = [? int, + tstr, 2*3 {x: int}]",
+    "a = {x: int, ? y: tstr, * tstr => any}",
+    "a = {+ tstr => int, ? k: tstr}",
+    "a = {2*4 tstr => int}",
+    "a = {a: int // b: tstr, c: bool}",
+    "a = {? (a: int, b: int), (c: 1 // d: 2)}",
+    "a = tree<int>  tree<t> = {v: t, ? l: tree<t>, ? r: tree<t>}",
+    "a = [* a]",
+    "a = int / [a, a]",
+    "a = [g]  g = (int, ? g)",
+    "a = {next: a} / {end: true}",
+    'a = tstr .regexp "[A-Z]{2}(-[0-9]+)?|none"',
+    "a = tstr .size 5",
+    "a = tstr .size (2..4)",
+    "a = uint .size 2",
+    "a = uint .bits &(x: 0, y: 5)",
+    "a = int .lt 5",
+    "a = number .ge 1.5",
+    "a = uint .le 0",
+    "a = int .ne 0",
+    "a = int .and (3..9)",
+    'a = ("x" .cat "y") / (1 .plus 1)',
+    'a = tstr .abnf "1*3(%x61-63) [\\"end\\"]"',
+    "a = tstr .b64u bstr",
+    "a = tstr .hexuc (bstr .size 3)",
+    "a = tstr .base10 (0..10)",
+    "a = tstr .json {x: int}",
+    "a = -5..5 / 1.0..2.0 / 3...9",
+    "a = &(x: 1, y: 2)",
+    "a = {~b, c: int}  b = {a: int}",
+    "a = any",
+    "a = [* any]",
+    "a = {* tstr => any}",
+    "a = int .default 5",
+    'a = tstr .feature "x"',
+    "a = #4.2 / #5.1 / #3.3 / #0.24",
+    "a = bstr / int",
+    "a = {? 1 => int, k: int}",
+    "a = {* (tstr / int) => int}",
+]
+CBOR_ONLY = [
+    "a = bstr",
+    "a = bstr .size 3",
+    "a = bstr .bits (0..12)",
+    "a = #6.99(tstr)",
+    "a = #6.<1000..1003>(int)",
+    "a = #7.99",
+    "a = undefined",
+    "a = bstr .cbor {x: [* int]}",
+    "a = bstr .cborseq [int, ? tstr]",
+    "a = {1 => int, 2 => bstr}",
+    "a = {+ int => bstr}",
+    "a = {+ [int, int] => tstr}",
+    "a = biguint",
+    "a = [bstr]",
+    "a = h'00'",
+    'a = bstr .abnfb "1*%x00-ff"',
+]
+
+
+@pytest.mark.parametrize("cddl", SCHEMAS)
+def test_instances_match(cddl):
+    schema = compile_cddl(cddl)
+    for seed in range(25):
+        value = schema.generate(seed=seed)
+        json.dumps(value, allow_nan=False)
+        assert schema.checker(json=True).findings(value) == []
+        assert schema.generate(seed=seed) == value
+        assert schema.checker().findings(schema.generate(seed=seed, json=False)) == []
+
+
+@pytest.mark.parametrize("cddl", CBOR_ONLY)
+def test_what_json_cannot_hold_is_made_for_cbor_alone(cddl):
+    schema = compile_cddl(cddl)
+    for seed in range(10):
+        assert schema.checker().findings(schema.generate(seed=seed, json=False)) == []
+    with pytest.raises(InvalidSchema, match="no instance in JSON"):
+        schema.generate(seed=1)
+
+
+@pytest.mark.parametrize(
+    "cddl",
+    [
+        "a = [a]",
+        "a = {x: b}  b = [+ b]",
+        "a = $nothing",
+        "a = 5..1",
+        "a = int .and tstr",
+        "a = [* int, int]",
+        "a = [99999* int]",
+        "a = {2* x: int}",
+        'a = tstr .pcre "(?=x)y"',
+    ],
+)
+def test_what_has_no_instance_is_refused(cddl):
+    with pytest.raises(InvalidSchema, match="instance"):
+        compile_cddl(cddl).generate(seed=1, json=False)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32), st.sampled_from(["2", "3"]), st.booleans())
+def test_records_are_made_that_match(seed, version, as_json):
+    schema = schema_for(version)
+    value = schema.generate(seed=seed, json=as_json)
+    assert schema.checker(json=as_json).findings(value) == []
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32))
+def test_signed_records_are_made_that_match(seed):
+    schema = schema_for("3")
+    value = schema.generate("scitt-signed-agent-record", seed=seed, json=False)
+    assert schema.checker("signed-agent-record").findings(value) == []
+
+
+SCALARS = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5), st.binary(max_size=5)
+)
+
+
+def mutated(value, random, replacement):
+    """Change one place of a value."""
+    if isinstance(value, dict) and value and random.random() < 0.9:
+        key = random.choice(list(value))
+        if random.random() < 0.2:
+            return {k: v for k, v in value.items() if k != key}
+        return {**value, key: mutated(value[key], random, replacement)}
+    if isinstance(value, list) and value and random.random() < 0.9:
+        index = random.randrange(len(value))
+        return [*value[:index], mutated(value[index], random, replacement), *value[index + 1 :]]
+    return replacement
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.integers(0, 2**32), st.sampled_from(["2", "3"]), st.randoms(), SCALARS | st.lists(SCALARS, max_size=2)
+)
+def test_a_mutated_record_matches_or_gives_findings(seed, version, random, replacement):
+    schema = schema_for(version)
+    value = mutated(schema.generate(seed=seed), random, replacement)
+    checker = schema.checker(json=True)
+    findings = checker.findings(value)
+    assert bool(findings) is not checker.matches(value)
+    assert all(finding.text() for finding in findings)
+
+
+JSONISH = st.recursive(
+    SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text("abxy", max_size=2) | st.integers(0, 2), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(SCHEMAS + CBOR_ONLY), JSONISH)
+def test_any_value_matches_or_gives_findings(cddl, value):
+    checker = compile_cddl(cddl).checker()
+    assert bool(checker.findings(value)) is not checker.matches(value)

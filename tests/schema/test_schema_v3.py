@@ -1,0 +1,321 @@
+"""The v3 schema: what a record, an entry, an attribution and a signed record may and may not be."""
+
+import copy
+
+import cbor2
+import pytest
+
+from vacr.schema.versions import schema_for
+
+DELETE = object()
+STAMP = "2026-02-10T17:27:14.123Z"
+RECORD = {
+    "version": "3.0.0-draft",
+    "id": "018f",
+    "session": {
+        "session-id": "s-1",
+        "agent-meta": {"model-id": "m", "model-provider": "p"},
+        "entries": [
+            {"type": "user", "content": "hi", "timestamp": STAMP, "id": "1"},
+            {
+                "type": "assistant",
+                "content": [{"type": "text", "text": "hello"}],
+                "model-id": "m",
+                "parent-id": "1",
+                "token-usage": {
+                    "input": 5,
+                    "output": 7,
+                    "cached": 0,
+                    "reasoning": 1,
+                    "total": 13,
+                    "cost": 0.01,
+                },
+                "children": [
+                    {"type": "tool-call", "name": "Bash", "input": {"command": "ls"}, "call-id": "c1"}
+                ],
+                "isSidechain": False,
+            },
+            {
+                "type": "tool-result",
+                "output": "a.py",
+                "call-id": "c1",
+                "status": "success",
+                "is-error": False,
+            },
+            {"type": "reasoning", "content": "", "encrypted": "gAAA", "subject": "plan"},
+            {"type": "system-event", "event-type": "token-count", "data": {"n": 1}},
+        ],
+    },
+    "created": 1739205834496,
+    "file-attribution": {
+        "files": [
+            {
+                "path": "a.py",
+                "conversations": [
+                    {
+                        "url": "https://example.org/c?x=1#y",
+                        "contributor": {"type": "ai", "model-id": "anthropic/claude"},
+                        "ranges": [
+                            {
+                                "start-line": 1,
+                                "end-line": 9,
+                                "content-hash": "ab",
+                                "content-hash-alg": "sha-256",
+                            }
+                        ],
+                        "related": [{"type": "issue", "url": "https://example.org/1"}],
+                    }
+                ],
+            }
+        ]
+    },
+    "vcs": {"type": "git", "revision": "abc", "branch": "main", "repository": "r"},
+    "recording-agent": {"name": "vacr", "version": "1"},
+    "vacr": {"source": {}},
+}
+CONVERSATION = "file-attribution/files/0/conversations/0"
+RANGE = f"{CONVERSATION}/ranges/0"
+ENTRIES = "session/entries"
+
+
+def changed(path, value):
+    """Give the record with one member replaced, added or deleted."""
+    record = copy.deepcopy(RECORD)
+    *steps, last = [int(step) if step.isdigit() else step for step in path.split("/")]
+    place = record
+    for step in steps:
+        place = place[step]
+    if value is DELETE:
+        del place[last]
+    else:
+        place[last] = value
+    return record
+
+
+ACCEPTED = [
+    ("created", DELETE),
+    ("created", STAMP),
+    ("created", "2026-12-31T23:59:60+05:30"),
+    ("created", 0),
+    ("created", 1.5),
+    ("file-attribution", DELETE),
+    ("file-attribution", {"files": []}),
+    ("vcs", DELETE),
+    ("vcs", {"type": "jj", "native": None}),
+    ("recording-agent", {"name": "x"}),
+    ("anything", {"else": [1, None]}),
+    ("session/format", "interactive"),
+    ("session/session-id", b"\x01\x02"),
+    ("session/session-start", STAMP),
+    ("session/session-end", 1739205834496),
+    ("session/environment", {"working-dir": "/w", "vcs": {"type": "git"}, "sandboxes": ["/s"], "os": "x"}),
+    ("session/entries", []),
+    ("session/agent-meta/models", ["a", "b"]),
+    ("session/agent-meta/cli-name", "x"),
+    ("session/agent-meta/native", 1),
+    (f"{ENTRIES}/0/content", DELETE),
+    (f"{ENTRIES}/0/content", None),
+    (f"{ENTRIES}/0/timestamp", 5),
+    (f"{ENTRIES}/1/children", []),
+    (f"{ENTRIES}/1/token-usage", {}),
+    (f"{ENTRIES}/1/token-usage/service_tier", "x"),
+    (f"{ENTRIES}/1/children/0/input", None),
+    (f"{ENTRIES}/2/output", None),
+    (f"{ENTRIES}/2/call-id", DELETE),
+    (f"{ENTRIES}/4/data", {}),
+    (f"{ENTRIES}/4/event-type", "vendor-thing"),
+    (CONVERSATION, {"ranges": []}),
+    (f"{CONVERSATION}/url", ""),
+    (f"{RANGE}/contributor", {"type": "human"}),
+    (f"{RANGE}/start-line", 0),
+]
+REFUSED = [
+    ("version", DELETE, ""),
+    ("version", 3, "/version"),
+    ("id", DELETE, ""),
+    ("id", None, "/id"),
+    ("session", DELETE, ""),
+    ("session", [], "/session"),
+    ("created", "yesterday", "/created"),
+    ("created", "2026-02-10T17:27:14Zjunk", "/created"),
+    ("created", "x2026-02-10T17:27:14Z", "/created"),
+    ("created", "2026-13-10T17:27:14Z", "/created"),
+    ("created", "2026-02-10T24:27:14Z", "/created"),
+    ("created", "2026-02-10T17:27:14", "/created"),
+    ("created", "2026-02-10T17:27:14Z\n", "/created"),
+    ("created", None, "/created"),
+    ("created", True, "/created"),
+    ("vcs", {"revision": "x"}, "/vcs"),
+    ("vcs/branch", 1, "/vcs/branch"),
+    ("recording-agent", {"version": "1"}, "/recording-agent"),
+    ("session/session-id", DELETE, "/session"),
+    ("session/session-id", 5, "/session/session-id"),
+    ("session/agent-meta", DELETE, "/session"),
+    ("session/agent-meta/model-id", DELETE, "/session/agent-meta"),
+    ("session/agent-meta/models", "a", "/session/agent-meta/models"),
+    ("session/agent-meta/models", ["a", 1], "/session/agent-meta/models/1"),
+    ("session/environment", {}, "/session/environment"),
+    ("session/entries", DELETE, "/session"),
+    ("session/entries", {}, "/session/entries"),
+    ("session/format", 1, "/session/format"),
+    (f"{ENTRIES}/0", None, f"/{ENTRIES}/0"),
+    (f"{ENTRIES}/0/type", "human", f"/{ENTRIES}/0/type"),
+    (f"{ENTRIES}/0/type", DELETE, f"/{ENTRIES}/0"),
+    (f"{ENTRIES}/0/id", 1, f"/{ENTRIES}/0/id"),
+    (f"{ENTRIES}/0/timestamp", "now", f"/{ENTRIES}/0/timestamp"),
+    (f"{ENTRIES}/1/token-usage/input", -1, f"/{ENTRIES}/1/token-usage/input"),
+    (f"{ENTRIES}/1/token-usage/input", 1.5, f"/{ENTRIES}/1/token-usage/input"),
+    (f"{ENTRIES}/1/token-usage/input", 2**64, f"/{ENTRIES}/1/token-usage/input"),
+    (f"{ENTRIES}/1/token-usage/cost", "1", f"/{ENTRIES}/1/token-usage/cost"),
+    (f"{ENTRIES}/1/token-usage", None, f"/{ENTRIES}/1/token-usage"),
+    (f"{ENTRIES}/1/children/0/name", DELETE, f"/{ENTRIES}/1/children/0"),
+    (f"{ENTRIES}/1/children/0/input", DELETE, f"/{ENTRIES}/1/children/0"),
+    (f"{ENTRIES}/1/children/0/type", "x", f"/{ENTRIES}/1/children/0/type"),
+    (f"{ENTRIES}/1/children", {}, f"/{ENTRIES}/1/children"),
+    (f"{ENTRIES}/2/output", DELETE, f"/{ENTRIES}/2"),
+    (f"{ENTRIES}/2/is-error", 0, f"/{ENTRIES}/2/is-error"),
+    (f"{ENTRIES}/2/is-error", "false", f"/{ENTRIES}/2/is-error"),
+    (f"{ENTRIES}/3/content", DELETE, f"/{ENTRIES}/3"),
+    (f"{ENTRIES}/3/encrypted", b"x", f"/{ENTRIES}/3/encrypted"),
+    (f"{ENTRIES}/4/event-type", DELETE, f"/{ENTRIES}/4"),
+    (f"{ENTRIES}/4/data", [], f"/{ENTRIES}/4/data"),
+    (f"{ENTRIES}/4/data", {1: 2}, f"/{ENTRIES}/4/data/1"),
+    ("file-attribution/more", 1, "/file-attribution/more"),
+    ("file-attribution/files", DELETE, "/file-attribution"),
+    ("file-attribution/files/0/path", DELETE, "/file-attribution/files/0"),
+    ("file-attribution/files/0/more", 1, "/file-attribution/files/0/more"),
+    (f"{CONVERSATION}/more", 1, f"/{CONVERSATION}/more"),
+    (f"{CONVERSATION}/ranges", DELETE, f"/{CONVERSATION}"),
+    (f"{CONVERSATION}/url", 5, f"/{CONVERSATION}/url"),
+    (f"{CONVERSATION}/url", "a#b\nc", f"/{CONVERSATION}/url"),
+    (f"{CONVERSATION}/contributor/type", "robot", f"/{CONVERSATION}/contributor/type"),
+    (f"{CONVERSATION}/contributor/model_id", "x", f"/{CONVERSATION}/contributor/model_id"),
+    (f"{RANGE}/start_line", 1, f"/{RANGE}/start_line"),
+    (f"{RANGE}/start-line", -1, f"/{RANGE}/start-line"),
+    (f"{RANGE}/end-line", DELETE, f"/{RANGE}"),
+    (f"{CONVERSATION}/related/0/url", DELETE, f"/{CONVERSATION}/related/0"),
+]
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_the_whole_record_matches(as_json):
+    assert schema_for("3.0.0-draft").checker(json=as_json).findings(RECORD) == []
+
+
+@pytest.mark.parametrize(("path", "value"), ACCEPTED)
+def test_a_record_may_be_so(path, value):
+    assert schema_for("3").checker().findings(changed(path, value)) == []
+
+
+@pytest.mark.parametrize(("path", "value", "pointer"), REFUSED)
+def test_a_record_may_not_be_so(path, value, pointer):
+    checker = schema_for("3").checker()
+    record = changed(path, value)
+    assert not checker.matches(record)
+    assert [finding.pointer for finding in checker.findings(record)] == [pointer]
+
+
+def test_an_integral_float_counts_as_an_integer_in_json_alone():
+    record = changed(f"{RANGE}/start-line", 1.0)
+    assert schema_for("3").checker(json=True).matches(record)
+    assert not schema_for("3").checker().matches(record)
+
+
+@pytest.mark.parametrize("value", [None, 5, "x", [], {}, [RECORD], b"", cbor2.CBORTag(4149, RECORD)])
+def test_what_is_no_record_is_refused(value):
+    assert schema_for("3").checker().findings(value)
+
+
+CLAIMS = {1: "iss", 2: "sub"}
+METADATA = {"session-id": "s", "agent-vendor": "v", "trace-format": "ietf-vac-v3.0", "timestamp-start": STAMP}
+RECEIPT = cbor2.dumps(cbor2.CBORTag(18, [b"", {396: {}}, None, b"sig"]))
+HEADER = {1: -7, 3: "application/json", 4: b"kid", 15: CLAIMS, 34: [-16, b"hash"], 33: b"cert"}
+STRICT = "scitt-signed-agent-record"
+
+
+def signed(header=None, unprotected=None, payload=None, signature=b"sig", tag=18):
+    """Give a COSE_Sign1 structure."""
+    protected = header if isinstance(header, bytes) else cbor2.dumps(HEADER if header is None else header)
+    return cbor2.CBORTag(tag, [protected, unprotected or {}, payload, signature])
+
+
+SIGNED = [
+    # (value, accepted as signed-agent-record, accepted as scitt-signed-agent-record)
+    (signed(), True, True),
+    (signed(payload=b"{}"), True, True),
+    (signed(unprotected={100: METADATA, 33: [b"a", b"b"], 394: [RECEIPT]}), True, True),
+    (signed({1: -8, 3: "application/json"}), True, False),
+    (signed({}), True, False),
+    (signed({15: CLAIMS}), True, True),
+    (signed({15: {**CLAIMS, 6: 5, "x": 1}, "text": 1}), True, True),
+    (signed({1: -7, 15: {1: "iss"}}), False, False),
+    (signed({1: -7, 15: {1: "iss", 2: 5}}), False, False),
+    (signed({1: -7, 15: "claims"}), False, False),
+    (signed({1: "ES256", 15: CLAIMS}), True, True),
+    (signed({b"x": 1, 15: CLAIMS}), False, False),
+    (signed({1.5: 1, 15: CLAIMS}), False, False),
+    (signed(b"not cbor"), False, False),
+    (signed(b"\x01"), False, False),
+    (signed(cbor2.dumps(HEADER) + b"\x00"), False, False),
+    (signed(unprotected={100: {**METADATA, "more": 1}}), True, True),
+    (signed(unprotected={b"x": 1}), False, False),
+    (signed(payload="text"), False, False),
+    (signed(payload={}), False, False),
+    (signed(signature=None), False, False),
+    (signed(tag=98), False, False),
+    (signed().value, False, False),
+    (cbor2.CBORTag(18, signed().value[:3]), False, False),
+    (cbor2.CBORTag(18, [*signed().value, b""]), False, False),
+    (cbor2.CBORTag(18, [HEADER, {}, None, b""]), False, False),
+]
+
+
+@pytest.mark.parametrize(("value", "accepted", "strictly"), SIGNED)
+def test_signed_records(value, accepted, strictly):
+    schema = schema_for("3")
+    assert schema.checker("signed-agent-record").matches(value) is accepted
+    assert schema.checker().matches(value) is accepted
+    assert schema.checker(STRICT).matches(value) is strictly
+    assert bool(schema.checker(STRICT).findings(value)) is not strictly
+
+
+@pytest.mark.parametrize(
+    ("change", "accepted"),
+    [
+        ({}, True),
+        ({"timestamp-end": 5, "content-hash": "ab", "content-hash-alg": "sha-256"}, True),
+        ({"session-id": b"x"}, True),
+        ({"trace-format": "cursor-vscdb"}, True),
+        ({"trace-format": 3}, False),
+        ({"timestamp-start": "now"}, False),
+        ({"more": 1}, False),
+        ({"agent-vendor": None}, False),
+    ],
+)
+def test_trace_metadata_is_closed(change, accepted):
+    assert schema_for("3").checker("trace-metadata").matches({**METADATA, **change}) is accepted
+
+
+@pytest.mark.parametrize(
+    "receipts", [[], [b"x"], [cbor2.dumps([b"", {}, None, b""])], [cbor2.CBORTag(18, [b"", {}, None, b""])]]
+)
+def test_receipts_are_tagged_signatures_in_byte_strings(receipts):
+    assert schema_for("3").checker("receipts").findings(receipts)
+    assert schema_for("3").checker("receipts").matches([RECEIPT])
+
+
+RULES = """
+abstract-timestamp session-id entry-id verifiable-agent-record session-trace agent-meta recording-agent
+environment
+vcs-context entry message-entry tool-call-entry tool-result-entry reasoning-entry event-entry token-usage
+range file
+file-attribution-record conversation contributor resource signed-agent-record protected-header
+unprotected-header
+trace-metadata trace-format-id scitt-signed-agent-record
+"""
+
+
+def test_the_rules_of_the_draft_are_there():
+    schema = schema_for("3")
+    assert set(RULES.split()) <= set(schema.rules)
+    assert schema.root == "start"
