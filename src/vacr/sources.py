@@ -51,10 +51,11 @@ def read_bytes(path: str | Path) -> bytes:
         return sys.stdin.buffer.read()
     try:
         with open(path, "rb") as file:  # noqa: PTH123 - a path from a user may hold what Path refuses
-            mode = os.fstat(file.fileno()).st_mode
-            if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+            status = os.fstat(file.fileno())
+            if stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode):
                 raise UnreadableInput("a device, not a file", where=str(path))
-            return file.read()
+            # An agent may be writing: what it adds from now on is for the next reading.
+            return file.read(status.st_size if stat.S_ISREG(status.st_mode) and status.st_size else -1)
     except IsADirectoryError as error:
         hint = "Name the session files in it."
         raise UnreadableInput("a folder, not a file", where=str(path), hint=hint) from error

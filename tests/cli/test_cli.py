@@ -1,0 +1,391 @@
+"""The command as a user has it: files, exit codes, what goes where."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import EXAMPLES, FIXTURES
+from vacr import __version__
+
+CLAUDE, CODEX = EXAMPLES / "claude-code.jsonl", EXAMPLES / "codex-cli.jsonl"
+
+
+@pytest.fixture
+def vacr(tmp_path):
+    """Run the command in an empty folder."""
+
+    def run(*arguments, stdin=b"", cwd=tmp_path, **variables):
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("VACR_")}
+        done = subprocess.run(
+            [sys.executable, "-m", "vacr", *map(str, arguments)],
+            input=stdin,
+            cwd=cwd,
+            env=environment | {"HOME": str(tmp_path / "home"), **variables},
+            capture_output=True,
+            check=False,
+        )
+        done.out, done.err = done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
+        assert "Traceback" not in done.err
+        return done
+
+    return run
+
+
+def test_version_loads_nothing_else(vacr):
+    assert vacr("--version").out == f"vacr {__version__}\n"
+    assert vacr("-V").out == f"vacr {__version__}\n"
+    loaded = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "vacr", "--version"], capture_output=True, check=True
+    ).stderr.decode()
+    names = {line.rpartition("|")[2].strip().partition(".")[0] for line in loaded.splitlines()}
+    assert not names & {"click", "msgspec", "cbor2", "rich", "cryptography", "json", "importlib_metadata", "typing_extensions"}
+
+
+@pytest.mark.parametrize("verb", ["record", "restore", "validate", "convert", "schema", "schema show", "schema generate", "completion"])
+def test_every_verb_has_help_with_an_example(vacr, verb):
+    done = vacr(*verb.split(), "--help")
+    assert done.returncode == 0
+    assert "Example:" in done.out
+
+
+def test_help_lists_the_verbs(vacr):
+    out = vacr("--help").out
+    assert all(verb in out for verb in ("record", "restore", "validate", "convert", "schema", "completion"))
+
+
+def test_record_writes_into_the_current_folder(vacr, tmp_path):
+    done = vacr("record", CLAUDE)
+    assert done.returncode == 0
+    assert done.out == "claude-code.acr.json: claude-code 2.1.72, 20 entries, 14.8 kB\n"
+    assert done.err == ""
+    assert (tmp_path / "claude-code.acr.json").stat().st_size > 10_000
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["claude-code.acr.json"]
+
+
+def test_record_to_a_file_a_folder_and_standard_output(vacr, tmp_path):
+    vacr("record", CLAUDE, "-o", "x/y.json")
+    vacr("record", CLAUDE, CODEX, "-o", "records/")
+    printed = vacr("record", CLAUDE, "-o", "-")
+    written = (tmp_path / "x" / "y.json").read_bytes()
+    assert (tmp_path / "records" / "claude-code.acr.json").read_bytes() == written
+    assert (tmp_path / "records" / "codex-cli.acr.json").exists()
+    assert printed.stdout == written + b"\n"
+    both = vacr("record", CLAUDE, CODEX, "-o", "-").out.splitlines()
+    assert [json.loads(line)["session"]["agent-meta"]["cli-name"] for line in both] == ["claude-code", "codex-cli"]
+
+
+def test_record_from_standard_input(vacr, tmp_path):
+    done = vacr("record", "-", stdin=CODEX.read_bytes())
+    assert done.returncode == 0
+    assert (tmp_path / "stdin.acr.json").exists()
+
+
+def test_record_in_cbor_is_what_convert_makes(vacr, tmp_path):
+    vacr("record", CLAUDE, CODEX)
+    vacr("record", CLAUDE, CODEX, "--cbor", "-o", "direct/")
+    vacr("convert", "claude-code.acr.json", "codex-cli.acr.json", "--to", "cbor")
+    for name in ("claude-code", "codex-cli"):
+        assert (tmp_path / f"{name}.acr.cbor").read_bytes() == (tmp_path / "direct" / f"{name}.acr.cbor").read_bytes()
+        vacr("convert", f"{name}.acr.cbor", "--to", "json", "-o", "back/")
+        assert (tmp_path / "back" / f"{name}.acr.json").read_bytes() == (tmp_path / f"{name}.acr.json").read_bytes()
+    assert vacr("validate", "claude-code.acr.cbor").returncode == 0
+
+
+def test_record_result_for_programs(vacr):
+    done = vacr("record", CLAUDE, "nothing.jsonl", "--format", "json")
+    assert done.returncode == 3
+    result = json.loads(done.out)
+    assert result["schema_version"] == "1"
+    (one,) = result["records"]
+    assert one["session-id"] == "6f0d1c52-8a3e-4b57-9c1d-2e7a90b4d113"
+    assert one["models"] == ["claude-opus-4-6"]
+    assert one["entries"] == 20
+    assert result["errors"][0]["error"] == "there is no such file"
+
+
+def test_recording_again_changes_nothing_and_a_grown_session_replaces(vacr, tmp_path):
+    session = tmp_path / "abc.jsonl"
+    session.write_bytes(b"".join(CLAUDE.read_bytes().splitlines(keepends=True)[:9]))
+    vacr("record", session)
+    before = (tmp_path / "abc.acr.json").stat()
+    assert vacr("record", session).out.endswith(", unchanged\n")
+    assert (tmp_path / "abc.acr.json").stat().st_mtime_ns == before.st_mtime_ns
+    session.write_bytes(CLAUDE.read_bytes())
+    assert vacr("record", session).out.endswith(", replaced an older record\n")
+    (tmp_path / "abc.acr.json.cose").write_bytes(b"signature")
+    session.write_bytes(CLAUDE.read_bytes() + CLAUDE.read_bytes().splitlines(keepends=True)[1])
+    refused = vacr("record", session)
+    assert refused.returncode == 2
+    assert "is signed by" in refused.err
+    assert vacr("record", session, "--overwrite").returncode == 0
+
+
+def test_nothing_is_written_into_the_agents_own_store(vacr, tmp_path):
+    store = tmp_path / "home" / ".claude" / "projects" / "x"
+    store.mkdir(parents=True)
+    shutil.copy(CLAUDE, store / "abc.jsonl")
+    done = vacr("record", "abc.jsonl", cwd=store)
+    assert done.returncode == 2
+    assert "the agent's own store" in done.err
+    assert [path.name for path in store.iterdir()] == ["abc.jsonl"]
+    assert vacr("record", "abc.jsonl", cwd=store, CLAUDE_CONFIG_DIR=str(tmp_path / "elsewhere")).returncode == 0
+
+
+def test_sub_agents_are_recorded_beside_the_session(vacr, tmp_path):
+    project = FIXTURES / "claude" / "project"
+    main = next(project.glob("3*.jsonl"))
+    vacr("record", main, "-o", "out/")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        f"{main.stem}.a1b2c3d.acr.json",
+        f"{main.stem}.acr.json",
+        f"{main.stem}.e4f5a6b.acr.json",
+    ]
+    vacr("record", main, "-o", "one.acr.json", "--no-sub-agents")
+    assert (tmp_path / "one.acr.json").exists()
+    assert len(list(tmp_path.glob("one*"))) == 1
+    assert vacr("validate", *(tmp_path / "out").iterdir()).returncode == 0
+
+
+def test_restore_gives_the_native_bytes_again(vacr, tmp_path):
+    project = FIXTURES / "claude" / "project"
+    main = next(project.glob("3*.jsonl"))
+    vacr("record", main, "--seal-source")
+    done = vacr("restore", f"{main.stem}.acr.json", "-o", "back/")
+    assert done.returncode == 0
+    assert (tmp_path / "back" / main.name).read_bytes() == main.read_bytes()
+    assert (tmp_path / "back" / main.stem / "tool-results" / "out.txt").read_bytes() == b"a long output\n"
+    assert vacr("restore", f"{main.stem}.acr.json", "-o", "back/").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("spoil", "code", "message"),
+    [
+        (lambda path: path.unlink(), 3, "no sealed source"),
+        (lambda path: path.write_bytes(b"no zip"), 3, "not a sealed source"),
+        (lambda path: rezip(path, "claude-code.jsonl", b"forged"), 1, "not what was recorded"),
+        (lambda path: rezip(path, "other.jsonl", b"x"), 1, "lacks claude-code.jsonl"),
+        (lambda path: rezip(path, "claude-code.jsonl", bytes(50_000_000)), 1, "not what was recorded"),
+    ],
+    ids=["missing", "no zip file", "forged", "another part", "a bomb"],
+)
+def test_restore_fails_closed(vacr, tmp_path, spoil, code, message):
+    vacr("record", CLAUDE, "--seal-source")
+    spoil(tmp_path / "claude-code.acr.source.zip")
+    done = vacr("restore", "claude-code.acr.json", "-o", "back/")
+    assert done.returncode == code
+    assert message in done.err
+    assert not (tmp_path / "back").exists()
+
+
+def rezip(path, name, data):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(name, data)
+
+
+@pytest.mark.parametrize("name", ["../out.jsonl", "/tmp/vacr-out.jsonl", "a/../../b", "c:\\x", ""])
+def test_restore_never_leaves_its_folder(vacr, tmp_path, name):
+    vacr("record", CLAUDE, "--seal-source")
+    record = json.loads((tmp_path / "claude-code.acr.json").read_bytes())
+    record["vacr"]["source"]["parts"][0]["name"] = name
+    (tmp_path / "claude-code.acr.json").write_text(json.dumps(record))
+    done = vacr("restore", "claude-code.acr.json", "-o", "deep/back/")
+    assert done.returncode == 1
+    assert "leads out of the folder" in done.err
+    assert not (tmp_path / "deep").exists()
+
+
+def test_restore_replaces_nothing_unasked(vacr, tmp_path):
+    vacr("record", CLAUDE, "--seal-source")
+    (tmp_path / "back").mkdir()
+    (tmp_path / "back" / "claude-code.jsonl").write_text("mine")
+    assert vacr("restore", "claude-code.acr.json", "-o", "back/").returncode == 2
+    assert (tmp_path / "back" / "claude-code.jsonl").read_text() == "mine"
+    assert vacr("restore", "claude-code.acr.json", "-o", "back/", "--overwrite").returncode == 0
+
+
+def test_validate_says_what_is_wrong_where_and_which_rule(vacr, tmp_path):
+    vacr("record", CLAUDE)
+    assert vacr("validate", "claude-code.acr.json").out == "claude-code.acr.json: valid (verifiable-agent-record, schema v3, 20 entries)\n"
+    record = json.loads((tmp_path / "claude-code.acr.json").read_bytes())
+    del record["session"]["entries"][2]["type"]
+    (tmp_path / "bad.json").write_text(json.dumps(record))
+    done = vacr("validate", "bad.json", "claude-code.acr.json")
+    assert done.returncode == 1
+    assert "bad.json: invalid" in done.out
+    assert "/session/entries/2" in done.out
+    assert "claude-code.acr.json: valid" in done.out
+    result = json.loads(vacr("validate", "bad.json", "--format", "json").out)
+    assert result["schema_version"] == "1"
+    finding = result["results"][0]["findings"][0]
+    assert set(finding) == {"pointer", "rule", "found", "expected"}
+
+
+def test_validate_sees_a_changed_record_by_its_id(vacr, tmp_path):
+    vacr("record", CLAUDE)
+    text = (tmp_path / "claude-code.acr.json").read_text()
+    (tmp_path / "claude-code.acr.json").write_text(text.replace("rounded to the cent", "rounded to the euro"))
+    done = vacr("validate", "claude-code.acr.json")
+    assert done.returncode == 1
+    assert "the id is that of the content" in done.out
+
+
+def test_validate_parts_rules_and_schemas(vacr, tmp_path):
+    vacr("record", CLAUDE)
+    record = json.loads((tmp_path / "claude-code.acr.json").read_bytes())
+    (tmp_path / "session.json").write_text(json.dumps(record["session"]))
+    (tmp_path / "entries.json").write_text(json.dumps(record["session"]["entries"]))
+    assert vacr("validate", "session.json", "entries.json").returncode == 0
+    assert vacr("validate", "entries.json", "--rule", "[* entry]").returncode == 0
+    assert vacr("validate", "entries.json", "--rule", "session-trace").returncode == 1
+    (tmp_path / "my.cddl").write_text("thing = {name: tstr, ? size: uint}\n")
+    (tmp_path / "thing.json").write_text('{"name": "x", "size": 3.0}')
+    assert vacr("validate", "thing.json", "--schema", "my.cddl").returncode == 0
+    (tmp_path / "thing.json").write_text('{"name": 5}')
+    assert vacr("validate", "thing.json", "--schema", "my.cddl").returncode == 1
+    assert vacr("validate", "thing.json", "--schema", "my.cddl", "--rule", "nothing").returncode == 3
+    (tmp_path / "broken.cddl").write_text("thing = {")
+    broken = vacr("validate", "thing.json", "--schema", "broken.cddl")
+    assert broken.returncode == 3
+    assert "broken.cddl:1" in broken.err
+
+
+def test_validate_remarks_are_told_when_asked_and_count_when_strict(vacr):
+    shapes = FIXTURES / "claude" / "shapes.jsonl"
+    vacr("record", shapes)
+    assert vacr("validate", "shapes.acr.json").out.endswith("3 remarks)\n")
+    assert "calls and results pair" in vacr("validate", "shapes.acr.json", "-v").err
+    assert vacr("validate", "shapes.acr.json", "--strict").returncode == 5
+
+
+def test_unreadable_input_is_no_verdict(vacr, tmp_path):
+    (tmp_path / "twice.json").write_text('{"version":"3.0.0-draft","version":"3.0.0-draft"}')
+    (tmp_path / "empty.json").write_bytes(b"")
+    for name in ("twice.json", "empty.json", "missing.json"):
+        done = vacr("validate", name)
+        assert done.returncode == 3
+        assert "unreadable" in done.err
+
+
+def test_strict_makes_drift_and_undecodable_lines_count(vacr, tmp_path):
+    session = tmp_path / "abc.jsonl"
+    session.write_bytes(CLAUDE.read_bytes())
+    assert vacr("record", session, "--strict").returncode == 0
+    session.write_bytes(CLAUDE.read_bytes() + b'{"type":"brand-new","sessionId":"s"}\n')
+    done = vacr("record", session, "--strict")
+    assert done.returncode == 5
+    assert "1 type unknown to this version: brand-new (1)" in done.err
+    session.write_bytes(CLAUDE.read_bytes() + b'{"type":"us')
+    done = vacr("record", session, "--strict")
+    assert done.returncode == 5
+    assert "abc.jsonl:21: cannot be decoded" in done.err
+    assert vacr("record", session).returncode == 0
+    assert vacr("record", session, "-q").err == ""
+
+
+def test_paths_that_cannot_be_read(vacr, tmp_path):
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "folder").mkdir()
+    for name, message in (
+        ("loop", "symbolic links go in a circle"),
+        ("folder", "a folder, not a file"),
+        ("missing", "there is no such file"),
+        ("/dev/zero", "a device, not a file"),
+        ("x" * 5000, "the name is too long"),
+    ):
+        done = vacr("record", name)
+        assert done.returncode == 3, name
+        assert message in done.err
+
+
+def test_one_bad_file_does_not_stop_the_others(vacr, tmp_path):
+    done = vacr("record", "missing", CLAUDE, EXAMPLES.parent / "README.md", CODEX)
+    assert done.returncode == 3
+    assert sorted(path.name for path in tmp_path.glob("*.acr.json")) == ["claude-code.acr.json", "codex-cli.acr.json"]
+
+
+def test_a_place_that_cannot_be_written(vacr, tmp_path):
+    (tmp_path / "file").write_text("x")
+    done = vacr("record", CLAUDE, "-o", "file/x.json")
+    assert done.returncode == 3
+    assert "cannot be written" in done.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("record",),
+        ("record", CLAUDE, CODEX, "-o", "one.json"),
+        ("record", CLAUDE, "-o", "-", "--seal-source"),
+        ("record", CLAUDE, "--agent", "nobody"),
+        ("record", CLAUDE, "--nothing"),
+        ("convert", CLAUDE),
+        ("convert", CLAUDE, "--to", "xml"),
+        ("schema", "generate", "--count", "0"),
+        ("nothing",),
+    ],
+)
+def test_usage_errors(vacr, arguments):
+    assert vacr(*arguments).returncode == 2
+
+
+def test_the_agent_may_be_named(vacr):
+    assert vacr("record", CODEX, "--agent", "claude-code", "-o", "-", "-q").returncode == 0
+    done = vacr("record", CODEX, "--agent", "nobody")
+    assert "Known agents: claude-code, codex-cli" in done.err
+
+
+def test_every_option_has_a_variable(vacr, tmp_path):
+    done = vacr("record", CLAUDE, VACR_RECORD_OUTPUT="from-env/", VACR_RECORD_CBOR="1", VACR_RECORD_FORMAT="json")
+    assert json.loads(done.out)["records"][0]["output"] == "from-env/claude-code.acr.cbor"
+    assert vacr("record", CLAUDE, VACR_RECORD_QUIET="1").out == ""
+    assert (tmp_path / "from-env" / "claude-code.acr.cbor").exists()
+
+
+def test_schema_show_and_generate(vacr, tmp_path):
+    assert "verifiable-agent-record = {" in vacr("schema", "show").out
+    assert "vendor-extension" in vacr("schema", "show", "--schema", "v2").out
+    rule = vacr("schema", "show", "--rule", "token-usage").out
+    assert rule.startswith("token-usage = {")
+    assert rule.rstrip().endswith("}")
+    assert vacr("schema", "show", "--rule", "nothing").returncode == 3
+    made = vacr("schema", "generate", "--rule", "entry", "--count", "5", "--seed", "1")
+    assert len(made.out.splitlines()) == 5
+    assert made.out == vacr("schema", "generate", "--rule", "entry", "--count", "5", "--seed", "1").out
+    (tmp_path / "entries.json").write_text(f"[{','.join(made.out.splitlines())}]")
+    assert vacr("validate", "entries.json", "--rule", "[* entry]", "--schema", "v3").returncode in (0, 1)
+    document = json.loads(vacr("schema", "generate", "--rule", "entry", "--format", "json", "--seed", "3").out)
+    assert document["schema_version"] == "1"
+    assert document["seed"] == 3
+
+
+def test_completion(vacr):
+    for shell in ("bash", "zsh", "fish"):
+        assert "_VACR_COMPLETE" in vacr("completion", shell).out
+    done = vacr("record", "--agent", _VACR_COMPLETE="bash_complete", COMP_WORDS="vacr rec", COMP_CWORD="1")
+    assert "record" in done.out
+
+
+def test_a_closed_pipe_is_no_error(tmp_path):
+    command = f"{sys.executable} -m vacr record {CLAUDE} {CODEX} -o - | head -c 10"
+    done = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], cwd=tmp_path, capture_output=True, check=False)
+    assert done.stderr == b""
+
+
+def test_names_cannot_drive_the_terminal(vacr, tmp_path):
+    session = tmp_path / "a\x1b[31mb.jsonl"
+    session.write_bytes(CLAUDE.read_bytes() + b'{"type":"\\u001b[2Jnew"}\n')
+    done = vacr("record", session)
+    assert "\x1b" not in done.out + done.err
+    assert "\\x1b" in done.err
+
+
+def test_the_command_is_installed(tmp_path):
+    command = shutil.which("vacr", path=str(Path(sys.executable).parent))
+    assert command
+    assert subprocess.run([command, "--version"], capture_output=True, check=True, cwd=tmp_path).stdout.startswith(b"vacr ")

@@ -1,0 +1,49 @@
+import hashlib
+import json
+from uuid import UUID
+
+from hypothesis import given
+
+from tests.codec.strategies import JSON
+from tests.conftest import EXAMPLES, jsonl, read_one, record_of
+from vacr.codec import canonical_json
+from vacr.identity import identify, record_id
+
+EXAMPLE = (EXAMPLES / "claude-code.jsonl").read_bytes()
+
+
+def test_the_pieces_are_the_canonical_bytes():
+    reading = read_one(EXAMPLE)
+    data = b"".join(identify(reading.record))
+    assert canonical_json.encode(json.loads(data)) == data
+
+
+def test_the_id_is_made_of_the_bytes_without_it():
+    record = record_of(EXAMPLE)
+    assert record_id(record) == record["id"]
+    rest = {name: value for name, value in record.items() if name != "id"}
+    digest = hashlib.sha256(canonical_json.encode(rest)).digest()
+    value = UUID(record["id"])
+    assert value.version == 7
+    assert value.bytes[9:] == digest[9:16]
+    assert value.int >> 80 == 1773480361250
+
+
+def test_any_change_makes_another_id():
+    record = record_of(EXAMPLE)
+    for change in ({"created": 1}, {"zz": 1}, {"version": "3.0.1"}, {"vcs": {"type": "git"}}):
+        assert record_id(record | change) != record["id"]
+
+
+def test_a_session_without_a_start_has_an_id_that_is_all_digest():
+    record = record_of(jsonl({"type": "user", "sessionId": "s", "message": {"role": "user", "content": "x"}}))
+    assert UUID(record["id"]).version == 8
+
+
+@given(JSON)
+def test_members_before_and_after_the_id_are_in_place(value):
+    value = canonical_json.decode(canonical_json.encode(value))
+    record = {"a": value, "version": "3", "id": "old", "session": {"session-start": 5}, "ib": value}
+    data = b"".join(identify(dict(record)))
+    assert canonical_json.encode(canonical_json.decode(data)) == data
+    assert record_id(canonical_json.decode(data)) == canonical_json.decode(data)["id"]

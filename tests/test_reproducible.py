@@ -1,0 +1,53 @@
+"""The same bytes on any machine, at any time, in any locale, with any hash seed, from any interpreter."""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from tests.conftest import EXAMPLES, FIXTURES, ROOT
+
+SESSIONS = [EXAMPLES / "claude-code.jsonl", EXAMPLES / "codex-cli.jsonl", FIXTURES / "claude" / "shapes.jsonl", FIXTURES / "codex" / "fork.jsonl"]
+
+
+def record(folder, session, interpreter=sys.executable, **variables):
+    """Record a copy of a session in a folder of its own, and give the digest of the record."""
+    folder.mkdir(parents=True)
+    shutil.copy(session, folder / session.name)
+    done = subprocess.run(
+        [interpreter, "-m", "vacr", "record", session.name, "-o", "-"],
+        cwd=folder,
+        env=os.environ | variables,
+        capture_output=True,
+        check=True,
+    )
+    return hashlib.sha256(done.stdout).hexdigest()
+
+
+@pytest.mark.parametrize("session", SESSIONS, ids=lambda path: path.stem)
+def test_surroundings_do_not_matter(session, tmp_path):
+    digests = {
+        record(tmp_path / "a", session, PYTHONHASHSEED="0", TZ="UTC", LC_ALL="C"),
+        record(tmp_path / "b" / "ü", session, PYTHONHASHSEED="12345", TZ="Asia/Kolkata", LC_ALL="C.UTF-8", PYTHONUTF8="0"),
+        record(tmp_path / "c", session, PYTHONHASHSEED="random", TZ="America/St_Johns", LANG="tr_TR.UTF-8", HOME="/nonexistent"),
+        record(tmp_path / "d", session, PYTHONOPTIMIZE="2", PYTHONDONTWRITEBYTECODE="1", SOURCE_DATE_EPOCH="1"),
+    }
+    assert len(digests) == 1
+
+
+def test_the_bytes_are_these():
+    """A change of these digests is a change of the record's form: raise the version, and say why."""
+    from vacr.identity import identify
+    from vacr.readers.registry import reader_for
+    from vacr.readers.source import Part, Source
+
+    expected = dict(line.split() for line in (ROOT / "tests" / "fixtures" / "digests.txt").read_text().splitlines())
+    found = {}
+    for session in SESSIONS:
+        source = Source((Part(session.name, session.read_bytes()),))
+        (reading,) = reader_for(source).read(source)
+        found[session.name] = hashlib.sha256(b"".join(identify(reading.record))).hexdigest()
+    assert found == expected

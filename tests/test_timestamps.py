@@ -1,0 +1,45 @@
+import pytest
+
+from vacr.timestamps import is_timestamp, milliseconds, span
+
+
+@pytest.mark.parametrize(
+    ("stamp", "expected"),
+    [
+        ("1970-01-01T00:00:00Z", 0),
+        ("1970-01-01T00:00:01.5Z", 1500),
+        ("1970-01-01T01:00:00+01:00", 0),
+        ("1969-12-31T23:59:59.999Z", -1),
+        ("2016-12-31T23:59:60Z", 1483228800000),
+        ("2026-03-14T09:26:53.123456789Z", 1773480413123),
+        ("2026-02-30T00:00:00Z", None),
+        (1773480413589, 1773480413589),
+        (1.9, 1),
+    ],
+)
+def test_milliseconds(stamp, expected):
+    assert milliseconds(stamp) == expected
+
+
+@pytest.mark.parametrize("value", ["2026-03-14T09:26:53Z", "2026-03-14T09:26:53.1-00:30", 0, 5])
+def test_timestamps(value):
+    assert is_timestamp(value)
+
+
+@pytest.mark.parametrize("value", ["", "2026-03-14", "2026-03-14t09:26:53z", "2026-03-14T24:00:00Z", "x2026-03-14T09:26:53Z", -1, 1.5, True, None, [], b""])
+def test_what_is_none(value):
+    assert not is_timestamp(value)
+
+
+@pytest.mark.parametrize(
+    ("stamps", "expected"),
+    [
+        ([], None),
+        (["2026-01-01T00:00:01.000Z", "2026-01-01T00:00:00.000Z"], ("2026-01-01T00:00:00.000Z", "2026-01-01T00:00:01.000Z")),
+        (["2026-01-01T01:00:00+01:00", "2026-01-01T00:30:00Z"], ("2026-01-01T01:00:00+01:00", "2026-01-01T00:30:00Z")),
+        ([5, "1970-01-01T00:00:00Z"], ("1970-01-01T00:00:00Z", 5)),
+        (["2026-02-30T00:00:00Z"], None),
+    ],
+)
+def test_span(stamps, expected):
+    assert span(stamps) == expected

@@ -1,0 +1,103 @@
+"""Checks above the schema, and what is checked by which rule."""
+
+import copy
+
+import pytest
+
+import vacr
+from tests.conftest import EXAMPLES, FIXTURES, record_of
+from vacr.errors import InvalidRecord
+from vacr.schema import rule_for, validate
+
+RECORD = record_of((EXAMPLES / "claude-code.jsonl").read_bytes())
+FOREIGN = RECORD | {"recording-agent": {"name": "somebody else"}}
+
+
+def changed(record, change):
+    record = copy.deepcopy(record)
+    change(record["session"])
+    return record
+
+
+def call_of(session):
+    return next(entry for entry in session["entries"] if entry.get("children", [{}])[0].get("name") == "Edit")["children"][0]
+
+
+CONTRADICTIONS = [
+    ("a repeated id", lambda s: s["entries"][5].update(id=s["entries"][4]["id"]), "ids are unique", "/session/entries/5/id"),
+    ("another input", lambda s: call_of(s).update(input={"file_path": "/etc/passwd"}), "children agree with content", "/children/0/input"),
+    ("another name", lambda s: call_of(s).update(name="Read"), "children agree with content", "/children/0/name"),
+    ("another call", lambda s: call_of(s).update({"call-id": "toolu_x"}), "children agree with content", "/children/0/call-id"),
+    ("a child too many", lambda s: s["entries"][4]["children"].append({"type": "reasoning", "content": "x"}), "children agree", "/children"),
+    ("a child too few", lambda s: s["entries"][4].pop("children"), "children agree with content", "/children"),
+    ("an end before the start", lambda s: s.update({"session-end": "2020-01-01T00:00:00Z"}), "times are in order", "/session/session-end"),
+]
+
+
+@pytest.mark.parametrize(("change", "rule", "pointer"), [case[1:] for case in CONTRADICTIONS], ids=[case[0] for case in CONTRADICTIONS])
+def test_contradictions_are_findings(change, rule, pointer):
+    report = validate(changed(RECORD, change))
+    assert not report.valid
+    assert rule in report.findings[0].rule
+    assert pointer in report.findings[0].pointer
+
+
+REMARKS = [
+    ("a parent elsewhere", lambda s: s["entries"][4].update({"parent-id": "gone"}), "parents exist"),
+    ("a call without an answer", lambda s: s["entries"].pop(7), "calls and results pair"),
+    ("an answer without a call", lambda s: s["entries"].pop(6), "calls and results pair"),
+    ("time going backwards", lambda s: s["entries"][8].update(timestamp="2020-01-01T00:00:00Z"), "times are in order"),
+    ("more cached than input", lambda s: s["entries"][6]["token-usage"].update(cached=10**9), "usage is sane"),
+]
+
+
+@pytest.mark.parametrize(("change", "rule"), [case[1:] for case in REMARKS], ids=[case[0] for case in REMARKS])
+def test_what_real_sessions_have_is_a_remark(change, rule):
+    report = validate(changed(RECORD, change))
+    assert report.valid
+    assert rule in {remark.rule for remark in report.remarks}
+
+
+def test_others_need_no_children_but_those_they_have_must_agree():
+    assert validate(changed(FOREIGN, lambda s: [entry.pop("children", None) for entry in s["entries"]])).valid
+    assert not validate(changed(FOREIGN, lambda s: call_of(s).update(input={}))).valid
+
+
+def test_which_rule_a_value_is_checked_by():
+    import cbor2
+
+    assert rule_for(RECORD) == "verifiable-agent-record"
+    assert rule_for(RECORD["session"]) == "session-trace"
+    assert rule_for(RECORD["session"]["entries"]) == "[* entry]"
+    assert rule_for(cbor2.CBORTag(18, [])) == "signed-agent-record"
+    for value in (RECORD, RECORD["session"], RECORD["session"]["entries"], []):
+        assert validate(value).valid
+    for value in ({}, {"entries": []}, [{}], cbor2.CBORTag(18, []), 5, None, "x"):
+        assert not validate(value).valid
+
+
+def test_a_record_is_checked_by_the_schema_its_version_names():
+    assert validate(RECORD).schema == "v3.cddl"
+    old = {"version": "2.0.0-draft", "id": "x"}
+    assert validate(old).schema == "v2.cddl"
+    assert validate(old).valid
+    assert not validate(RECORD | {"version": "2.0.0-draft"}).valid
+    unknown = validate(RECORD | {"version": "9.0"})
+    assert unknown.findings[0].pointer == "/version"
+
+
+def test_raise_for_errors_names_the_first_finding():
+    validate(RECORD).raise_for_errors()
+    with pytest.raises(InvalidRecord, match="/session"):
+        validate(RECORD | {"session": {}}).raise_for_errors()
+
+
+def test_the_public_api():
+    (record,) = vacr.read(EXAMPLES / "codex-cli.jsonl")
+    vacr.validate(record).raise_for_errors()
+    for form in ("json", "cbor"):
+        data = vacr.encode(record, form)
+        assert vacr.encode(vacr.decode(data), form) == data
+    assert [one["session"]["session-id"] for one in vacr.read(next((FIXTURES / "claude" / "project").glob("3*.jsonl")))][1:]
+    with pytest.raises(AttributeError):
+        vacr.nothing  # noqa: B018
