@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from vacr.schema.cddl.compiler import Program
     from vacr.schema.cddl.members import Member
 
+__all__ = ["Generator", "Random"]
+
 _DEPTH = 6
 _MOST_NODES = 600
 _MOST_STEPS = 30_000

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 from vacr.schema.cddl import abnf_syntax, pattern
 
 if TYPE_CHECKING:
-    from random import Random
-
     from vacr.schema.cddl import abnf
     from vacr.schema.cddl.characters import Ranges
+    from vacr.schema.cddl.generate import Random
 
 _ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 -_./:~éß漢🙂"
 _ASCII = (32, 126)

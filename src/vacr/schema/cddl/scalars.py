@@ -35,9 +35,8 @@ from vacr.schema.cddl.sampling import NoSample
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from random import Random
 
-    from vacr.schema.cddl.generate import Generator
+    from vacr.schema.cddl.generate import Generator, Random
 
 _EDGES = (0, 1, 23, 24, 255, 256, 65535, 65536, 2**32, 2**53, LARGEST_UINT)
 _LARGEST_SIZE = 4096

@@ -1,0 +1,74 @@
+# On a fresh Debian machine with Python, git and make: `make demo` shows the main job, `make test` runs every check.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+OUT := demo-out
+SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
+
+.PHONY: help demo test check bench docs lock clean
+
+help:
+	@echo "make demo   record, validate, convert and restore the examples"
+	@echo "make test   every check: ruff, mypy, import contracts, docs, pytest"
+	@echo "make bench  speed and memory, as ratios"
+	@echo "make docs   write docs/mapping again from the readers' tables"
+	@echo "make lock   resolve the dependencies again"
+
+# --- environments ---
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "vacr needs Python 3.11 or newer; name one with make PYTHON=…"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
+		|| { echo "installing python3-venv"; $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq python3-venv; } \
+		|| { echo "Python's venv module is missing: install the package python3-venv"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/run.stamp: requirements/run.txt pyproject.toml | $(BIN)/python
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/run.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/dev.stamp: requirements/dev.txt $(VENV)/run.stamp
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@touch $@
+
+# --- what there is to do ---
+
+demo: $(VENV)/run.stamp
+	@rm -rf $(OUT)
+	$(BIN)/vacr record examples/claude-code.jsonl examples/codex-cli.jsonl -o $(OUT)/ --seal-source
+	$(BIN)/vacr validate $(OUT)/*.acr.json
+	$(BIN)/vacr convert $(OUT)/claude-code.acr.json --to cbor -o $(OUT)/
+	$(BIN)/vacr convert $(OUT)/claude-code.acr.cbor --to json -o $(OUT)/back/
+	cmp $(OUT)/claude-code.acr.json $(OUT)/back/claude-code.acr.json
+	$(BIN)/vacr restore $(OUT)/codex-cli.acr.json -o $(OUT)/native/
+	cmp examples/codex-cli.jsonl $(OUT)/native/codex-cli.jsonl
+	@echo "The records are in $(OUT)/; there and back gave the same bytes."
+
+test: check
+
+check: $(VENV)/dev.stamp
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python docs/mapping/generate.py --check
+	$(BIN)/pytest -n auto
+
+bench: $(VENV)/dev.stamp
+	$(BIN)/python bench/run.py
+
+docs: $(VENV)/dev.stamp
+	$(BIN)/python docs/mapping/generate.py
+
+lock: $(VENV)/dev.stamp
+	$(BIN)/pip install --quiet --disable-pip-version-check pip-tools
+	cd requirements && for name in run dev; do \
+		../$(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-header --no-annotate \
+			--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options \
+			--output-file $$name.txt ../pyproject.toml $$name.in; done
+
+clean:
+	rm -rf $(VENV) $(OUT) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
