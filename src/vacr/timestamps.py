@@ -6,11 +6,12 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-_PATTERN = re.compile(
+_TEXT = (
     r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])T(?:[01][0-9]|2[0-3]):[0-5][0-9]:(?:60|[0-5][0-9])"
     r"(?:[.][0-9]+)?(?:Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])"
 )
-_matches = _PATTERN.fullmatch
+_matches = re.compile(_TEXT).fullmatch
+_all_match = re.compile(rf"(?:{_TEXT}\n)*+").fullmatch
 _USUAL = len("2026-01-01T00:00:00.000Z")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -20,6 +21,14 @@ def is_timestamp(value: Any) -> bool:
     if type(value) is str:
         return _matches(value) is not None
     return type(value) is int and value >= 0
+
+
+def are_timestamps(values: list[Any]) -> bool:
+    """Tell whether all of many values are RFC 3339 text, in one go."""
+    try:
+        return _all_match("\n".join([*values, ""])) is not None
+    except TypeError:
+        return all(map(is_timestamp, values))
 
 
 def milliseconds(value: str | float) -> int | None:

@@ -26,14 +26,14 @@ _PLAIN = frozenset((str, int, bool, type(None)))
 def _canonical_spelling(value: object) -> msgspec.Raw:
     """Spell a number that the encoder does not know."""
     if isinstance(value, numbers.SpelledFloat):
-        return msgspec.Raw(numbers.float_text(value).encode())
+        return value.canonical
     raise TypeError(f"{type(value).__name__} is not a type of JSON")
 
 
 def _native_spelling(value: object) -> msgspec.Raw:
     """Spell a number as it was written."""
     if isinstance(value, numbers.SpelledFloat):
-        return msgspec.Raw(value.text.encode())
+        return value.native
     raise TypeError(f"{type(value).__name__} is not a type of JSON")
 
 
@@ -155,6 +155,8 @@ def _text(text: str, pointer: str) -> str:
 
 def _has_astral_key(data: bytes) -> bool:
     """Tell whether a key has a character past U+FFFF: only then can UTF-16 order differ from code point order."""
+    if data.isascii():
+        return False
     for lead in _ASTRAL_LEADS:
         position = data.find(lead)
         while position >= 0:

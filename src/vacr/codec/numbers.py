@@ -6,6 +6,9 @@ Integers are written exactly, however large: that is where our profile goes beyo
 from __future__ import annotations
 
 import math
+from functools import lru_cache
+
+import msgspec
 
 from vacr.errors import InvalidRecord
 
@@ -23,8 +26,9 @@ class SpelledFloat(float):
     The JSON encoder does not know the type and asks us: so the native spelling and the canonical one are both at hand.
     """
 
-    __slots__ = ("text",)
-    text: str
+    __slots__ = ("canonical", "native")
+    native: msgspec.Raw
+    canonical: msgspec.Raw
 
     def __new__(cls, text: str) -> SpelledFloat:
         """Read the text.
@@ -35,7 +39,8 @@ class SpelledFloat(float):
         value = super().__new__(cls, text)
         if math.isinf(value):
             raise ValueError("number out of range")
-        value.text = text
+        value.native = msgspec.Raw(text.encode())
+        value.canonical = msgspec.Raw(float_text(value).encode())
         return value
 
 
@@ -69,6 +74,7 @@ def _plain(digits: str, exponent: int) -> str:
     return f"{sign}{figures.ljust(point, '0')}"
 
 
+@lru_cache(maxsize=4096)
 def spelled(text: str) -> float:
     """Read a JSON number that has a fraction or an exponent, and keep its spelling where the encoder has another.
 

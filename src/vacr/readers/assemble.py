@@ -12,7 +12,7 @@ from vacr import __version__
 from vacr.codec import canonical_json
 from vacr.errors import UnreadableInput
 from vacr.model import SCHEMA_VERSION, Native, Record
-from vacr.readers.lift import Drift, keep_native, mark
+from vacr.readers.lift import Drift, check_timestamps, keep_native, mark
 from vacr.readers.lines import Repaired, Undecodable
 from vacr.readers.source import Part, Source
 from vacr.timestamps import span
@@ -75,18 +75,14 @@ class Session:
         event = {"type": "system-event", "event-type": UNKNOWN, "data": {"value": value}}
         return {**event, "vacr": {"not-an-object": True}}
 
-    def keep_ids_unique(self, native: str) -> None:
-        """Let only the first entry of an id have it: resumed and copied sessions write some lines again."""
-        seen: set[str] = set()
-        entries = [*self.entries, *(child for entry in self.entries for child in entry.get("children", ()))]
-        for entry in entries:
-            identity = entry.get("id")
-            if identity is None:
-                continue
-            if identity in seen:
-                keep_native(entry, {native: entry.pop("id")})
-                mark(entry)["repeats"] = identity
-            seen.add(identity)
+    def tidy(self, native_id: str) -> None:
+        """See to what only all entries together tell: timestamps outside the pattern, ids that are not unique."""
+        embedded = [child for entry in self.entries if entry["type"] == "system-event" for child in entry.get("children", ())]
+        entries = self.entries + embedded if embedded else self.entries
+        check_timestamps(entries)
+        named = [entry for entry in entries if "id" in entry]
+        if len({entry["id"] for entry in named}) != len(named):
+            _keep_first_of_each_id(named, native_id)
 
     def reading(self, source: Source) -> Reading:
         """Make the record."""
@@ -98,7 +94,7 @@ class Session:
         }
         if self.mode:
             trace["format"] = self.mode
-        stamps = [entry["timestamp"] for entry in self.entries if "timestamp" in entry and not _is_inherited(entry)]
+        stamps = [entry["timestamp"] for entry in self.entries if "timestamp" in entry and "inherited" not in entry.get("vacr", ())]
         if extent := span(stamps):
             trace["session-start"], trace["session-end"] = extent
         if self.start is not None:
@@ -157,5 +153,13 @@ def attached(part: Part) -> Native:
     return {"type": "system-event", "event-type": "attached-file", "data": data}
 
 
-def _is_inherited(entry: Native) -> bool:
-    return "vacr" in entry and "inherited" in entry["vacr"]
+
+def _keep_first_of_each_id(entries: list[Native], native_id: str) -> None:
+    """Let only the first entry of an id have it: resumed and copied sessions write some lines again."""
+    seen: set[str] = set()
+    for entry in entries:
+        identity = entry["id"]
+        if identity in seen:
+            keep_native(entry, {native_id: entry.pop("id")})
+            mark(entry)["repeats"] = identity
+        seen.add(identity)

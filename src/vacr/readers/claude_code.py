@@ -14,7 +14,7 @@ from vacr.content import children
 from vacr.model import CANONICAL_MEMBERS, USAGE_MEMBERS, Native
 from vacr.readers import claude_known as known
 from vacr.readers.assemble import Reading, Session
-from vacr.readers.lift import Lift, Move, check_timestamp, is_one_of, keep_native, mark, set_aside, without_nulls
+from vacr.readers.lift import Lift, Move, is_one_of, keep_native, mark, set_aside, without_nulls
 from vacr.readers.lines import documents
 from vacr.readers.source import Source
 
@@ -96,7 +96,7 @@ class _Transcript:
             else:
                 session.keep_unusual(number, document, self.entry)
         self.settle()
-        session.keep_ids_unique("uuid")
+        session.tidy("uuid")
         return session.reading(source)
 
     def context(self, line: Native) -> None:
@@ -143,7 +143,6 @@ class _Transcript:
         if not entry.keys() <= known.MESSAGE_LINE:
             self.session.drift.see_members(kind, entry.keys() - known.MESSAGE_LINE)
             set_aside(entry, _SET_ASIDE)
-        check_timestamp(entry)
         LINE(entry, entry)
         entry["type"] = kind
         message = entry.get("message")
@@ -191,7 +190,6 @@ class _Transcript:
         kept = {member: entry.pop(member) for member in members}
         set_aside(entry, _SET_ASIDE)
         keep_native(entry, {"type": kind})
-        check_timestamp(entry)
         LINE(entry, entry)
         without_nulls(entry)
         return entry | kept | {"type": entry_type}
@@ -201,7 +199,6 @@ class _Transcript:
         self.see_event(entry, kind)
         if not _EVENT_SET_ASIDE.isdisjoint(entry):
             set_aside(entry, _EVENT_SET_ASIDE)
-        check_timestamp(entry)
         LINE(entry, entry)
         data = {member: entry.pop(member) for member in list(entry) if member not in _MOVED_OR_OURS}
         entry["type"] = "system-event"

@@ -16,7 +16,7 @@ from vacr.readers import codex_items as items
 from vacr.readers import codex_known as known
 from vacr.readers.assemble import Reading, Session
 from vacr.readers.codex_forks import inherited
-from vacr.readers.lift import check_timestamp, is_one_of, keep_native, mark, set_aside, without_nulls
+from vacr.readers.lift import is_one_of, keep_native, mark, set_aside, without_nulls
 from vacr.readers.lines import documents
 from vacr.readers.source import Source
 from vacr.timestamps import is_timestamp
@@ -44,6 +44,7 @@ USAGE = (
     ("total", "total_tokens"),
 )
 KNOWN_ITEMS = items.KNOWN_MEMBERS | {kind: own | items.COMMON for kind, own in known.ITEM_EVENTS.items()}
+_ENVELOPE_MARKS = {envelope: {"native": {"type": envelope}} for envelope in known.ENVELOPES}
 _CODEX_TEXT = frozenset(("input_text", "output_text"))
 _SET_ASIDE = CANONICAL_MEMBERS - {"timestamp"}
 _MODES = {"cli": "interactive", "vscode": "interactive", "exec": "autonomous", "mcp": "autonomous"}
@@ -107,7 +108,7 @@ class _Rollout:
             else:
                 session.keep_unusual(number, document, self.entry)
         self.settle()
-        session.keep_ids_unique("id")
+        session.tidy("id")
         return session.reading(source)
 
     def entry(self, line: Native) -> Native:
@@ -119,35 +120,39 @@ class _Rollout:
         if not line.keys() <= known.LINE:
             self.session.drift.see_members("line", line.keys() - known.LINE)
             set_aside(line, _SET_ASIDE)
-        check_timestamp(line)
         if envelope == "response_item" and self.item(line, payload):
             return line
         return self.event(line, envelope, payload)
 
     def item(self, entry: Native, payload: Native) -> bool:
         """Make a typed entry of a response item, if it is one; what is left of the item stays in `payload`."""
-        self.see_item(payload)
-        if not self.typed(entry, payload):
+        kind = payload.get("type")
+        members = KNOWN_ITEMS.get(kind) if type(kind) is str else None
+        if members is None or not payload.keys() <= members:
+            self.see_item(payload)
+        item = items.ITEMS.get(kind) if members is not None else None
+        if not (items.lift_call(item, payload, entry) if item is not None else self.typed(entry, payload)):
             return False
         without_nulls(payload)
         entry["payload"] = payload
-        keep_native(entry, {"type": "response_item"})
+        _keep_envelope(entry, "response_item")
         return True
 
     def event(self, entry: Native, envelope: str, payload: Native) -> Native:
         """Make an event of any other payload, which is its data."""
-        kind = payload.get("type") if envelope not in known.STATES else None
-        if type(kind) is not str:
-            kind = envelope
-        if envelope not in known.STATES and kind not in known.EVENTS and envelope != "response_item":
-            self.session.drift.see_type(f"{envelope}/{payload.get('type')}" if envelope == "event_msg" else envelope)
+        kind = envelope
+        if envelope not in known.STATES:
+            kind = payload.get("type")
+            if type(kind) is not str:
+                kind = envelope
+            if kind not in known.EVENTS and envelope != "response_item":
+                self.session.drift.see_type(f"{envelope}/{payload.get('type')}" if envelope == "event_msg" else envelope)
         event_type = EVENT_NAMES.get(kind, kind)
         entry["type"], entry["event-type"], entry["data"] = "system-event", event_type, payload
         if event_type != envelope:
-            keep_native(entry, {"type": envelope})
-        noted = self.noted.get(kind)
-        if noted is not None:
-            noted.append((len(self.session.entries), entry))
+            _keep_envelope(entry, envelope)
+        if kind in self.noted:
+            self.noted[kind].append((len(self.session.entries), entry))
         elif kind in ECHOES and envelope == "event_msg" and type(payload.get(ECHOES[kind][0])) is str:
             self.echoes.append(entry)
         return entry
@@ -191,7 +196,7 @@ class _Rollout:
         members = KNOWN_ITEMS.get(kind) if type(kind) is str else None
         if members is None:
             self.session.drift.see_type(f"response_item/{kind}")
-        elif not payload.keys() <= members:
+        else:
             self.session.drift.see_members(f"response_item/{kind}", payload.keys() - members)
 
     def typed(self, entry: Native, native: Native) -> bool:
@@ -203,8 +208,8 @@ class _Rollout:
             items.lift_reasoning(native, entry)
             self.heard["reasoning"].append(entry["content"])
             return True
-        if type(kind) is str and kind in items.ITEMS:
-            return items.lift_call(kind, native, entry)
+        if is_one_of(kind, items.ITEMS):
+            return items.lift_call(items.ITEMS[kind], native, entry)
         return False
 
     def message(self, entry: Native, native: Native) -> bool:
@@ -318,6 +323,14 @@ class _Rollout:
         del entry["event-type"], entry["data"]
         entry |= {"type": entry_type, "content": payload.pop(member), "payload": payload}
         without_nulls(payload)
+
+
+def _keep_envelope(entry: Native, envelope: str) -> None:
+    """Keep the envelope's type; entries with no other marks share the object that says so."""
+    if "vacr" in entry or envelope not in _ENVELOPE_MARKS:
+        keep_native(entry, {"type": envelope})
+    else:
+        entry["vacr"] = _ENVELOPE_MARKS[envelope]
 
 
 def _texts(contents: list[Any]) -> set[str]:

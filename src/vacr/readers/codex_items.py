@@ -11,11 +11,16 @@ from vacr.readers.lift import Lift, Move, mark
 
 
 class Item(NamedTuple):
-    """One type of response item: the entry it becomes, its moves, and the tool's name where the type implies it."""
+    """One type of response item: the entry it becomes, its moves, and what is special about it."""
 
     entry_type: str
     lift: Lift
     tool: str | None = None
+    """The tool's name, where the item's type implies it."""
+    result: str | None = None
+    """The member with the result, where the item holds both: it becomes a child of the call."""
+    parsed: bool = False
+    """Whether text arguments stand for an object."""
 
 
 _CALL = (Move("call_id", "call-id"), Move("id", "id"))
@@ -23,21 +28,21 @@ _CALL = (Move("call_id", "call-id"), Move("id", "id"))
 MESSAGE = Lift(Move("content", "content", None), Move("id", "id"))
 REASONING = Lift(Move("encrypted_content", "encrypted"), Move("id", "id"))
 ITEMS = {
-    "function_call": Item("tool-call", Lift(Move("name", "name"), Move("arguments", "input", None), *_CALL)),
+    "function_call": Item("tool-call", Lift(Move("name", "name"), Move("arguments", "input", None), *_CALL), parsed=True),
     "custom_tool_call": Item("tool-call", Lift(Move("name", "name"), Move("input", "input", None), *_CALL)),
     "tool_call": Item("tool-call", Lift(Move("name", "name"), Move("arguments", "input", None), *_CALL)),
     "local_shell_call": Item("tool-call", Lift(Move("action", "input", None), *_CALL), "local_shell"),
     "web_search_call": Item("tool-call", Lift(Move("action", "input", None), *_CALL), "web_search"),
     "tool_search_call": Item("tool-call", Lift(Move("arguments", "input", None), *_CALL), "tool_search"),
-    "image_generation_call": Item("tool-call", Lift(Move("revised_prompt", "input", None), *_CALL), "image_generation"),
+    "image_generation_call": Item(
+        "tool-call", Lift(Move("revised_prompt", "input", None), *_CALL), "image_generation", "result"
+    ),
     "function_call_output": Item("tool-result", Lift(Move("output", "output", None), *_CALL)),
     "custom_tool_call_output": Item("tool-result", Lift(Move("output", "output", None), *_CALL)),
     "tool_search_output": Item("tool-result", Lift(Move("tools", "output", None), *_CALL)),
     "function_result": Item("tool-result", Lift(Move("result", "output", None), *_CALL)),
     "tool_result": Item("tool-result", Lift(Move("result", "output", None), *_CALL)),
 }
-RESULT_OF_CALL = {"image_generation_call": "result"}
-"""Items that hold a call and its result: the result becomes a child of the call."""
 
 # Members that any response item may have beside its own.
 COMMON = frozenset(
@@ -49,26 +54,25 @@ KNOWN_MEMBERS = {
 } | {"reasoning": COMMON | {"summary", "content", "encrypted_content"}}
 
 
-def lift_call(kind: str, native: Native, entry: Native) -> bool:
+def lift_call(item: Item, native: Native, entry: Native) -> bool:
     """Move a call's or a result's members into an entry; tell whether the entry has all that its type must have."""
-    item = ITEMS[kind]
     if item.entry_type == "tool-result":
         item.lift(native, entry)
-        entry["type"] = item.entry_type
+        entry["type"] = "tool-result"
         entry.setdefault("output", None)
         return True
-    named = item.tool is not None or type(native.get("name")) is str
-    name = (item.tool or native["name"]) if named else function_name(native)
+    name = item.tool if item.tool is not None else native.get("name")
     if type(name) is not str:
-        return False
-    if not named:
+        name = function_name(native)
+        if type(name) is not str:
+            return False
         mark(entry)["name-from"] = "function"
     item.lift(native, entry)
-    entry["type"], entry["name"] = item.entry_type, name
-    if type(entry.setdefault("input", None)) is str and kind == "function_call":
+    entry["type"], entry["name"] = "tool-call", name
+    if type(entry.setdefault("input", None)) is str and item.parsed:
         parse_arguments(entry, native)
-    if kind in RESULT_OF_CALL and RESULT_OF_CALL[kind] in native:
-        entry["children"] = [{"type": "tool-result", "output": native.pop(RESULT_OF_CALL[kind])}]
+    if item.result is not None and item.result in native:
+        entry["children"] = [{"type": "tool-result", "output": native.pop(item.result)}]
     return True
 
 

@@ -11,7 +11,7 @@ from collections.abc import Container
 from typing import Any, NamedTuple
 
 from vacr.model import Native
-from vacr.timestamps import is_timestamp
+from vacr.timestamps import are_timestamps, is_timestamp
 
 
 class Move(NamedTuple):
@@ -58,8 +58,8 @@ def without_nulls(native: Native) -> None:
 
 
 def mark(entry: Native) -> Native:
-    """Give the member of an entry that holds what is ours; a native member of that name must be set aside before."""
-    ours: Native = entry.setdefault("vacr", {})
+    """Give the member of an entry that holds what is ours, to be added to; entries may share what they have so far."""
+    ours = entry["vacr"] = dict(entry.get("vacr", ()))
     return ours
 
 
@@ -72,18 +72,20 @@ def set_aside(entry: Native, names: frozenset[str]) -> None:
 
 def keep_native(entry: Native, members: Native) -> None:
     """Keep native members that cannot stand in the entry itself."""
-    if "vacr" in entry:
-        entry["vacr"].setdefault("native", {}).update(members)
-    else:
-        entry["vacr"] = {"native": members}
+    ours = mark(entry)
+    ours["native"] = {**ours.get("native", {}), **members}
 
 
-def check_timestamp(entry: Native) -> None:
-    """Set the native timestamp of an entry aside when it is outside the pattern; leave it out when it is null."""
-    if "timestamp" in entry and not is_timestamp(entry["timestamp"]):
-        value = entry.pop("timestamp")
-        if value is not None:
-            keep_native(entry, {"timestamp": value})
+def check_timestamps(entries: list[Native]) -> None:
+    """Set native timestamps aside that are outside the pattern; leave out those that are null."""
+    stamped = [entry for entry in entries if "timestamp" in entry]
+    if are_timestamps([entry["timestamp"] for entry in stamped]):
+        return
+    for entry in stamped:
+        if not is_timestamp(entry["timestamp"]):
+            stamp = entry.pop("timestamp")
+            if stamp is not None:
+                keep_native(entry, {"timestamp": stamp})
 
 
 class Drift:
