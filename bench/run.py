@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -77,73 +78,73 @@ def recording() -> None:
     for name, reader, example in AGENTS:
         files = sessions(name, example)
         size = sum(map(len, files)) / 1e6
-        least, work = compare(lambda: [floor(data) for data in files], lambda: [ours(reader, data) for data in files])
-        print(f"record {name:7} {work / least:5.2f} x the floor (at most 2.5)   {size / work:6.0f} MB/s, floor {size / least:.0f} MB/s")
+        least, work = compare(partial(_each, floor, files), partial(_each, partial(ours, reader), files))
+        ratio, speeds = work / least, f"{size / work:.0f} MB/s, floor {size / least:.0f} MB/s"
+        print(f"record {name:7} {ratio:5.2f} x the floor (at most 2.5)   {speeds}")
 
 
 def growth() -> None:
-    """Show that the cost per byte stays the same as a session grows."""
+    """Show that the cost grows with the size and no faster: compared with the floor at the same size."""
     for name, reader, example in AGENTS:
         data = max(sessions(name, example), key=len)
         data = data if data.endswith(b"\n") else data + b"\n"
-        times = []
+        ratios = []
         for factor in (1, 2, 4, 8):
-            grown = data * factor
-            start = min(_timed(lambda: ours(reader, grown)) for _ in range(3))
-            times.append(start / factor)
-        shown = "  ".join(f"{one / times[0]:.2f}" for one in times)
-        print(f"growth {name:7} cost per byte at 1, 2, 4, 8 times the size: {shown} (linear is 1.00)")
-
-
-def _timed(work: Callable[[], Any]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
+            least, work = compare(partial(floor, data * factor), partial(ours, reader, data * factor), 3)
+            ratios.append(f"{work / least:.2f}")
+        print(f"growth {name:7} x the floor at 1, 2, 4, 8 times the size: {'  '.join(ratios)}")
 
 
 def validation() -> None:
     """Time validation per entry, on decoded records."""
-    records = []
-    for name, reader, example in AGENTS:
-        for data in sessions(name, example):
-            for reading in reader.read(Source((Part("session.jsonl", data),))):
-                records.append(json.loads(b"".join(identify(reading.record))))
+    records = [
+        json.loads(b"".join(identify(reading.record)))
+        for name, reader, example in AGENTS
+        for data in sessions(name, example)
+        for reading in reader.read(Source((Part("session.jsonl", data),)))
+    ]
     entries = sum(len(record["session"]["entries"]) for record in records)
     checker = schema_for("3").checker("verifiable-agent-record", json=True)
-    schema = min(_timed(lambda: [checker.matches(record) for record in records]) for _ in range(ROUNDS))
-    whole = min(_timed(lambda: [validate(record) for record in records]) for _ in range(ROUNDS))
-    print(f"validate       {schema / entries * 1e6:5.2f} µs an entry by the schema, {whole / entries * 1e6:.2f} with the checks above it (at most 5)")
+    schema, whole = compare(partial(_each, checker.matches, records), partial(_each, validate, records))
+    schema, whole = schema / entries * 1e6, whole / entries * 1e6
+    print(f"validate       {schema:5.2f} µs an entry by the schema (at most 5), {whole:.2f} with the checks above it")
 
 
 def memory() -> None:
     """Record one session of 70 MB with a line of 67 MB, and compare the memory with its size."""
     line = {"type": "user", "uuid": "u", "sessionId": "s", "timestamp": "2026-01-01T00:00:00.000Z"}
-    small = json.dumps(line | {"message": {"role": "user", "content": "x" * 3000}}, separators=(",", ":")).encode() + b"\n"
-    for label, block in (
-        ("text", lambda text: {"role": "user", "content": text}),
-        ("tool result", lambda text: {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": text}]}),
-    ):
+    text = "y" * 67_000_000
+    result = [{"type": "tool_result", "tool_use_id": "t", "content": text}]
+    for label, content in (("text", text), ("a tool's result", result)):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "large.jsonl"
-            large = json.dumps(line | {"message": block("y" * 67_000_000)}, separators=(",", ":")).encode() + b"\n"
-            path.write_bytes(small * 1000 + large)
+            lines = [line | {"message": {"role": "user", "content": "x" * 3000}}] * 1000
+            lines.append(line | {"message": {"role": "user", "content": content}})
+            path.write_bytes(b"".join(_encode(one) + b"\n" for one in lines))
             size = path.stat().st_size
-            del large
-            process = subprocess.Popen([sys.executable, "-m", "vacr", "record", str(path), "-o", f"{folder}/out.json", "-q"])
-            _, status, usage = os.wait4(process.pid, 0)
-            process.returncode = status
+            command = [sys.executable, "-m", "vacr", "record", str(path), "-o", f"{folder}/out.json", "-q"]
+            process = subprocess.Popen(command)
+            _, process.returncode, usage = os.wait4(process.pid, 0)
         peak = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-        print(f"memory         {peak / size:5.2f} x the size of a {size / 1e6:.0f} MB session with a 67 MB line of {label} (at most 5)")
+        print(f"memory         {peak / size:5.2f} x a session of {size / 1e6:.0f} MB with one line of 67 MB, {label} (at most 5)")
 
 
 def start() -> None:
     """Compare `vacr --version` with a Python that does nothing."""
-    nothing = [sys.executable, "-c", "pass"]
-    command = [str(Path(sys.executable).with_name("vacr")), "--version"]
-    quiet = {"stdout": subprocess.DEVNULL, "check": True}
-    least, work = compare(lambda: subprocess.run(nothing, **quiet), lambda: subprocess.run(command, **quiet), 15)
-    help_time = min(_timed(lambda: subprocess.run([command[0], "--help"], **quiet)) for _ in range(7))
-    print(f"start          {work / least:5.2f} x an empty Python for vacr --version ({work * 1e3:.0f} ms), {help_time / least:.2f} x for --help")
+    vacr = str(Path(sys.executable).with_name("vacr"))
+    nothing = partial(_run, [sys.executable, "-c", "pass"])
+    least, work = compare(nothing, partial(_run, [vacr, "--version"]), 15)
+    _, helped = compare(nothing, partial(_run, [vacr, "--help"]), 7)
+    print(f"start          {work / least:5.2f} x an empty Python for vacr --version, {helped / least:.2f} x for vacr --help")
+
+
+def _each(function: Callable[[Any], Any], items: list[Any]) -> None:
+    for item in items:
+        function(item)
+
+
+def _run(command: list[str]) -> None:
+    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
 
 
 if __name__ == "__main__":

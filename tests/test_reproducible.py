@@ -10,7 +10,12 @@ import pytest
 
 from tests.conftest import EXAMPLES, FIXTURES, ROOT
 
-SESSIONS = [EXAMPLES / "claude-code.jsonl", EXAMPLES / "codex-cli.jsonl", FIXTURES / "claude" / "shapes.jsonl", FIXTURES / "codex" / "fork.jsonl"]
+SESSIONS = [
+    EXAMPLES / "claude-code.jsonl",
+    EXAMPLES / "codex-cli.jsonl",
+    FIXTURES / "claude" / "shapes.jsonl",
+    FIXTURES / "codex" / "fork.jsonl",
+]
 
 
 def record(folder, session, interpreter=sys.executable, **variables):

@@ -26,7 +26,10 @@ def test_timestamps(value):
     assert is_timestamp(value)
 
 
-@pytest.mark.parametrize("value", ["", "2026-03-14", "2026-03-14t09:26:53z", "2026-03-14T24:00:00Z", "x2026-03-14T09:26:53Z", -1, 1.5, True, None, [], b""])
+@pytest.mark.parametrize(
+    "value",
+    ["", "2026-03-14", "2026-03-14t09:26:53z", "2026-03-14T24:00:00Z", "x2026-03-14T09:26:53Z", -1, 1.5, True, None, [], b""],
+)
 def test_what_is_none(value):
     assert not is_timestamp(value)
 

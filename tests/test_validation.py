@@ -25,16 +25,33 @@ def call_of(session):
 
 CONTRADICTIONS = [
     ("a repeated id", lambda s: s["entries"][5].update(id=s["entries"][4]["id"]), "ids are unique", "/session/entries/5/id"),
-    ("another input", lambda s: call_of(s).update(input={"file_path": "/etc/passwd"}), "children agree with content", "/children/0/input"),
+    (
+        "another input",
+        lambda s: call_of(s).update(input={"file_path": "/etc/passwd"}),
+        "children agree with content",
+        "/children/0/input",
+    ),
     ("another name", lambda s: call_of(s).update(name="Read"), "children agree with content", "/children/0/name"),
     ("another call", lambda s: call_of(s).update({"call-id": "toolu_x"}), "children agree with content", "/children/0/call-id"),
-    ("a child too many", lambda s: s["entries"][4]["children"].append({"type": "reasoning", "content": "x"}), "children agree", "/children"),
+    (
+        "a child too many",
+        lambda s: s["entries"][4]["children"].append({"type": "reasoning", "content": "x"}),
+        "children agree",
+        "/children",
+    ),
     ("a child too few", lambda s: s["entries"][4].pop("children"), "children agree with content", "/children"),
-    ("an end before the start", lambda s: s.update({"session-end": "2020-01-01T00:00:00Z"}), "times are in order", "/session/session-end"),
+    (
+        "an end before the start",
+        lambda s: s.update({"session-end": "2020-01-01T00:00:00Z"}),
+        "times are in order",
+        "/session/session-end",
+    ),
 ]
 
 
-@pytest.mark.parametrize(("change", "rule", "pointer"), [case[1:] for case in CONTRADICTIONS], ids=[case[0] for case in CONTRADICTIONS])
+@pytest.mark.parametrize(
+    ("change", "rule", "pointer"), [case[1:] for case in CONTRADICTIONS], ids=[case[0] for case in CONTRADICTIONS]
+)
 def test_contradictions_are_findings(change, rule, pointer):
     report = validate(changed(RECORD, change))
     assert not report.valid

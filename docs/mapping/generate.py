@@ -45,7 +45,7 @@ def moves(lift: Lift, place: str = "") -> Iterator[tuple[str, str, str]]:
 def views() -> str:
     """Describe how content blocks are seen."""
     rows = (
-        (code(kind), code(view.type), ", ".join(f"{code(name)} ← {code(native)}" for name, native, _ in view.members))
+        (code(kind), code(view.entry_type), ", ".join(f"{code(name)} ← {code(native)}" for name, native, _ in view.members))
         for kind, view in VIEWS.items()
     )
     return table(("block type", "child", "members"), rows)
@@ -86,8 +86,7 @@ def claude() -> str:
                     (code("message.usage"), code("token-usage"), "map"),
                 ],
             ),
-            f"A message of model `{claude_code.SYNTHETIC}` was made by the client: it is marked `vacr.synthetic`, and neither its "
-            "model nor its usage counts.\n",
+            f"A message of model `{claude_code.SYNTHETIC}` was made by the client and is marked `vacr.synthetic`; neither model nor usage count.\n",
             "## Token usage\n",
             "The lines of one API message (`message.id`) repeat its usage; only the one with the most output counts, and its native "
             "counters stay beside the canonical ones.\n",
@@ -141,7 +140,11 @@ def codex() -> str:
                         f"{code('user')} or {code('assistant')}, by `role`; other roles are events",
                         ", ".join(f"{code(move.canonical)} ← {code(move.native)}" for move in codex_items.MESSAGE.moves),
                     ),
-                    (code("reasoning"), code("reasoning"), "`content` ← `content` or else `summary`, `encrypted` ← `encrypted_content`"),
+                    (
+                        code("reasoning"),
+                        code("reasoning"),
+                        "`content` ← `content` or else `summary`, `encrypted` ← `encrypted_content`",
+                    ),
                     *rows,
                 ],
             ),

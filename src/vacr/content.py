@@ -15,15 +15,13 @@ from vacr.model import Native
 class View(NamedTuple):
     """How one type of block is seen: as which type of entry, and where the entry's members come from."""
 
-    type: str
+    entry_type: str
     members: tuple[tuple[str, str, type | None], ...]
     required: tuple[str, ...] = ()
 
 
 _CALL = View("tool-call", (("name", "name", str), ("input", "input", None), ("call-id", "id", str)), ("name",))
-_RESULT = View(
-    "tool-result", (("output", "content", None), ("call-id", "tool_use_id", str), ("is-error", "is_error", bool))
-)
+_RESULT = View("tool-result", (("output", "content", None), ("call-id", "tool_use_id", str), ("is-error", "is_error", bool)))
 
 # Block type → view. Anthropic's blocks first, then those of OpenAI's Responses.
 VIEWS = {
@@ -75,7 +73,7 @@ def children(content: Any, unknown: Counter[str] | None = None) -> list[Native]:
 
 def _child(block: Native, view: View) -> Native | None:
     """See one block as an entry; a call without a name is none."""
-    child: Native = {"type": view.type}
+    child: Native = {"type": view.entry_type}
     for canonical, native, kind in view.members:
         value = block.get(native)
         if kind is None or type(value) is kind:
@@ -83,7 +81,7 @@ def _child(block: Native, view: View) -> Native | None:
     for name in view.required:
         if name not in child:
             return _named_by_function(block, child)
-    if view.type == "reasoning":
+    if view.entry_type == "reasoning":
         _as_reasoning(block, child)
     return child
 

@@ -15,14 +15,27 @@ Native = dict[str, Any]
 
 Timestamp = str | int
 
-VcsContext = TypedDict(
-    "VcsContext", {"type": str, "revision": str, "branch": str, "repository": str}, total=False
-)
-TokenUsage = TypedDict(
-    "TokenUsage",
-    {"input": int, "output": int, "cached": int, "reasoning": int, "total": int, "cost": float},
-    total=False,
-)
+
+class VcsContext(TypedDict, total=False):
+    """The state of version control that a session or a record is about."""
+
+    type: str
+    revision: str
+    branch: str
+    repository: str
+
+
+class TokenUsage(TypedDict, total=False):
+    """The canonical counters: `cached` is part of `input`, `reasoning` of `output`."""
+
+    input: int
+    output: int
+    cached: int
+    reasoning: int
+    total: int
+    cost: float
+
+
 Entry = TypedDict(
     "Entry",
     {
@@ -53,9 +66,7 @@ AgentMeta = TypedDict(
     {"model-id": str, "model-provider": str, "models": list[str], "cli-name": str, "cli-version": str},
     total=False,
 )
-Environment = TypedDict(
-    "Environment", {"working-dir": str, "vcs": VcsContext, "sandboxes": list[str]}, total=False
-)
+Environment = TypedDict("Environment", {"working-dir": str, "vcs": VcsContext, "sandboxes": list[str]}, total=False)
 SessionTrace = TypedDict(
     "SessionTrace",
     {

@@ -90,8 +90,8 @@ def read(path: str | Path, *, agent: str | None = None, sub_agents: bool = True)
 
 def in_store(folder: Path, reader: Reader) -> bool:
     """Tell whether a folder lies in the agent's own store, where nothing of ours belongs."""
-    variable, default = getattr(reader, "STORE", (None, None))
-    if variable is None:
+    variable, default = getattr(reader, "STORE", ("", ""))
+    if not variable:
         return False
     store = Path(os.environ.get(variable) or Path.home() / default)
     return folder.resolve().is_relative_to(store.resolve())

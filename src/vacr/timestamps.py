@@ -48,9 +48,9 @@ def milliseconds(value: str | float) -> int | None:
 
 def span(stamps: list[str | int]) -> tuple[str | int, str | int] | None:
     """Give the earliest and the latest of some timestamps, as they were written."""
-    if stamps and all([type(stamp) is str and len(stamp) == _USUAL and stamp[-1] == "Z" for stamp in stamps]):
+    if stamps and all(type(stamp) is str and len(stamp) == _USUAL and stamp[-1] == "Z" for stamp in stamps):
         # Texts of one length in one zone sort as the moments do.
-        return min(stamps), max(stamps)  # type: ignore[type-var]
+        return min(stamps), max(stamps)
     known = [(when, stamp) for stamp in dict.fromkeys(stamps) if (when := milliseconds(stamp)) is not None]
     if not known:
         return None

@@ -47,7 +47,9 @@ def test_version_loads_nothing_else(vacr):
     assert not names & {"click", "msgspec", "cbor2", "rich", "cryptography", "json", "importlib_metadata", "typing_extensions"}
 
 
-@pytest.mark.parametrize("verb", ["record", "restore", "validate", "convert", "schema", "schema show", "schema generate", "completion"])
+@pytest.mark.parametrize(
+    "verb", ["record", "restore", "validate", "convert", "schema", "schema show", "schema generate", "completion"]
+)
 def test_every_verb_has_help_with_an_example(vacr, verb):
     done = vacr(*verb.split(), "--help")
     assert done.returncode == 0
@@ -188,7 +190,7 @@ def rezip(path, name, data):
         archive.writestr(name, data)
 
 
-@pytest.mark.parametrize("name", ["../out.jsonl", "/tmp/vacr-out.jsonl", "a/../../b", "c:\\x", ""])
+@pytest.mark.parametrize("name", ["../out.jsonl", "/vacr-out.jsonl", "a/../../b", "c:\\x", ""])
 def test_restore_never_leaves_its_folder(vacr, tmp_path, name):
     vacr("record", CLAUDE, "--seal-source")
     record = json.loads((tmp_path / "claude-code.acr.json").read_bytes())
@@ -211,7 +213,10 @@ def test_restore_replaces_nothing_unasked(vacr, tmp_path):
 
 def test_validate_says_what_is_wrong_where_and_which_rule(vacr, tmp_path):
     vacr("record", CLAUDE)
-    assert vacr("validate", "claude-code.acr.json").out == "claude-code.acr.json: valid (verifiable-agent-record, schema v3, 20 entries)\n"
+    assert (
+        vacr("validate", "claude-code.acr.json").out
+        == "claude-code.acr.json: valid (verifiable-agent-record, schema v3, 20 entries)\n"
+    )
     record = json.loads((tmp_path / "claude-code.acr.json").read_bytes())
     del record["session"]["entries"][2]["type"]
     (tmp_path / "bad.json").write_text(json.dumps(record))

@@ -10,8 +10,20 @@ from vacr.errors import UnreadableInput
 from vacr.readers.lines import NATIVE_DEPTH
 from vacr.schema import validate
 
-FIRST = {"type": "user", "uuid": "u1", "sessionId": "s1", "timestamp": "2026-01-01T00:00:00.000Z", "message": {"role": "user", "content": "hi"}}
-LAST = {"type": "user", "uuid": "u2", "sessionId": "s1", "timestamp": "2026-01-01T00:00:01.000Z", "message": {"role": "user", "content": "bye"}}
+FIRST = {
+    "type": "user",
+    "uuid": "u1",
+    "sessionId": "s1",
+    "timestamp": "2026-01-01T00:00:00.000Z",
+    "message": {"role": "user", "content": "hi"},
+}
+LAST = {
+    "type": "user",
+    "uuid": "u2",
+    "sessionId": "s1",
+    "timestamp": "2026-01-01T00:00:01.000Z",
+    "message": {"role": "user", "content": "bye"},
+}
 
 
 def around(line: bytes) -> bytes:

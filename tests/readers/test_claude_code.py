@@ -122,7 +122,9 @@ def test_synthetic_messages_are_of_no_model():
 
 
 def test_sealed_reasoning_has_its_sealed_form():
-    redacted, thought = [entry["children"][0] for entry in entries(SHAPES, type="assistant") if "thinking" in str(entry["content"])]
+    redacted, thought = [
+        entry["children"][0] for entry in entries(SHAPES, type="assistant") if "thinking" in str(entry["content"])
+    ]
     assert redacted == {"type": "reasoning", "content": "", "encrypted": "UkVEQUNURUQ="}
     assert thought == {"type": "reasoning", "content": "", "encrypted": "U0lHTkVE"}
 
@@ -166,7 +168,9 @@ def test_a_line_written_again_keeps_its_place_but_not_the_id():
 
 def test_what_is_unknown_is_kept_and_counted():
     drifted = line(newMember=1, message={"role": "assistant", "content": [{"type": "hologram"}], "mood": "good"})
-    record = record_of(jsonl(line(message={"role": "user", "content": "x"}), drifted, {"type": "brand-new", "sessionId": "s", "x": 1}))
+    record = record_of(
+        jsonl(line(message={"role": "user", "content": "x"}), drifted, {"type": "brand-new", "sessionId": "s", "x": 1})
+    )
     assert record["vacr"]["drift"] == {
         "members": {"assistant.newMember": 1, "message.mood": 1},
         "types": {"brand-new": 1, "content/hologram": 1},
@@ -178,7 +182,9 @@ def test_what_is_unknown_is_kept_and_counted():
     ("entrypoint", "mode"), [("cli", "interactive"), ("sdk-cli", "autonomous"), ("claude-desktop", "interactive"), ("odd", None)]
 )
 def test_the_mode_of_a_session(entrypoint, mode):
-    assert record_of(jsonl(line(entrypoint=entrypoint, message={"role": "user", "content": "x"})))["session"].get("format") == mode
+    assert (
+        record_of(jsonl(line(entrypoint=entrypoint, message={"role": "user", "content": "x"})))["session"].get("format") == mode
+    )
 
 
 def test_another_vendors_model_is_not_called_anthropics():

@@ -21,7 +21,9 @@ def line(kind, payload, **members):
     return {"timestamp": "2026-01-01T00:00:00.000Z", "type": kind, "payload": payload, **members}
 
 
-META = line("session_meta", {"id": "s1", "timestamp": "2026-01-01T00:00:00.000Z", "cwd": "/w", "cli_version": "0.1.0", "source": "cli"})
+META = line(
+    "session_meta", {"id": "s1", "timestamp": "2026-01-01T00:00:00.000Z", "cwd": "/w", "cli_version": "0.1.0", "source": "cli"}
+)
 
 
 def test_the_session_is_described():
@@ -41,7 +43,11 @@ def test_the_session_is_described():
         "repository": "https://git.example/invoice.git",
     }
     assert EXAMPLE["vcs"] == vcs
-    assert session["environment"] == {"working-dir": "/home/mira/invoice", "vcs": vcs, "sandboxes": ["/home/mira/.codex/memories"]}
+    assert session["environment"] == {
+        "working-dir": "/home/mira/invoice",
+        "vcs": vcs,
+        "sandboxes": ["/home/mira/.codex/memories"],
+    }
     assert session["format"] == "interactive"
     assert session["session-start"] == "2026-03-14T09:36:00.000Z"
 
@@ -68,7 +74,9 @@ def test_calls_and_results_are_linked_and_arguments_are_objects():
     assert call["input"] == {"cmd": "cat total.py", "workdir": "/home/mira/invoice"}
     assert call["payload"]["arguments"] == '{"cmd":"cat total.py","workdir":"/home/mira/invoice"}'
     assert patch["input"].startswith("*** Begin Patch")
-    assert [entry["call-id"] for entry in typed(EXAMPLE, "tool-call")] == [entry["call-id"] for entry in typed(EXAMPLE, "tool-result")]
+    assert [entry["call-id"] for entry in typed(EXAMPLE, "tool-call")] == [
+        entry["call-id"] for entry in typed(EXAMPLE, "tool-result")
+    ]
 
 
 def test_reasoning_has_its_summary_and_its_sealed_form():
@@ -163,9 +171,19 @@ def test_a_fork_is_its_own_session_and_marks_what_it_inherits():
 @pytest.mark.parametrize("said", [{"subagent_history_start_ordinal": 3}, {"history_base": {"end_ordinal_exclusive": 3}}])
 def test_a_fork_may_say_where_its_own_lines_begin(said):
     meta = META | {"payload": META["payload"] | said, "ordinal": 0}
-    lines = [line("response_item", {"type": "message", "role": "user", "content": str(number)}, ordinal=number) for number in range(1, 6)]
+    lines = [
+        line("response_item", {"type": "message", "role": "user", "content": str(number)}, ordinal=number)
+        for number in range(1, 6)
+    ]
     record = record_of(jsonl(meta, *lines))
-    assert [entry.get("vacr", {}).get("inherited") for entry in record["session"]["entries"]] == [None, True, True, None, None, None]
+    assert [entry.get("vacr", {}).get("inherited") for entry in record["session"]["entries"]] == [
+        None,
+        True,
+        True,
+        None,
+        None,
+        None,
+    ]
 
 
 def test_an_older_fork_is_told_by_the_time_of_its_turns():
@@ -217,7 +235,13 @@ def test_what_is_unknown_is_kept_and_counted():
 
 @pytest.mark.parametrize(
     ("source", "mode"),
-    [("cli", "interactive"), ("vscode", "interactive"), ("exec", "autonomous"), ({"subagent": "review"}, "autonomous"), ("odd", None)],
+    [
+        ("cli", "interactive"),
+        ("vscode", "interactive"),
+        ("exec", "autonomous"),
+        ({"subagent": "review"}, "autonomous"),
+        ("odd", None),
+    ],
 )
 def test_the_mode_of_a_session(source, mode):
     record = record_of(jsonl(META | {"payload": META["payload"] | {"source": source}}))

@@ -10,7 +10,9 @@ from tests.readers import independent, rebuild
 from vacr.schema import validate
 
 SCORE = CORPUS.parent / "score" / "coverage.py"
-FILES = [pytest.param(agent, path, id=f"{agent}/{path.name[-40:]}") for agent in ("claude", "codex") for path in native_files(agent)]
+FILES = [
+    pytest.param(agent, path, id=f"{agent}/{path.name[-40:]}") for agent in ("claude", "codex") for path in native_files(agent)
+]
 
 
 @pytest.mark.parametrize(("agent", "path"), FILES)

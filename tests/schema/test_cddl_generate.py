@@ -128,9 +128,7 @@ def test_signed_records_are_made_that_match(seed):
     assert schema.checker("signed-agent-record").findings(value) == []
 
 
-SCALARS = st.one_of(
-    st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5), st.binary(max_size=5)
-)
+SCALARS = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5), st.binary(max_size=5))
 
 
 def mutated(value, random, replacement):
@@ -147,9 +145,7 @@ def mutated(value, random, replacement):
 
 
 @settings(max_examples=150, deadline=None)
-@given(
-    st.integers(0, 2**32), st.sampled_from(["2", "3"]), st.randoms(), SCALARS | st.lists(SCALARS, max_size=2)
-)
+@given(st.integers(0, 2**32), st.sampled_from(["2", "3"]), st.randoms(), SCALARS | st.lists(SCALARS, max_size=2))
 def test_a_mutated_record_matches_or_gives_findings(seed, version, random, replacement):
     schema = schema_for(version)
     value = mutated(schema.generate(seed=seed), random, replacement)
@@ -162,8 +158,7 @@ def test_a_mutated_record_matches_or_gives_findings(seed, version, random, repla
 JSONISH = st.recursive(
     SCALARS,
     lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(st.text("abxy", max_size=2) | st.integers(0, 2), inner, max_size=3)
+        st.lists(inner, max_size=3) | st.dictionaries(st.text("abxy", max_size=2) | st.integers(0, 2), inner, max_size=3)
     ),
     max_leaves=6,
 )

@@ -82,9 +82,7 @@ def test_members_are_given_to_entries(cddl, good, bad):
         assert checker.findings(value), value
 
 
-@pytest.mark.parametrize(
-    "cddl", ["m = {int}", "m = {a: int, [tstr]}", "m = {g}  g = (int)", "m = {g} g = (int, b: int)"]
-)
+@pytest.mark.parametrize("cddl", ["m = {int}", "m = {a: int, [tstr]}", "m = {g}  g = (int)", "m = {g} g = (int, b: int)"])
 def test_an_entry_without_a_key_is_refused(cddl):
     with pytest.raises(Exception, match="needs a key"):
         compile_cddl(cddl)

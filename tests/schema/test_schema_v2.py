@@ -48,9 +48,7 @@ ACCEPTED = [
     {**RECORD, "session": {**RECORD["session"], "format": "autonomous", "task-result": "done"}},
     {
         **RECORD,
-        "file-attribution": {
-            "files": [{"path": "a", "conversations": [{"ranges": [{"start_line": 1, "end_line": 2}]}]}]
-        },
+        "file-attribution": {"files": [{"path": "a", "conversations": [{"ranges": [{"start_line": 1, "end_line": 2}]}]}]},
     },
     entry({"type": "user", "vendor-ext": {"vendor": "v"}}),
 ]
@@ -66,9 +64,7 @@ REFUSED = [
     (
         {
             **RECORD,
-            "file-attribution": {
-                "files": [{"path": "a", "conversations": [{"ranges": [{"start-line": 1}]}]}]
-            },
+            "file-attribution": {"files": [{"path": "a", "conversations": [{"ranges": [{"start-line": 1}]}]}]},
         },
         None,
     ),

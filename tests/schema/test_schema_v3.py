@@ -30,9 +30,7 @@ RECORD = {
                     "total": 13,
                     "cost": 0.01,
                 },
-                "children": [
-                    {"type": "tool-call", "name": "Bash", "input": {"command": "ls"}, "call-id": "c1"}
-                ],
+                "children": [{"type": "tool-call", "name": "Bash", "input": {"command": "ls"}, "call-id": "c1"}],
                 "isSidechain": False,
             },
             {
@@ -296,9 +294,7 @@ def test_trace_metadata_is_closed(change, accepted):
     assert schema_for("3").checker("trace-metadata").matches({**METADATA, **change}) is accepted
 
 
-@pytest.mark.parametrize(
-    "receipts", [[], [b"x"], [cbor2.dumps([b"", {}, None, b""])], [cbor2.CBORTag(18, [b"", {}, None, b""])]]
-)
+@pytest.mark.parametrize("receipts", [[], [b"x"], [cbor2.dumps([b"", {}, None, b""])], [cbor2.CBORTag(18, [b"", {}, None, b""])]])
 def test_receipts_are_tagged_signatures_in_byte_strings(receipts):
     assert schema_for("3").checker("receipts").findings(receipts)
     assert schema_for("3").checker("receipts").matches([RECEIPT])

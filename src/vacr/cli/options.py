@@ -69,7 +69,8 @@ def voice_options(function: F) -> F:
 def printable(text: str) -> str:
     """Make control characters of names and values visible, so that nothing drives the terminal; lines stay lines."""
     return "".join(
-        char if char.isprintable() or char == "\n" else char.encode("unicode_escape", "backslashreplace").decode() for char in text
+        char if char.isprintable() or char == "\n" else char.encode("unicode_escape", "backslashreplace").decode()
+        for char in text
     )
 
 

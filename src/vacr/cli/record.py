@@ -31,6 +31,7 @@ class Target:
     overwrite: bool
 
     def __post_init__(self) -> None:
+        """Tell a folder from a file."""
         self.stdout = self.output == STDIN
         self.folder: Path | None = None
         if self.output is None:

@@ -189,8 +189,7 @@ def _sorted_utf16(value: Any) -> Any:
     """Give a copy that encodes in UTF-16 order: each map becomes a Raw of its canonical text."""
     if isinstance(value, dict):
         members = (
-            msgspec.json.encode(key) + b":" + _encoder.encode(_sorted_utf16(value[key]))
-            for key in sorted(value, key=_utf16)
+            msgspec.json.encode(key) + b":" + _encoder.encode(_sorted_utf16(value[key])) for key in sorted(value, key=_utf16)
         )
         return msgspec.Raw(b"{" + b",".join(members) + b"}")
     if isinstance(value, list):

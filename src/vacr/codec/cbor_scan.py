@@ -108,16 +108,13 @@ class Scanner:
         """Read a map."""
         self.enough(count, pointer)
         members: dict[Any, Any] = {}
-        seen = set()
         for _ in range(count):
             start = self.position
             key = _hashable(self.item(pointer, depth + 1))
-            # Keys are told apart by type as well as value: 1, 1.0 and true are three keys.
-            identity = (type(key), key)
-            if identity in seen or key in members:
+            # 1, 1.0 and true would be three keys in CBOR; a dict takes them for one, so they are refused as well.
+            if key in members:
                 self.position = start
                 raise self.refusal(f"key {key!r} occurs more than once", pointer)
-            seen.add(identity)
             members[key] = self.item(f"{pointer}/{escape(str(key))}", depth + 1)
         return members
 
@@ -155,4 +152,6 @@ def _hashable(key: Any) -> Any:
         return tuple(_hashable(item) for item in key)
     if isinstance(key, dict):
         return cbor2.frozendict({name: _hashable(item) for name, item in key.items()})
+    if isinstance(key, cbor2.CBORTag):
+        return cbor2.CBORTag(key.tag, _hashable(key.value))
     return key

@@ -6,6 +6,7 @@ Decoding is strict, see `cbor_scan`. Tags stay tags, but for big numbers; nothin
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import cbor2
@@ -37,7 +38,7 @@ def _encode_spelled(encoder: cbor2.CBOREncoder, value: numbers.SpelledFloat) -> 
     encoder.encode(number if type(number) is int else float(number))
 
 
-_ENCODERS = {numbers.SpelledFloat: _encode_spelled}
+_ENCODERS: dict[type, Callable[[cbor2.CBOREncoder, Any], Any]] = {numbers.SpelledFloat: _encode_spelled}
 
 
 def encode(value: Any) -> bytes:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import Self
 
 import msgspec
 
@@ -30,7 +31,7 @@ class SpelledFloat(float):
     native: msgspec.Raw
     canonical: msgspec.Raw
 
-    def __new__(cls, text: str) -> SpelledFloat:
+    def __new__(cls, text: str) -> Self:
         """Read the text.
 
         Raises:

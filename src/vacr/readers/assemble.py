@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from vacr import __version__
 from vacr.codec import canonical_json
 from vacr.errors import UnreadableInput
 from vacr.model import SCHEMA_VERSION, Native, Record
@@ -16,6 +15,7 @@ from vacr.readers.lift import Drift, check_timestamps, keep_native, mark
 from vacr.readers.lines import Repaired, Undecodable
 from vacr.readers.source import Part, Source
 from vacr.timestamps import span
+from vacr.version import __version__
 
 UNKNOWN = "unknown"
 
@@ -94,7 +94,9 @@ class Session:
         }
         if self.mode:
             trace["format"] = self.mode
-        stamps = [entry["timestamp"] for entry in self.entries if "timestamp" in entry and "inherited" not in entry.get("vacr", ())]
+        stamps = [
+            entry["timestamp"] for entry in self.entries if "timestamp" in entry and "inherited" not in entry.get("vacr", ())
+        ]
         if extent := span(stamps):
             trace["session-start"], trace["session-end"] = extent
         if self.start is not None:
@@ -151,7 +153,6 @@ def attached(part: Part) -> Native:
         except UnicodeDecodeError:
             data["bytes"] = base64.b64encode(part.data).decode()
     return {"type": "system-event", "event-type": "attached-file", "data": data}
-
 
 
 def _keep_first_of_each_id(entries: list[Native], native_id: str) -> None:

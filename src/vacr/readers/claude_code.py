@@ -230,9 +230,10 @@ class _Transcript:
     def unfold(self, data: Native, entry: Native) -> None:
         """Take the sub-agent's message out of a progress line: it is an entry of its own, inside the event."""
         inner = data.get("data")
-        if type(inner) is dict and type(embedded := inner.get("message")) is dict:
-            if is_one_of(embedded.get("type"), known.MESSAGES) and type(embedded.get("message")) is dict:
-                entry["children"] = [self.entry(inner.pop("message"))]
+        embedded = inner.get("message") if type(inner) is dict else None
+        if type(embedded) is dict and is_one_of(embedded.get("type"), known.MESSAGES) and type(embedded.get("message")) is dict:
+            del data["data"]["message"]
+            entry["children"] = [self.entry(embedded)]
 
     def settle(self) -> None:
         """Decide what only the whole transcript tells: usage counted once, and whose session this is."""

@@ -126,7 +126,7 @@ class _Rollout:
 
     def item(self, entry: Native, payload: Native) -> bool:
         """Make a typed entry of a response item, if it is one; what is left of the item stays in `payload`."""
-        kind = payload.get("type")
+        kind: Any = payload.get("type")
         members = KNOWN_ITEMS.get(kind) if type(kind) is str else None
         if members is None or not payload.keys() <= members:
             self.see_item(payload)
@@ -140,7 +140,7 @@ class _Rollout:
 
     def event(self, entry: Native, envelope: str, payload: Native) -> Native:
         """Make an event of any other payload, which is its data."""
-        kind = envelope
+        kind: Any = envelope
         if envelope not in known.STATES:
             kind = payload.get("type")
             if type(kind) is not str:

@@ -17,9 +17,7 @@ from vacr.timestamps import milliseconds
 _MOMENT = 1000
 
 
-def inherited(
-    entries: list[Native], metas: list[tuple[int, Native]], turns: list[tuple[int, Native]]
-) -> frozenset[int]:
+def inherited(entries: list[Native], metas: list[tuple[int, Native]], turns: list[tuple[int, Native]]) -> frozenset[int]:
     """Give the positions of the entries that the session took over from its parent."""
     if not metas:
         return frozenset()

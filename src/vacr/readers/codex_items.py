@@ -34,9 +34,7 @@ ITEMS = {
     "local_shell_call": Item("tool-call", Lift(Move("action", "input", None), *_CALL), "local_shell"),
     "web_search_call": Item("tool-call", Lift(Move("action", "input", None), *_CALL), "web_search"),
     "tool_search_call": Item("tool-call", Lift(Move("arguments", "input", None), *_CALL), "tool_search"),
-    "image_generation_call": Item(
-        "tool-call", Lift(Move("revised_prompt", "input", None), *_CALL), "image_generation", "result"
-    ),
+    "image_generation_call": Item("tool-call", Lift(Move("revised_prompt", "input", None), *_CALL), "image_generation", "result"),
     "function_call_output": Item("tool-result", Lift(Move("output", "output", None), *_CALL)),
     "custom_tool_call_output": Item("tool-result", Lift(Move("output", "output", None), *_CALL)),
     "tool_search_output": Item("tool-result", Lift(Move("tools", "output", None), *_CALL)),
@@ -45,13 +43,11 @@ ITEMS = {
 }
 
 # Members that any response item may have beside its own.
-COMMON = frozenset(
-    ("type", "id", "status", "metadata", "internal_chat_message_metadata_passthrough", "phase", "end_turn")
-)
+COMMON = frozenset(("type", "id", "status", "metadata", "internal_chat_message_metadata_passthrough", "phase", "end_turn"))
 _ITEM_MEMBERS = COMMON | frozenset(("namespace", "execution", "summary", "content", "function", "name", "result"))
-KNOWN_MEMBERS = {
-    kind: frozenset(move.native for move in item.lift.moves) | _ITEM_MEMBERS for kind, item in ITEMS.items()
-} | {"reasoning": COMMON | {"summary", "content", "encrypted_content"}}
+KNOWN_MEMBERS = {kind: frozenset(move.native for move in item.lift.moves) | _ITEM_MEMBERS for kind, item in ITEMS.items()} | {
+    "reasoning": COMMON | {"summary", "content", "encrypted_content"}
+}
 
 
 def lift_call(item: Item, native: Native, entry: Native) -> bool:

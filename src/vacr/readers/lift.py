@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from vacr.model import Native
 from vacr.timestamps import are_timestamps, is_timestamp
@@ -45,7 +45,7 @@ class Lift:
                 native[name] = entry.pop(canonical)
 
 
-def is_one_of(value: Any, names: Container[str]) -> bool:
+def is_one_of(value: Any, names: Container[str]) -> TypeGuard[str]:
     """Tell whether a native value, which may be of any type, is one of some names."""
     return type(value) is str and value in names
 

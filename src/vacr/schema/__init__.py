@@ -27,9 +27,7 @@ def rule_for(value: Any) -> str:
     return "verifiable-agent-record"
 
 
-def validate(
-    value: Any, *, rule: str | None = None, schema: Schema | None = None, json: bool = True
-) -> Report:
+def validate(value: Any, *, rule: str | None = None, schema: Schema | None = None, json: bool = True) -> Report:
     """Check a value against a rule of a schema; without one, against what it is and the version it names.
 
     Raises:

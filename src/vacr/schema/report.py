@@ -31,7 +31,6 @@ class Report:
         if self.findings:
             first, more = self.findings[0], len(self.findings) - 1
             raise InvalidRecord(
-                f"{first.rule}: {first.found}, expected {first.expected}"
-                + (f" (and {more} more)" if more else ""),
+                f"{first.rule}: {first.found}, expected {first.expected}" + (f" (and {more} more)" if more else ""),
                 where=first.pointer or "/",
             )

@@ -7,6 +7,7 @@ parent in another file, a call that was never answered, lines out of order.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -45,14 +46,10 @@ class Semantics:
             self.entry(entry, (index,))
         for parent, path in self.parents.items():
             if parent not in self.ids:
-                self.remark(
-                    path, "parent-id", "parents exist", f"no entry has the id {_short(parent)}", "the parent"
-                )
+                self.remark(path, "parent-id", "parents exist", f"no entry has the id {_short(parent)}", "the parent")
         for call, path in self.results.items():
             if call not in self.calls:
-                self.remark(
-                    path, "call-id", "calls and results pair", f"a result of {_short(call)}", "its call"
-                )
+                self.remark(path, "call-id", "calls and results pair", f"a result of {_short(call)}", "its call")
         for call, path in self.calls.items():
             if call not in self.results:
                 self.remark(path, "call-id", "calls and results pair", f"a call {_short(call)}", "its result")
@@ -136,15 +133,9 @@ class Semantics:
     def order(self, stamps: list[Any]) -> None:
         """Count the places where time goes backwards."""
         times = [milliseconds(stamp) for stamp in stamps]
-        back = sum(
-            1
-            for one, two in zip(times, times[1:], strict=False)
-            if one is not None and two is not None and two < one
-        )
+        back = sum(1 for one, two in itertools.pairwise(times) if one is not None and two is not None and two < one)
         if back:
-            self.remarks.append(
-                Finding(self.base, "times are in order", f"{back} entries before the one they follow", "none")
-            )
+            self.remarks.append(Finding(self.base, "times are in order", f"{back} entries before the one they follow", "none"))
 
     def find(self, path: Path, member: str, rule: str, found: str, expected: str) -> None:
         """Add a finding, up to a limit."""
@@ -161,9 +152,7 @@ class Semantics:
         return f"{self.base}/" + "/children/".join(map(str, path))
 
 
-def check_session(
-    session: Native, base: str, *, strict_views: bool = False
-) -> tuple[list[Finding], list[Finding]]:
+def check_session(session: Native, base: str, *, strict_views: bool = False) -> tuple[list[Finding], list[Finding]]:
     """Give the findings and the remarks about a session trace that its schema accepts."""
     semantics = Semantics(f"{base}/entries", strict_views=strict_views)
     semantics.check(session["entries"])

@@ -101,8 +101,7 @@ class _Run:
             case Letters(ranges=ranges):
                 end = at + len(ranges)
                 inside = end <= len(self._text) and all(
-                    any(low <= self._text[at + index] <= high for low, high in options)
-                    for index, options in enumerate(ranges)
+                    any(low <= self._text[at + index] <= high for low, high in options) for index, options in enumerate(ranges)
                 )
                 return frozenset({end}) if inside else frozenset()
             case Named(name=name):

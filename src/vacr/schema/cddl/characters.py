@@ -104,7 +104,7 @@ def named(name: str) -> Ranges | None:
     return union(pair for ranges in found for pair in ranges) if found and name else None
 
 
-def escaped(letter: str) -> Ranges | None:  # noqa: PLR0911 - one line for each kind
+def escaped(letter: str) -> Ranges | None:
     r"""Give the characters of `\s`, `\i`, `\c`, `\d` or `\w`; of the rest when the letter is a
     capital.
     """

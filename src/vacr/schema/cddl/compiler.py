@@ -254,9 +254,7 @@ class Program:
         if len(alternatives) == 1:
             return self.function(alternatives[0])
         name = self.fresh("e")
-        self.define(
-            name, "x", [f"return {' or '.join(f'{self.function(leaf)}(x)' for leaf in alternatives)}"]
-        )
+        self.define(name, "x", [f"return {' or '.join(f'{self.function(leaf)}(x)' for leaf in alternatives)}"])
         return name
 
     # --- tags ------------------------------------------------------------------------------------------

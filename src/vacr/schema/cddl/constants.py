@@ -50,9 +50,7 @@ def _computed(node: Controlled) -> Scalar:
     value = COMPUTING[node.operator](left, right) if left is not None and right is not None else None
     if value is None:
         hint = ".plus joins two numbers, .cat and .det join two strings"
-        raise InvalidSchema(
-            f".{node.operator} needs a value on either side", where=str(node.place), hint=hint
-        )
+        raise InvalidSchema(f".{node.operator} needs a value on either side", where=str(node.place), hint=hint)
     return value
 
 

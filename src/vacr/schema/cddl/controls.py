@@ -88,8 +88,8 @@ def _prepare_abnf(node: Controlled) -> None:
     if not isinstance(text, str):
         _refuse(node, f".{node.operator} needs a text that is ABNF")
     # Few schemas hold ABNF, and only those pay for reading it.
-    from vacr.schema.cddl.abnf import Grammar  # noqa: PLC0415
-    from vacr.schema.cddl.abnf_syntax import BadGrammar  # noqa: PLC0415
+    from vacr.schema.cddl.abnf import Grammar
+    from vacr.schema.cddl.abnf_syntax import BadGrammar
 
     try:
         node.detail = Grammar(text)
@@ -125,7 +125,7 @@ def expression(program: Program, node: Controlled, *, spread: bool) -> str:
     return test if target == "True" else f"({target} and {test})"
 
 
-def _test(program: Program, node: Controlled) -> str:  # noqa: PLR0911 - one line for each operator
+def _test(program: Program, node: Controlled) -> str:
     """Write what the operator adds to its target."""
     operator = node.operator
     if operator in _TRANSPARENT:
@@ -233,9 +233,7 @@ _INNER: dict[str, Callable[[Predicate, Any], bool]] = {
     "cbor": holds_cbor,
     "cborseq": holds_sequence,
 }
-_ANY_CONTROLLER = frozenset(
-    {*_TRANSPARENT, "and", "within", "eq", "ne", "bits", "cbor", "cborseq", *texts.CODECS}
-)
+_ANY_CONTROLLER = frozenset({*_TRANSPARENT, "and", "within", "eq", "ne", "bits", "cbor", "cborseq", *texts.CODECS})
 HELPERS: tuple[Callable[..., Any], ...] = (
     *_INNER.values(),
     has_size,

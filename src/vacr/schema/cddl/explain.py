@@ -77,9 +77,7 @@ class Explainer:
         while isinstance(node, Ref):
             if not node.standard:
                 rule = node.name
-                expected = (
-                    node.name if isinstance(follow(node), MapType | ArrayType) else described(node.node)
-                )
+                expected = node.name if isinstance(follow(node), MapType | ArrayType) else described(node.node)
             node = node.node
         members = as_map(value)
         match node:
@@ -113,9 +111,7 @@ class Explainer:
             if compound or node.operator in {"default", "feature", "and", "within"}:
                 self._explain(node.target, value, pointer, rule)
                 return
-        elif node.operator in {"and", "within", "eq"} and isinstance(
-            follow(node.controller), MapType | ArrayType
-        ):
+        elif node.operator in {"and", "within", "eq"} and isinstance(follow(node.controller), MapType | ArrayType):
             self._explain(node.controller, value, pointer, rule)
             return
         elif node.operator in {"cbor", "cborseq"} and isinstance(value, bytes):
@@ -156,9 +152,7 @@ class Explainer:
         if isinstance(leaf, Tagged):
             tag = tag_of(value)
             return tag is not None and leaf.number == tag[0]
-        return (
-            isinstance(leaf, Controlled) and leaf.operator in {"cbor", "cborseq"} and isinstance(value, bytes)
-        )
+        return isinstance(leaf, Controlled) and leaf.operator in {"cbor", "cborseq"} and isinstance(value, bytes)
 
     def _undecided(self, inner: list[MapType], members: dict[Any, Any], pointer: str, rule: str) -> bool:
         """When the literal member that tells the maps apart fits none of them, that is the finding."""
@@ -197,13 +191,9 @@ class Explainer:
         for key, member in found[best]:
             if key is _MISSING:
                 assert member is not None  # noqa: S101 - a missing member is always one of the schema
-                self._add(
-                    pointer, rule, f"missing member {key_text(member.literal)}", described(member.value)
-                )
+                self._add(pointer, rule, f"missing member {key_text(member.literal)}", described(member.value))
             elif member is None:
-                self._add(
-                    pointer + token(key), rule, f"unknown member {key_text(key)}", allowed(sequences[best])
-                )
+                self._add(pointer + token(key), rule, f"unknown member {key_text(key)}", allowed(sequences[best]))
             else:
                 self._explain(member.value, members[key], pointer + token(key), rule)
         if not found[best]:
@@ -211,9 +201,7 @@ class Explainer:
             wanted = "; ".join(map(counts, wild))
             self._add(pointer, rule, shown(members), wanted or described(node))
 
-    def _map_problems(
-        self, sequence: list[Member], members: dict[Any, Any]
-    ) -> list[tuple[Any, Member | None]]:
+    def _map_problems(self, sequence: list[Member], members: dict[Any, Any]) -> list[tuple[Any, Member | None]]:
         """List the members that are missing, unknown (with None) or do not fit their entry."""
         problems: list[tuple[Any, Member | None]] = []
         problems += [
@@ -226,9 +214,7 @@ class Explainer:
             if not options:
                 problems.append((key, None))
             elif not any(self.ok(member.value, value) for member in options) or (
-                options[0].required
-                and options[0].literal is not None
-                and not self.ok(options[0].value, value)
+                options[0].required and options[0].literal is not None and not self.ok(options[0].value, value)
             ):
                 problems.append((key, options[0]))
         return problems

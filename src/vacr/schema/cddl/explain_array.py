@@ -38,9 +38,7 @@ def element_problems(
             return None
 
 
-def _wrong(
-    types: list[Node], elements: list[Any], ok: Callable[[Node, Any], bool]
-) -> list[tuple[int, Node | str]]:
+def _wrong(types: list[Node], elements: list[Any], ok: Callable[[Node, Any], bool]) -> list[tuple[int, Node | str]]:
     pairs = zip(types, elements, strict=False)
     return [(index, inner) for index, (inner, element) in enumerate(pairs) if not ok(inner, element)]
 

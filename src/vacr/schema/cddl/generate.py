@@ -116,7 +116,7 @@ class Generator:
                 return value
         raise NoSample(f"nothing fits {described(node)}")
 
-    def make(self, node: Node, room: int) -> Any:  # noqa: C901, PLR0911 - one line for each kind
+    def make(self, node: Node, room: int) -> Any:
         """Make a value of a type, going at most so deep where there is a choice.
 
         Raises:
@@ -168,12 +168,10 @@ class Generator:
         if math.isinf(lowest):
             raise NoSample("no alternative is possible")
         limit = max(lowest, room)
-        return self.random.choice(
-            [option for option, height in zip(options, heights, strict=True) if height <= limit]
-        )
+        return self.random.choice([option for option, height in zip(options, heights, strict=True) if height <= limit])
 
     def _tag(self, node: Tagged, room: int) -> Any:
-        from cbor2 import CBORTag  # noqa: PLC0415 - only who makes a tag pays for the import
+        from cbor2 import CBORTag
 
         number: Any = node.number
         if not isinstance(number, int):

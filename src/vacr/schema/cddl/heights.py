@@ -70,7 +70,7 @@ class Heights:
         """Give the height of one entry."""
         return self.of(item.value)
 
-    def _compute(self, node: Node | GroupNode) -> float:  # noqa: PLR0911 - one line for each kind
+    def _compute(self, node: Node | GroupNode) -> float:
         match node:
             case Ref():
                 return self.of(node.node)

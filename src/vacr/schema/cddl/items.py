@@ -83,7 +83,7 @@ class _Reader:
             return major, information, None
         return self._fail("a malformed head")
 
-    def item(self, depth: int) -> Any:  # noqa: PLR0911 - one line for each kind
+    def item(self, depth: int) -> Any:
         """Read one item."""
         if depth > DEEPEST:
             self._fail("nested too deeply")
@@ -164,7 +164,7 @@ class _Reader:
         if isinstance(content, bytes) and number in {_BIGNUM, _NEGATIVE_BIGNUM}:
             value = int.from_bytes(content, "big")
             return value if number == _BIGNUM else -1 - value
-        from cbor2 import CBORTag  # noqa: PLC0415 - only who meets a tag pays for the import
+        from cbor2 import CBORTag
 
         return CBORTag(number, content)
 
@@ -176,7 +176,7 @@ class _Reader:
             return _SIMPLE[argument]
         if information > _LARGEST_IMMEDIATE and argument < 32:  # noqa: PLR2004 - RFC 8949 section 3.3
             self._fail("a malformed simple value")
-        import cbor2  # noqa: PLC0415 - only who meets such a value pays for the import
+        import cbor2
 
         return cbor2.undefined if argument == _UNDEFINED else cbor2.CBORSimpleValue(argument)
 
@@ -186,7 +186,7 @@ def _hashable(key: Any) -> Any:
     if isinstance(key, list):
         return tuple(_hashable(item) for item in key)
     if isinstance(key, dict):
-        from cbor2 import frozendict  # noqa: PLC0415 - hardly ever needed
+        from cbor2 import frozendict
 
         return frozendict({name: _hashable(value) for name, value in key.items()})
     return key

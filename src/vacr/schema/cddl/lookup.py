@@ -35,11 +35,7 @@ def _is_alias(definition: Definition) -> bool:
 def _looks_like_group(rule: syntax.Rule) -> bool:
     """Tell whether a definition can only be that of a group."""
     value = rule.body.value
-    return (
-        rule.operator == "//="
-        or not rule.body.plain
-        or (isinstance(value, syntax.Group) and single(value) is None)
-    )
+    return rule.operator == "//=" or not rule.body.plain or (isinstance(value, syntax.Group) and single(value) is None)
 
 
 class Lookup:
@@ -58,16 +54,14 @@ class Lookup:
         """Find the definition a name stands for; None for a socket without one."""
         found = scope.table.find(name.name)
         if found is None and not name.name.startswith("$"):
-            from difflib import get_close_matches  # noqa: PLC0415 - needed for this message alone
+            from difflib import get_close_matches
 
             close = get_close_matches(name.name, scope.table.definitions, 1)
             hint = f"did you mean {close[0]!r}?" if close else ""
             scope.source.fail(f"rule {name.name!r} is not defined", name.at, hint)
         wanted = len(found.parameters) if found else len(name.arguments)
         if wanted != len(name.arguments):
-            scope.source.fail(
-                f"{name.name!r} takes {wanted} generic arguments, not {len(name.arguments)}", name.at
-            )
+            scope.source.fail(f"{name.name!r} takes {wanted} generic arguments, not {len(name.arguments)}", name.at)
         return found
 
     def inner(self, definition: Definition, name: syntax.Name, scope: Scope) -> Scope:
@@ -87,9 +81,7 @@ class Lookup:
             return Bound(argument, scope, self.number("name", argument.name, id(scope.table)))
         return Bound(argument, scope, self.number("node", id(argument), scope.key))
 
-    def follow(
-        self, node: syntax.Type | syntax.Group, scope: Scope
-    ) -> tuple[syntax.Type | syntax.Group, Scope]:
+    def follow(self, node: syntax.Type | syntax.Group, scope: Scope) -> tuple[syntax.Type | syntax.Group, Scope]:
         """Step through parentheses, parameters and rules that only name another, to what is meant."""
         seen: set[tuple[int, int]] = set()
         while True:

@@ -75,9 +75,7 @@ def _typed(value: object) -> tuple[type, object]:
     return value.__class__, value
 
 
-def _literal_member(
-    program: Program, member: Member, rivals: list[Member], *, closed: bool, spread: bool
-) -> list[str]:
+def _literal_member(program: Program, member: Member, rivals: list[Member], *, closed: bool, spread: bool) -> list[str]:
     """Write the check of the member with one key; `rivals` are the wildcards that may take it as well."""
     key = program.constant(member.literal)
     if member.most == 0:

@@ -71,9 +71,7 @@ def _expand(group: GroupNode, known: dict[int, list[list[Member]]]) -> list[list
         members = sum(max(map(len, choice), default=0) for choice in choices)
         if prod(map(len, choices)) + len(found) > MOST_ALTERNATIVES or members > MOST_MEMBERS:
             hint = "write the optional members one by one instead of in groups"
-            raise InvalidSchema(
-                "a map with too many combinations of groups", where=str(group.place), hint=hint
-            )
+            raise InvalidSchema("a map with too many combinations of groups", where=str(group.place), hint=hint)
         found += [[member for part in combination for member in part] for combination in product(*choices)]
     known[id(group)] = found
     return found
@@ -154,11 +152,7 @@ def discriminator(
     others = [leaf for leaf, found in zip(alternatives, literals, strict=True) if key not in found]
     texts = {text: None for found in literals for text in found.get(key, ())}
     cases = {
-        text: [
-            leaf
-            for leaf, found in zip(alternatives, literals, strict=True)
-            if key not in found or text in found[key]
-        ]
+        text: [leaf for leaf, found in zip(alternatives, literals, strict=True) if key not in found or text in found[key]]
         for text in texts
     }
     return key, cases, others

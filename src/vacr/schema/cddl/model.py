@@ -152,9 +152,7 @@ class GroupNode:
     alternatives: list[list[Item]] = field(default_factory=list)
 
 
-Node: TypeAlias = (
-    AnyType | Exact | Kind | SimpleOf | Tagged | OneOf | Between | Controlled | MapType | ArrayType | Ref
-)
+Node: TypeAlias = AnyType | Exact | Kind | SimpleOf | Tagged | OneOf | Between | Controlled | MapType | ArrayType | Ref
 
 
 def follow(node: Node) -> Node:
@@ -202,7 +200,7 @@ def named_leaves(node: OneOf) -> list[tuple[str, Node]]:
     return found
 
 
-def parts(node: Node | GroupNode) -> Iterator[Node | GroupNode]:  # noqa: C901 - one line for each kind
+def parts(node: Node | GroupNode) -> Iterator[Node | GroupNode]:
     """Give the nodes directly inside one."""
     match node:
         case Ref():

@@ -60,9 +60,7 @@ class Resolver(Lookup):
                 continue
             scope = Scope(definition.source, definition.table)
             name = syntax.Name(definition.name, (), definition.rules[0].at)
-            found.append(
-                self._group_of(name, scope) if self.is_group(name, scope) else self._type(name, scope)
-            )
+            found.append(self._group_of(name, scope) if self.is_group(name, scope) else self._type(name, scope))
         self._drain()
         return found
 
@@ -81,7 +79,7 @@ class Resolver(Lookup):
 
     # --- types -----------------------------------------------------------------------------------------
 
-    def _type(self, node: syntax.Type | syntax.Group, scope: Scope) -> Node:  # noqa: C901, PLR0911 - by kind
+    def _type(self, node: syntax.Type | syntax.Group, scope: Scope) -> Node:
         """Resolve a type."""
         place = Place(scope.source, node.at)
         match node:
@@ -148,9 +146,7 @@ class Resolver(Lookup):
         inner, inner_scope = self.follow(node.name, scope)
         if not isinstance(inner, syntax.Major) or inner.major != model.TAG:
             hint = "a map or an array is unwrapped into a group, inside another map or array"
-            scope.source.fail(
-                f"{node.name.name!r} is not a tag and cannot be unwrapped into a type", node.at, hint
-            )
+            scope.source.fail(f"{node.name.name!r} is not a tag and cannot be unwrapped into a type", node.at, hint)
         return self._type(inner.content, inner_scope) if inner.content else model.AnyType()
 
     def _enumeration(self, node: syntax.Enumeration, scope: Scope) -> Node:
@@ -215,9 +211,7 @@ class Resolver(Lookup):
             return self._opened(node, inner_node, inner_scope, scope)
         return self._group_of(inner_node, inner_scope)
 
-    def _opened(
-        self, node: syntax.Unwrap, found: syntax.Type | syntax.Group, found_scope: Scope, scope: Scope
-    ) -> GroupNode:
+    def _opened(self, node: syntax.Unwrap, found: syntax.Type | syntax.Group, found_scope: Scope, scope: Scope) -> GroupNode:
         """Give the group inside the map or array that `~name` stands for."""
         if not isinstance(found, syntax.Map | syntax.Array):
             scope.source.fail(f"{node.name.name!r} is no map, array or tag and cannot be unwrapped", node.at)

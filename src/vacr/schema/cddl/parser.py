@@ -214,7 +214,7 @@ class _Parser:
             return syntax.Range(self.as_type(first), high, token.text == "..", token.start)
         return first
 
-    def _type2(self) -> Type | Group:  # noqa: PLR0911 - one line for each kind
+    def _type2(self) -> Type | Group:
         token = self._take()
         match token.kind, token.text:
             case (("number" | "text" | "bytes"), _):

@@ -183,9 +183,7 @@ class _Parser:
         if self._pcre and letter in set("dDwW"):
             inner = characters.DIGITS if letter in "dD" else characters.WORD
             return characters.complement(inner) if letter.isupper() else inner
-        found_class = (
-            characters.escaped(letter) if letter in set("sSdDwW" if self._pcre else "sSiIcCdDwW") else None
-        )
+        found_class = characters.escaped(letter) if letter in set("sSdDwW" if self._pcre else "sSiIcCdDwW") else None
         if found_class is not None:
             return found_class
         if not letter or letter.isalnum():

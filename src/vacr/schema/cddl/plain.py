@@ -75,11 +75,7 @@ def kinds(program: Program, wanted_kinds: list[Kind]) -> list[str]:
 def integer(program: Program, low: int, high: int) -> str:
     """Write a range of integers; of JSON also a float that is integral (RFC 8610 Appendix E)."""
     test = f"(x.__class__ is int and {low} <= x <= {high})"
-    return (
-        f"({test} or x.__class__ is float and x.is_integer() and {low} <= x <= {high})"
-        if program.json
-        else test
-    )
+    return f"({test} or x.__class__ is float and x.is_integer() and {low} <= x <= {high})" if program.json else test
 
 
 def literals(program: Program, values: list[Any]) -> list[str]:

@@ -47,9 +47,7 @@ def from_pattern(random: Random, tree: pattern.Tree) -> str:
         case pattern.Either(branches=branches):
             return from_pattern(random, random.choice(branches))
         case pattern.Repeat():
-            return "".join(
-                from_pattern(random, tree.part) for _ in range(_count(random, tree.least, tree.most))
-            )
+            return "".join(from_pattern(random, tree.part) for _ in range(_count(random, tree.least, tree.most)))
 
 
 def from_grammar(random: Random, grammar: abnf.Grammar) -> list[int]:

@@ -116,7 +116,7 @@ def simple(number: object) -> Any:
         NoSample: when there is none of this number.
 
     """
-    import cbor2  # noqa: PLC0415 - only who makes such a value pays for the import
+    import cbor2
 
     if number in {FALSE, TRUE, NULL}:
         return _WORDS[int(str(number))]
@@ -250,7 +250,7 @@ def _grammar(generator: Generator, node: Controlled, _: int) -> str | bytes:
 
 def _cbor(generator: Generator, node: Controlled, room: int) -> bytes:
     """Encode a value, or each value of a sequence."""
-    import cbor2  # noqa: PLC0415 - only who makes CBOR pays for the import
+    import cbor2
 
     value = generator.make(node.controller, room)
     if node.operator == "cbor":

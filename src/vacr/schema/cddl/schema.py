@@ -68,6 +68,7 @@ class Schema:
         self.name = source.name
         self.rules = tuple(dict.fromkeys(rule.name for rule in rules))
         self._source = source
+        self._starts = [(rule.at, rule.name) for rule in rules]
         self._table = tabulate(source, rules, _prelude())
         self._resolver = Resolver(self._table)
         self._nodes: dict[str, Node] = {}
@@ -84,10 +85,22 @@ class Schema:
 
         """
         if not self.rules:
-            raise InvalidSchema(
-                "the schema has no rules, so there is nothing to check against", where=self.name
-            )
+            raise InvalidSchema("the schema has no rules, so there is nothing to check against", where=self.name)
         return self.rules[0]
+
+    def rule_text(self, rule: str) -> str:
+        """Give the text of a rule: all of its definitions, without the comments between the rules.
+
+        Raises:
+            InvalidSchema: when the schema has no such rule.
+
+        """
+        ends = [start for start, _ in self._starts[1:]] + [len(self._source.text)]
+        texts = [self._source.text[at:end] for (at, name), end in zip(self._starts, ends, strict=True) if name == rule]
+        if not texts:
+            known = ", ".join(self.rules[:20]) + ("…" if len(self.rules) > 20 else "")  # noqa: PLR2004 - a line or two
+            raise InvalidSchema(f"no rule {rule!r}", where=self.name, hint=f"its rules are {known}")
+        return "\n".join(_without_comments_after(text) for text in texts)
 
     def checker(self, rule: str | None = None, *, json: bool = False) -> Checker:
         """Give the checker of a rule or of a type expression (`[* entry]`); of the root when nothing is
@@ -110,13 +123,11 @@ class Schema:
         Raises:
             InvalidSchema: when there is no such rule, or it has no finite instance, or none in JSON.
         """
-        from vacr.schema.cddl.generate import Generator  # noqa: PLC0415 - only who generates pays for the import
+        from vacr.schema.cddl.generate import Generator
 
         node = self.node(rule)
         program = self._program(json=json)
-        return self._guarded(
-            lambda: Generator(node, program, seed=seed, json=json, where=self.name).instance()
-        )
+        return self._guarded(lambda: Generator(node, program, seed=seed, json=json, where=self.name).instance())
 
     def node(self, rule: str | None) -> Node:
         """Resolve a rule or a type expression.
@@ -148,6 +159,14 @@ class Schema:
             return work()
         except RecursionError:
             _too_deep(self._source)
+
+
+def _without_comments_after(text: str) -> str:
+    """Leave out the lines after a rule that are blank or belong to the next one."""
+    lines = text.split("\n")
+    while lines and (not lines[-1].strip() or lines[-1].startswith(";")):
+        lines.pop()
+    return "\n".join(lines)
 
 
 def _verify(starts: Iterable[Node | GroupNode]) -> None:
@@ -187,7 +206,7 @@ class Checker:
         """Say where and why a value does not match; an empty list when it does."""
         if self.matches(value):
             return []
-        from vacr.schema.cddl.explain import Explainer  # noqa: PLC0415 - only needed when something is wrong
+        from vacr.schema.cddl.explain import Explainer
 
         rule = self._node.name if isinstance(self._node, Ref) else " ".join(self.rule.split())[:_LONGEST_NAME]
         return Explainer(self._program).findings(self._node, value, rule)

@@ -100,7 +100,7 @@ def _from_base10(text: str) -> int:
 
 
 def _from_json(text: str) -> Any:
-    import json  # noqa: PLC0415 - only a schema with .json pays for the import
+    import json
 
     def refuse(word: str) -> None:
         raise ValueError(f"{word} is not JSON")
@@ -144,7 +144,7 @@ def _to_b45(data: bytes) -> str:
 
 
 def _to_json(value: Any) -> str:
-    import json  # noqa: PLC0415 - only a schema with .json pays for the import
+    import json
 
     return json.dumps(value, allow_nan=False)
 

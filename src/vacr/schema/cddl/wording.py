@@ -36,7 +36,7 @@ _DEEPEST = 6
 _LARGEST_SHOWN = 128
 
 
-def shown(value: Any) -> str:  # noqa: PLR0911 - one line for each kind
+def shown(value: Any) -> str:
     """Say in few words what a value is."""
     if isinstance(value, str):
         return f"text {quoted(value)}"
@@ -117,7 +117,7 @@ def described(node: Node, depth: int = 0) -> str:
     return text if len(text) <= LONGEST_TYPE else text[: LONGEST_TYPE - 1] + "…"
 
 
-def _described(node: Node, depth: int) -> str:  # noqa: C901, PLR0911, PLR0912 - one line for each kind
+def _described(node: Node, depth: int) -> str:
     if depth > _DEEPEST:
         return "…"
     match node:
@@ -139,9 +139,7 @@ def _described(node: Node, depth: int) -> str:  # noqa: C901, PLR0911, PLR0912 -
             controller = _grouped(node.controller, depth) if inner is None else _literal(inner)
             return f"{_grouped(node.target, depth)} .{node.operator} {controller}"
         case Tagged():
-            number = (
-                "" if node.number is None else f".{node.number}" if isinstance(node.number, int) else ".<…>"
-            )
+            number = "" if node.number is None else f".{node.number}" if isinstance(node.number, int) else ".<…>"
             return f"#6{number}({described(node.content, depth + 1)})"
         case MapType():
             return "a map"
@@ -169,9 +167,7 @@ def _literal(value: float | str | bytes) -> str:
 
 def allowed(sequence: list[Member]) -> str:
     """Say which members a map may have."""
-    names = [
-        key_text(member.literal) for member in sequence if member.literal is not None and member.most != 0
-    ]
+    names = [key_text(member.literal) for member in sequence if member.literal is not None and member.most != 0]
     names += [f"{described(member.key)} => …" for member in sequence if member.literal is None]
     more = f", … ({len(names)} in all)" if len(names) > MOST_NAMES else ""
     return f"one of {', '.join(names[:MOST_NAMES])}{more}" if names else "no members"

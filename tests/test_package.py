@@ -1,0 +1,34 @@
+"""The built wheel has all that the package needs, and works without the source beside it."""
+
+import subprocess
+import sys
+import zipfile
+
+from tests.conftest import EXAMPLES, ROOT
+
+
+def test_the_wheel_is_whole(tmp_path):
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+    )
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+        archive.extractall(tmp_path / "unpacked")
+    for name in (
+        "vacr/py.typed",
+        "vacr/schema/v3.cddl",
+        "vacr/schema/v2.cddl",
+        "vacr/schema/cddl/prelude.cddl",
+        "vacr/schema/LICENSE-cddl.txt",
+    ):
+        assert name in names
+    assert not [name for name in names if "test" in name or "corpus" in name]
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path / 'unpacked')!r}); import vacr; assert 'unpacked' in vacr.__file__;"
+        f" [vacr.validate(record).raise_for_errors() for record in vacr.read({str(EXAMPLES / 'claude-code.jsonl')!r})]"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
