@@ -52,7 +52,7 @@ def test_a_file_that_grows_while_it_is_read_is_read_as_far_as_it_was(tmp_path):
     writer = threading.Thread(target=grow)
     writer.start()
     for _ in range(10):
-        (found,) = read(path)
+        (found,) = read(path, keep_source=True)
         (part,) = found.source.parts
         manifest = found.reading.record["vacr"]["source"]["parts"]
         assert manifest == [{"name": "abc.jsonl", "size": len(part.data), "sha-256": part.sha256}]

@@ -33,11 +33,12 @@ _REASONS = {
 
 @dataclass(frozen=True)
 class Found:
-    """A reading and where it comes from."""
+    """A reading and where it comes from; the native bytes only where they are to be kept."""
 
-    source: Source
+    name: str
     reading: Reading
     reader: Reader
+    source: Source | None = None
     sub_agent: bool = False
 
 
@@ -65,8 +66,10 @@ def read_bytes(path: str | Path) -> bytes:
         raise UnreadableInput(reason, where=str(path)) from error
 
 
-def read(path: str | Path, *, agent: str | None = None, sub_agents: bool = True) -> Iterator[Found]:
+def read(path: str | Path, *, agent: str | None = None, sub_agents: bool = True, keep_source: bool = False) -> Iterator[Found]:
     """Read the session in a file, then those of its sub-agents that have files of their own.
+
+    The native bytes are let go once they are read, for a session may be large, unless they are to be kept.
 
     Raises:
         UnreadableInput: the file cannot be read, or is of no agent that is known.
@@ -78,14 +81,16 @@ def read(path: str | Path, *, agent: str | None = None, sub_agents: bool = True)
     on_disk = str(path) != STDIN
     if on_disk and sub_agents:
         main = Source((*main.parts, *_attached(Path(path), reader)))
-    sessions = set()
-    for reading in reader.read(main):
-        sessions.add(reading.record["session"]["session-id"])
-        yield Found(main, reading, reader)
+    readings = list(reader.read(main))
+    sessions = {reading.record["session"]["session-id"] for reading in readings}
+    kept = main if keep_source else None
+    del main
+    while readings:
+        yield Found(name, readings.pop(0), reader, kept)
     if on_disk and sub_agents:
         for source in _sub_sessions(Path(path), reader, sessions):
             for reading in reader.read(source):
-                yield Found(source, reading, reader, sub_agent=True)
+                yield Found(source.main.name, reading, reader, source if keep_source else None, sub_agent=True)
 
 
 def in_store(folder: Path, reader: Reader) -> bool:

@@ -6,13 +6,14 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-_TEXT = (
+_matches = re.compile(
     r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])T(?:[01][0-9]|2[0-3]):[0-5][0-9]:(?:60|[0-5][0-9])"
     r"(?:[.][0-9]+)?(?:Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])"
-)
-_matches = re.compile(_TEXT).fullmatch
-_all_match = re.compile(rf"(?:{_TEXT}\n)*+").fullmatch
-_USUAL = len("2026-01-01T00:00:00.000Z")
+).fullmatch
+_all_usual = re.compile(
+    r"(?:[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9][.][0-9]{3}Z\n)*+"
+).fullmatch
+_USUAL = len("2026-01-01T00:00:00.000Z\n")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -23,12 +24,13 @@ def is_timestamp(value: Any) -> bool:
     return type(value) is int and value >= 0
 
 
-def are_timestamps(values: list[Any]) -> bool:
-    """Tell whether all of many values are RFC 3339 text, in one go."""
+def are_usual(values: list[Any]) -> bool:
+    """Tell whether all of many values are timestamps of the usual form, `2026-01-01T00:00:00.000Z`, in one go."""
     try:
-        return _all_match("\n".join([*values, ""])) is not None
+        text = "\n".join([*values, ""])
     except TypeError:
-        return all(map(is_timestamp, values))
+        return False
+    return len(text) == _USUAL * len(values) and _all_usual(text) is not None
 
 
 def milliseconds(value: str | float) -> int | None:
@@ -48,7 +50,7 @@ def milliseconds(value: str | float) -> int | None:
 
 def span(stamps: list[str | int]) -> tuple[str | int, str | int] | None:
     """Give the earliest and the latest of some timestamps, as they were written."""
-    if stamps and all(type(stamp) is str and len(stamp) == _USUAL and stamp[-1] == "Z" for stamp in stamps):
+    if stamps and are_usual(stamps):
         # Texts of one length in one zone sort as the moments do.
         return min(stamps), max(stamps)
     known = [(when, stamp) for stamp in dict.fromkeys(stamps) if (when := milliseconds(stamp)) is not None]

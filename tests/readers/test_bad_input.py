@@ -144,7 +144,19 @@ def test_line_numbers_count_physical_lines():
 
 
 @pytest.mark.parametrize(
-    "stamp", ["2026-13-01T00:00:00Z", "2026-01-01", "2026-01-01T00:00:00", "", -5, 1.5, True, [], "2026-01-01T00:00:00Z\n"]
+    "stamp",
+    [
+        "2026-13-01T00:00:00Z",
+        "2026-01-01",
+        "2026-01-01T00:00:00",
+        "",
+        -5,
+        1.5,
+        True,
+        [],
+        "2026-01-01T00:00:00Z\n",
+        "2026-01-01T00:00:00.000Z\n2026-01-01T00:00:00.000Z",
+    ],
 )
 def test_a_timestamp_outside_the_pattern_is_set_aside(stamp):
     record = record_of(jsonl(FIRST | {"timestamp": stamp}))

@@ -43,7 +43,7 @@ class Target:
         """Name the file of a record: after its source, and after the sub-agent where it is one."""
         suffix = ".acr.cbor" if self.cbor else ".acr.json"
         if self.folder is not None or self.output is None:
-            stem, folder = _stem(found.source.main.name if path == STDIN else Path(path).name), self.folder or Path()
+            stem, folder = _stem(found.name if path == STDIN else Path(path).name), self.folder or Path()
         else:
             chosen = Path(self.output)
             if not found.sub_agent:
@@ -108,7 +108,7 @@ def command(
     summary = Summary()
     for path in files:
         try:
-            for found in read(path, agent=agent, sub_agents=sub_agents):
+            for found in read(path, agent=agent, sub_agents=sub_agents, keep_source=seal_source):
                 _one(path, found, target, voice, summary)
         except VacrError as error:
             summary.errors.append({"source": path, "error": error.message, "where": error.where, "hint": error.hint})
@@ -124,7 +124,7 @@ def command(
 def _one(path: str, found: Found, target: Target, voice: Voice, summary: Summary) -> None:
     """Write one record and say so."""
     record, notices = found.reading.record, found.reading.notices
-    name = found.source.main.name if path == STDIN else path
+    name = found.name if path == STDIN or found.sub_agent else path
     pieces = _encoded(found, target)
     written = None if target.stdout else target.path(path, found)
     for notice in notices:
@@ -139,7 +139,7 @@ def _one(path: str, found: Found, target: Target, voice: Voice, summary: Summary
     if target.output is None and in_store(Path(), found.reader):
         raise UsageError("the current folder is the agent's own store", hint="Say where to write with -o.")
     state = _write(written, pieces, target)
-    if target.seal:
+    if found.source is not None:
         sealing.seal(sealing.sealed_path(written), found.source)
     length = sum(len(piece) for piece in pieces)
     meta, entries = record["session"]["agent-meta"], len(record["session"]["entries"])

@@ -46,6 +46,7 @@ class Session:
     entries: list[Native] = field(default_factory=list)
     session_id: str | None = None
     parent: str | None = None
+    inherits: bool = False
     mode: str | None = None
     start: Any = None
     models: Counter[str] = field(default_factory=Counter)
@@ -94,14 +95,13 @@ class Session:
         }
         if self.mode:
             trace["format"] = self.mode
-        stamps = [
-            entry["timestamp"] for entry in self.entries if "timestamp" in entry and "inherited" not in entry.get("vacr", ())
-        ]
+        own = [entry for entry in self.entries if "inherited" not in entry.get("vacr", ())] if self.inherits else self.entries
+        stamps = [entry["timestamp"] for entry in own if "timestamp" in entry]
         if extent := span(stamps):
             trace["session-start"], trace["session-end"] = extent
         if self.start is not None:
             trace["session-start"] = self.start
-            trace.setdefault("session-end", self.start)
+            trace["session-end"] = (span([self.start, *extent[1:]]) or (self.start, self.start))[1] if extent else self.start
         record: Native = {
             "version": SCHEMA_VERSION,
             "session": trace,

@@ -234,6 +234,7 @@ class _Rollout:
         """Decide what only the whole rollout tells."""
         entries = self.session.entries
         copied = inherited(entries, self.metas, self.turns)
+        self.session.inherits = bool(copied)
         for index in copied:
             mark(entries[index])["inherited"] = True
         if self.metas:

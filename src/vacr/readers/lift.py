@@ -11,7 +11,7 @@ from collections.abc import Container
 from typing import Any, NamedTuple, TypeGuard
 
 from vacr.model import Native
-from vacr.timestamps import are_timestamps, is_timestamp
+from vacr.timestamps import are_usual, is_timestamp
 
 
 class Move(NamedTuple):
@@ -78,10 +78,9 @@ def keep_native(entry: Native, members: Native) -> None:
 
 def check_timestamps(entries: list[Native]) -> None:
     """Set native timestamps aside that are outside the pattern; leave out those that are null."""
-    stamped = [entry for entry in entries if "timestamp" in entry]
-    if are_timestamps([entry["timestamp"] for entry in stamped]):
+    if are_usual([entry["timestamp"] for entry in entries if "timestamp" in entry]):
         return
-    for entry in stamped:
+    for entry in [entry for entry in entries if "timestamp" in entry]:
         if not is_timestamp(entry["timestamp"]):
             stamp = entry.pop("timestamp")
             if stamp is not None:

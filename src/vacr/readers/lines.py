@@ -46,17 +46,16 @@ def documents(data: bytes) -> Iterator[tuple[int, Any]]:
     number, end = 1, len(data)
     while start < end:
         stop = _chunk_end(data, start)
-        chunk = data[start:stop]
-        start = stop
-        values = _exact(chunk)
+        values = _exact(data, start, stop)
         if values is not None:
             yield from enumerate(values, number)
             number += len(values)
         else:
-            for line in chunk.split(b"\n")[: -1 if chunk.endswith(b"\n") else None]:
+            for line in data[start:stop].removesuffix(b"\n").split(b"\n"):
                 for document in _line(line):
                     yield number, document
                 number += 1
+        start = stop
 
 
 def _chunk_end(data: bytes, start: int) -> int:
@@ -67,17 +66,20 @@ def _chunk_end(data: bytes, start: int) -> int:
     return len(data) if stop < 0 else stop + 1
 
 
-def _exact(chunk: bytes) -> list[Any] | None:
+def _exact(data: bytes, start: int, stop: int) -> list[Any] | None:
     """Decode lines that encode to themselves: that proves that nothing in them was lost, one value a line."""
+    # A chunk is copied, which makes comparing fast; a line that is larger than any chunk is not, to spare the memory.
+    chunk = data[start:stop] if stop - start <= _CHUNK else memoryview(data)[start:stop]
     try:
         values = _decoder.decode_lines(chunk)
         again = native_encoder.encode_lines(values)
     except (msgspec.DecodeError, ValueError, RecursionError):
         return None
-    if again != chunk and again[:-1] != chunk:
+    if again != chunk and memoryview(again)[:-1] != chunk:
         return None
-    if chunk.count(b"{") + chunk.count(b"[") > NATIVE_DEPTH:
-        for value, line in zip(values, chunk.split(b"\n"), strict=False):
+    del again
+    if data.count(b"{", start, stop) + data.count(b"[", start, stop) > NATIVE_DEPTH:
+        for value, line in zip(values, data[start:stop].split(b"\n"), strict=False):
             if is_deeper_than(NATIVE_DEPTH, value, line):
                 return None
     return values

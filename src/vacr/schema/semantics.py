@@ -14,7 +14,7 @@ from typing import Any
 from vacr import content
 from vacr.model import Native
 from vacr.schema.cddl import Finding
-from vacr.timestamps import milliseconds, span
+from vacr.timestamps import are_usual, milliseconds, span
 
 LIMIT = 100
 
@@ -132,7 +132,8 @@ class Semantics:
 
     def order(self, stamps: list[Any]) -> None:
         """Count the places where time goes backwards."""
-        times = [milliseconds(stamp) for stamp in stamps]
+        # Texts of the usual form sort as the moments do.
+        times: list[Any] = stamps if are_usual(stamps) else [milliseconds(stamp) for stamp in stamps]
         back = sum(1 for one, two in itertools.pairwise(times) if one is not None and two is not None and two < one)
         if back:
             self.remarks.append(Finding(self.base, "times are in order", f"{back} entries before the one they follow", "none"))
