@@ -7,7 +7,7 @@ import pytest
 import vacr
 from tests.conftest import EXAMPLES, FIXTURES, record_of
 from vacr.errors import InvalidRecord
-from vacr.schema import rule_for, validate
+from vacr.schema import rule_for, schema_for, validate
 
 RECORD = record_of((EXAMPLES / "claude-code.jsonl").read_bytes())
 FOREIGN = RECORD | {"recording-agent": {"name": "somebody else"}}
@@ -107,6 +107,25 @@ def test_raise_for_errors_names_the_first_finding():
     validate(RECORD).raise_for_errors()
     with pytest.raises(InvalidRecord, match="/session"):
         validate(RECORD | {"session": {}}).raise_for_errors()
+
+
+@pytest.mark.parametrize("version", ["3", "2"])
+def test_generated_records_keep_their_bytes_through_both_forms(version):
+    schema = schema_for(version)
+    for seed in range(60):
+        record = schema.generate("verifiable-agent-record", seed=seed)
+        text = vacr.encode(record)
+        data = vacr.encode(vacr.decode(text), "cbor")
+        assert vacr.encode(vacr.decode(data)) == text
+        for form in (text, data):
+            assert schema.checker("verifiable-agent-record", json=True).findings(vacr.decode(form)) == []
+
+
+def test_generated_entries_never_break_the_checks_above_the_schema():
+    schema = schema_for("3")
+    for seed in range(120):
+        report = validate(schema.generate("[* entry]", seed=seed))
+        assert all(finding.rule in {"ids are unique", "children agree with content"} for finding in report.findings)
 
 
 def test_the_public_api():

@@ -46,6 +46,7 @@ Entry = TypedDict(
         "content": Any,
         "model-id": str,
         "token-usage": TokenUsage,
+        "stop-reason": str,
         "name": str,
         "input": Any,
         "call-id": str,

@@ -68,6 +68,7 @@ def test_usage_is_counted_once_for_an_api_message_with_its_final_numbers():
     usage = split[2]["token-usage"]
     assert (usage["input"], usage["cached"], usage["output"]) == (4 + 903 + 18211, 18211, 187)
     assert usage["cache_creation_input_tokens"] == 903
+    assert [entry.get("stop-reason") for entry in split] == [None, None, "tool_use"]
     assert "usage" not in split[2]["message"]
     assert split[0]["message"]["usage"]["output_tokens"] == 8
 

@@ -48,7 +48,7 @@ MESSAGES = st.fixed_dictionaries(
         "model": st.sampled_from(["claude-opus-5", "<synthetic>", None, 3]),
         "id": st.sampled_from(["m1", "m2", None]),
         "usage": USAGE | st.none() | st.integers(),
-        "stop_reason": st.none(),
+        "stop_reason": st.sampled_from(["end_turn", None, 3]),
     },
 )
 CLAUDE = st.builds(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
+from vacr.cli import options
+from vacr.cli.options import Voice
 from vacr.errors import UsageError
 
 _HOW = {
@@ -16,7 +18,8 @@ _HOW = {
 
 @click.command(no_args_is_help=True)
 @click.argument("shell", type=click.Choice(list(_HOW)))
-def command(shell: str) -> None:
+@options.voice_options
+def command(shell: str, format: str, quiet: bool, verbose: int) -> None:  # noqa: A002, FBT001 - the options' names
     """Print what makes a shell complete vacr's verbs and options.
 
     \b
@@ -30,4 +33,9 @@ def command(shell: str) -> None:
     kind = get_completion_class(shell)
     if kind is None:
         raise UsageError(f"no completion for {shell}")
-    click.echo(kind(group, {}, "vacr", "_VACR_COMPLETE").source())
+    script = kind(group, {}, "vacr", "_VACR_COMPLETE").source()
+    voice = Voice(format, quiet, verbose)
+    voice.data({"shell": shell, "script": script, "how": _HOW[shell]})
+    voice.notice(f"vacr: {_HOW[shell]}", 1)
+    if not voice.json:
+        click.echo(script)

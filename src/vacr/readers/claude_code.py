@@ -27,7 +27,8 @@ ATTACHED = ("{stem}/tool-results/*",)
 SUB_SESSIONS = ("{stem}/subagents/agent-*.jsonl", "agent-*.jsonl")
 
 LINE = Lift(Move("uuid", "id"), Move("parentUuid", "parent-id"))
-MESSAGE = Lift(Move("content", "content", None), Move("model", "model-id"))
+MESSAGE = Lift(Move("content", "content", None), Move("model", "model-id"), Move("stop_reason", "stop-reason"))
+SYNTHETIC_MESSAGE = Lift(*(move for move in MESSAGE.moves if move.canonical != "model-id"))
 EVENT_NAMES = {"permission-mode": "permission-change"}
 LINES_AS_ENTRIES = {"tool_use": ("tool-call", ("name", "input")), "tool_result": ("tool-result", ("output",))}
 SYNTHETIC = "<synthetic>"
@@ -158,7 +159,7 @@ class _Transcript:
             drift.see_members("message", message.keys() - known.MESSAGE)
         if message.get("model") == SYNTHETIC:
             mark(entry)["synthetic"] = True
-            entry["content"] = message.pop("content", None)
+            SYNTHETIC_MESSAGE(message, entry)
         else:
             MESSAGE(message, entry)
             if "usage" in message:

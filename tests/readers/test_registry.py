@@ -1,0 +1,90 @@
+"""Readers of third parties, found by entry point; sources recognised by content."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.conftest import CORPUS, EXAMPLES
+from vacr.errors import UnreadableInput
+from vacr.readers.registry import reader_for, readers
+from vacr.readers.source import Part, Source
+
+READER = """
+from vacr.readers.assemble import Session
+from vacr.readers.lines import documents
+
+name = "parrot"
+formats = ("parrot-jsonl",)
+
+def recognises(sample):
+    return sum(isinstance(value, dict) and "squawk" in value for value in sample) / len(sample)
+
+def read(source):
+    session = Session("parrot-jsonl", "parrot")
+    session.session_id = "cage"
+    for _, line in documents(source.main.data):
+        session.entries.append({"type": "assistant", "content": line["squawk"]})
+    yield session.reading(source)
+"""
+
+
+def install(folder, name, target):
+    info = folder / f"{name}-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[vacr.readers]\n{name} = {target}\n")
+
+
+def run(folder, *arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "vacr", *map(str, arguments)],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(folder)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_third_party_adds_a_reader_by_entry_point(tmp_path):
+    install(tmp_path, "parrot", "parrot_reader")
+    (tmp_path / "parrot_reader.py").write_text(READER)
+    (tmp_path / "session.txt").write_text('{"squawk": "hello"}\n{"squawk": "again"}\n')
+    done = run(tmp_path, "record", "session.txt")
+    assert done.returncode == 0, done.stderr
+    record = json.loads((tmp_path / "session.acr.json").read_bytes())
+    assert [entry["content"] for entry in record["session"]["entries"]] == ["hello", "again"]
+    assert run(tmp_path, "validate", "session.acr.json").returncode == 0
+    assert "parrot" in run(tmp_path, "record", "session.txt", "--agent", "nobody").stderr
+
+
+def test_a_reader_that_cannot_be_loaded_is_named(tmp_path):
+    install(tmp_path, "broken", "no_such_module")
+    done = run(tmp_path, "record", EXAMPLES / "claude-code.jsonl")
+    assert done.returncode == 3
+    assert "the reader 'broken' cannot be loaded" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("agent", list(readers()))
+def test_a_source_is_recognised_by_content_not_by_name(agent):
+    data = (EXAMPLES / f"{agent}.jsonl").read_bytes()
+    assert reader_for(Source((Part("notes.txt", data),))).name == agent
+
+
+def test_a_session_that_starts_with_many_broken_lines_is_recognised():
+    data = b"broken\n" * 100 + b'{"other":1}\n' * 30 + (EXAMPLES / "claude-code.jsonl").read_bytes() * 3
+    assert reader_for(Source((Part("x", data),))).name == "claude-code"
+
+
+OTHERS = [path for path in sorted(CORPUS.glob("*/*")) if path.parent.name not in ("claude", "codex")] if CORPUS.is_dir() else []
+
+
+@pytest.mark.skipif(not OTHERS, reason="no sessions of other agents here")
+def test_sessions_of_other_agents_are_not_taken_for_ours():
+    for path in OTHERS:
+        with pytest.raises(UnreadableInput):
+            reader_for(Source((Part(path.name, path.read_bytes()),)))
