@@ -2,6 +2,7 @@
 
 import json
 import os
+import pty
 import shutil
 import subprocess
 import sys
@@ -394,3 +395,34 @@ def test_the_command_is_installed(tmp_path):
     command = shutil.which("vacr", path=str(Path(sys.executable).parent))
     assert command
     assert subprocess.run([command, "--version"], capture_output=True, check=True, cwd=tmp_path).stdout.startswith(b"vacr ")
+
+
+def test_progress_is_shown_on_a_terminal_only(tmp_path):
+    output = bytearray()
+
+    def collect(descriptor):
+        data = os.read(descriptor, 4096)
+        output.extend(data)
+        return data
+
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(read)
+        os.chdir(tmp_path)
+        os.environ["TERM"] = "xterm"
+        sys.stdout.flush()
+        os.dup2(write, 1)
+        status = pty.spawn([sys.executable, "-m", "vacr", "record", str(CLAUDE), str(CODEX)], collect)
+        os.write(write, bytes(output))
+        os._exit(os.waitstatus_to_exitcode(status))
+    os.close(write)
+    shown = b""
+    while data := os.read(read, 65536):
+        shown += data
+    os.close(read)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert b"recording" in shown
+    assert b"2/2" in shown
+    assert b"codex-cli.acr.json: codex-cli 0.121.0, 22 entries" in shown

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -64,6 +65,21 @@ def voice_options(function: F) -> F:
     ):
         function = option(function)
     return function
+
+
+@contextmanager
+def progress(total: int, voice: Voice) -> Iterator[Callable[[], None]]:
+    """Show on a terminal how far a long run is; give the function to call when one more is done."""
+    if total == 1 or voice.quiet or voice.json or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    columns = (*Progress.get_default_columns()[:3], MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("recording", total=total)
+        yield lambda: bar.advance(task)
 
 
 def printable(text: str) -> str:

@@ -106,14 +106,16 @@ def command(
         raise UsageError("--seal-source has no place beside standard output", hint="Give a file or a folder with -o.")
     voice = Voice(format, quiet, verbose)
     summary = Summary()
-    for path in files:
-        try:
-            for found in read(path, agent=agent, sub_agents=sub_agents, keep_source=seal_source):
-                _one(path, found, target, voice, summary)
-        except VacrError as error:
-            summary.errors.append({"source": path, "error": error.message, "where": error.where, "hint": error.hint})
-            summary.exit_code = max(summary.exit_code, error.exit_code)
-            voice.error(f"vacr: {error.diagnostics()}")
+    with options.progress(len(files), voice) as step:
+        for path in files:
+            try:
+                for found in read(path, agent=agent, sub_agents=sub_agents, keep_source=seal_source):
+                    _one(path, found, target, voice, summary)
+            except VacrError as error:
+                summary.errors.append({"source": path, "error": error.message, "where": error.where, "hint": error.hint})
+                summary.exit_code = max(summary.exit_code, error.exit_code)
+                voice.error(f"vacr: {error.diagnostics()}")
+            step()
     if not target.stdout:
         voice.data({"records": summary.records, "errors": summary.errors})
     if strict and summary.findings and summary.exit_code == 0:
