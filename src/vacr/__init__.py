@@ -39,6 +39,10 @@ def read(path: str | Path, *, agent: str | None = None) -> Iterator[Record]:
         yield found.reading.record
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def __getattr__(name: str) -> Any:
     if name in {"encode", "decode"}:
         from vacr import codec

@@ -15,7 +15,7 @@ Form = Literal["json", "cbor"]
 # The tag that the published draft asks for around a record in CBOR: read where it stands, not written.
 RECORD_TAG = 4149
 
-_JSON_STARTS = frozenset(b'{["-0123456789tfn \t\r\n') | {canonical_json.BYTE_ORDER_MARK[0]}
+_FIRST_BINARY = 0x80
 
 
 def encode(value: Any, form: Form = "json") -> bytes:
@@ -50,5 +50,6 @@ def decode(data: bytes, form: Form | None = None) -> Any:
 
 
 def form_of(data: bytes) -> Form:
-    """Tell JSON from CBOR by the first byte: no CBOR map, array or tag starts like JSON text of a record."""
-    return "json" if data[0] in _JSON_STARTS else "cbor"
+    """Tell JSON from CBOR by the first byte: maps, arrays and tags of CBOR start with one that text does not have."""
+    binary = data[0] >= _FIRST_BINARY and not data.startswith(canonical_json.BYTE_ORDER_MARK)
+    return "cbor" if binary else "json"

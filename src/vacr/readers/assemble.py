@@ -11,7 +11,7 @@ from typing import Any, cast
 from vacr.codec import canonical_json
 from vacr.errors import UnreadableInput
 from vacr.model import SCHEMA_VERSION, Native, Record
-from vacr.readers.lift import Drift, check_timestamps, keep_native, mark
+from vacr.readers.lift import Drift, check_timestamps, keep_native, kind_of, mark
 from vacr.readers.lines import Repaired, Undecodable
 from vacr.readers.source import Part, Source
 from vacr.timestamps import span
@@ -72,7 +72,7 @@ class Session:
 
     def other(self, value: Any) -> Native:
         """Make an event of a value that is no object."""
-        self.drift.see_type(f"({type(value).__name__})")
+        self.drift.see_type(kind_of(value))
         event = {"type": "system-event", "event-type": UNKNOWN, "data": {"value": value}}
         return {**event, "vacr": {"not-an-object": True}}
 

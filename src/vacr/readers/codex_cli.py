@@ -14,9 +14,9 @@ from vacr.content import children
 from vacr.model import CANONICAL_MEMBERS, USAGE_MEMBERS, Native
 from vacr.readers import codex_items as items
 from vacr.readers import codex_known as known
-from vacr.readers.assemble import Reading, Session
+from vacr.readers.assemble import UNKNOWN, Reading, Session
 from vacr.readers.codex_forks import inherited
-from vacr.readers.lift import is_one_of, keep_native, mark, set_aside, without_nulls
+from vacr.readers.lift import is_one_of, keep_native, kind_of, mark, set_aside, without_nulls
 from vacr.readers.lines import documents
 from vacr.readers.source import Source
 from vacr.timestamps import is_timestamp
@@ -45,6 +45,7 @@ USAGE = (
 )
 KNOWN_ITEMS = items.KNOWN_MEMBERS | {kind: own | items.COMMON for kind, own in known.ITEM_EVENTS.items()}
 _ENVELOPE_MARKS = {envelope: {"native": {"type": envelope}} for envelope in known.ENVELOPES}
+_OPENAI_MODELS = ("gpt-", "o1", "o3", "o4", "codex", "chatgpt")
 _CODEX_TEXT = frozenset(("input_text", "output_text"))
 _SET_ASIDE = CANONICAL_MEMBERS - {"timestamp"}
 _MODES = {"cli": "interactive", "vscode": "interactive", "exec": "autonomous", "mcp": "autonomous"}
@@ -98,6 +99,7 @@ class _Rollout:
             "token_count": self.token_counts,
         }
         self.echoes: list[Native] = []
+        self.provider: str | None = None
         self.heard: dict[str, list[Any]] = {"user": [], "assistant": [], "reasoning": []}
 
     def read(self, source: Source) -> Reading:
@@ -146,7 +148,7 @@ class _Rollout:
             if type(kind) is not str:
                 kind = envelope
             if kind not in known.EVENTS and envelope != "response_item":
-                self.session.drift.see_type(f"{envelope}/{payload.get('type')}" if envelope == "event_msg" else envelope)
+                self.session.drift.see_type(f"{envelope}/{_kind(payload)}" if envelope == "event_msg" else envelope)
         event_type = EVENT_NAMES.get(kind, kind)
         entry["type"], entry["event-type"], entry["data"] = "system-event", event_type, payload
         if event_type != envelope:
@@ -181,11 +183,10 @@ class _Rollout:
         if not self.metas and _is_header(line | entry):
             entry["event-type"] = "session-start"
             self.metas.append((len(self.session.entries), entry))
-        elif type(native) is str:
-            entry["event-type"] = native
-        else:
-            entry["event-type"] = "unknown"
-            self.session.drift.see_type(kind)
+            return entry
+        entry["event-type"] = native if type(native) is str else "unknown"
+        if native != "state" and not is_one_of(kind, known.ITEM_EVENTS):
+            self.session.drift.see_type(f"bare/{native}" if type(native) is str else kind_of(kind))
         return entry
 
     def see_item(self, payload: Native) -> None:
@@ -195,7 +196,7 @@ class _Rollout:
             kind = "message"
         members = KNOWN_ITEMS.get(kind) if type(kind) is str else None
         if members is None:
-            self.session.drift.see_type(f"response_item/{kind}")
+            self.session.drift.see_type(f"response_item/{_kind(payload)}")
         else:
             self.session.drift.see_members(f"response_item/{kind}", payload.keys() - members)
 
@@ -240,6 +241,7 @@ class _Rollout:
         if self.metas:
             self.describe(self.metas[0][1]["data"])
         self.assign_models(copied)
+        self.session.provider = self.provider or _provider(list(self.session.models))
         self.count_tokens(copied)
         said = {who: _texts(contents) for who, contents in self.heard.items()}
         for entry in self.echoes:
@@ -254,7 +256,7 @@ class _Rollout:
         session.start = meta.get("timestamp") if is_timestamp(meta.get("timestamp")) else None
         session.working_dir = _text(meta.get("cwd"))
         session.cli_version = _text(meta.get("cli_version"))
-        session.provider = _text(meta.get("model_provider")) or session.provider
+        self.provider = _text(meta.get("model_provider"))
         git = meta.get("git")
         if type(git) is dict:
             names = (("revision", "commit_hash"), ("branch", "branch"), ("repository", "repository_url"))
@@ -326,12 +328,22 @@ class _Rollout:
         without_nulls(payload)
 
 
+def _provider(models: list[str]) -> str:
+    """Name the provider where the session does not: Codex CLI's own, unless the models are not of its kind."""
+    return "openai" if all(model.startswith(_OPENAI_MODELS) for model in models) else UNKNOWN
+
+
 def _keep_envelope(entry: Native, envelope: str) -> None:
     """Keep the envelope's type; entries with no other marks share the object that says so."""
     if "vacr" in entry or envelope not in _ENVELOPE_MARKS:
         keep_native(entry, {"type": envelope})
     else:
         entry["vacr"] = _ENVELOPE_MARKS[envelope]
+
+
+def _kind(payload: Native) -> str:
+    kind = payload.get("type")
+    return kind if type(kind) is str else kind_of(kind)
 
 
 def _texts(contents: list[Any]) -> set[str]:

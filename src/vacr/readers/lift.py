@@ -87,6 +87,12 @@ def check_timestamps(entries: list[Native]) -> None:
                 keep_native(entry, {"timestamp": stamp})
 
 
+def kind_of(value: Any) -> str:
+    """Name the kind of a JSON value, where a name was expected."""
+    names = {type(None): "null", bool: "boolean", int: "number", str: "text", list: "array", dict: "object"}
+    return f"({names.get(type(value), 'number')})"
+
+
 class Drift:
     """What a session holds that its reader does not know: types and members, counted, so that a change is seen."""
 
@@ -97,7 +103,7 @@ class Drift:
 
     def see_type(self, name: Any) -> None:
         """Count a type that no table names."""
-        self.types[name if isinstance(name, str) else f"({type(name).__name__})"] += 1
+        self.types[name if isinstance(name, str) else kind_of(name)] += 1
 
     def see_members(self, where: str, names: Any) -> None:
         """Count members that no table names."""
