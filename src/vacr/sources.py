@@ -10,7 +10,7 @@ import errno
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,7 +58,7 @@ def read_bytes(path: str | Path) -> bytes:
             # An agent may be writing: what it adds from now on is for the next reading.
             return file.read(status.st_size if stat.S_ISREG(status.st_mode) and status.st_size else -1)
     except IsADirectoryError as error:
-        hint = "Name the session files in it."
+        hint = "Name the files in it."
         raise UnreadableInput("a folder, not a file", where=str(path), hint=hint) from error
     except (OSError, ValueError) as error:
         number = error.errno if isinstance(error, OSError) else None
@@ -75,9 +75,12 @@ def read(path: str | Path, *, agent: str | None = None, sub_agents: bool = True,
         UnreadableInput: the file cannot be read, or is of no agent that is known.
         UsageError: no reader has that name.
     """
-    name = "stdin" if str(path) == STDIN else Path(path).name
+    name = "stdin" if str(path) == STDIN else _name(Path(Path(path).name))
     main = Source((Part(name, read_bytes(path)),))
-    reader = reader_for(main, agent)
+    try:
+        reader = reader_for(main, agent)
+    except UnreadableInput as error:
+        raise UnreadableInput(error.message, where=str(path), hint=error.hint) from error
     on_disk = str(path) != STDIN
     if on_disk and sub_agents:
         main = Source((*main.parts, *_attached(Path(path), reader)))
@@ -88,7 +91,7 @@ def read(path: str | Path, *, agent: str | None = None, sub_agents: bool = True,
     while readings:
         yield Found(name, readings.pop(0), reader, kept)
     if on_disk and sub_agents:
-        for source in _sub_sessions(Path(path), reader, sessions):
+        for source in _sub_sessions(Path(path), reader, sessions, {os.path.realpath(one) for one in named}):
             for reading in reader.read(source):
                 yield Found(source.main.name, reading, reader, source if keep_source else None, sub_agent=True)
 
@@ -100,6 +103,11 @@ def in_store(folder: Path, reader: Reader) -> bool:
         return False
     store = Path(os.environ.get(variable) or Path.home() / default)
     return folder.resolve().is_relative_to(store.resolve())
+
+
+def _name(path: Path) -> str:
+    """Give the name of a part as text, whatever bytes the file system has for it."""
+    return os.fsencode(path.as_posix()).decode("utf-8", "replace")
 
 
 def _patterns(reader: Reader, which: str, path: Path) -> Iterator[Path]:
@@ -114,17 +122,17 @@ def _patterns(reader: Reader, which: str, path: Path) -> Iterator[Path]:
 
 def _attached(path: Path, reader: Reader) -> Iterator[Part]:
     for file in _patterns(reader, "ATTACHED", path):
-        yield Part(file.relative_to(path.parent).as_posix(), read_bytes(file))
+        yield Part(_name(file.relative_to(path.parent)), read_bytes(file))
 
 
-def _sub_sessions(path: Path, reader: Reader, sessions: set[Any]) -> Iterator[Source]:
+def _sub_sessions(path: Path, reader: Reader, sessions: set[Any], named: set[str]) -> Iterator[Source]:
     """Give the sub-agents' files that belong to a session, each with what is said about it beside."""
     for file in _patterns(reader, "SUB_SESSIONS", path):
-        if file == path or not _mentions(file, sessions):
+        if file == path or os.path.realpath(file) in named or not _mentions(file, sessions):
             continue
         beside = file.with_suffix(".meta.json")
         names = [file, beside] if beside.is_file() else [file]
-        yield Source(tuple(Part(name.name, read_bytes(name)) for name in names))
+        yield Source(tuple(Part(_name(Path(name.name)), read_bytes(name)) for name in names))
 
 
 def _mentions(file: Path, sessions: set[Any]) -> bool:

@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 import click
 
 from vacr import __version__
-from vacr.errors import VacrError
+from vacr.cli.options import printable, silence_stdout
+from vacr.errors import UnreadableInput, VacrError
 
 INTERRUPTED = 130
 BUG = 70
@@ -66,15 +67,21 @@ def run(arguments: list[str] | None = None) -> int:
         error.show()
         return error.exit_code
     except VacrError as error:
-        click.echo(f"vacr: {error.diagnostics()}", err=True)
+        click.echo(printable(f"vacr: {error.diagnostics()}"), err=True)
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
         click.echo("vacr: interrupted", err=True)
         return INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read our output has enough; flushing the rest at exit would only complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except SystemExit:
+        # The library's way to say that whoever reads our output has enough of it.
+        silence_stdout()
         return 0
+    except BrokenPipeError:
+        silence_stdout()
+        return 0
+    except OSError as error:
+        click.echo(f"vacr: {error.filename or 'the output'}: {error.strerror or error}", err=True)
+        return UnreadableInput.exit_code
     except Exception as error:
         if os.environ.get("VACR_DEBUG"):
             raise

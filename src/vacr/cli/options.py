@@ -1,24 +1,26 @@
-"""What the verbs have in common: their options, how they speak, and how they write files."""
+"""What the verbs have in common: their options, and how they speak."""
 
 from __future__ import annotations
 
 import os
 import sys
-import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from vacr.codec import canonical_json
-from vacr.errors import UnreadableInput
 
 SCHEMA_VERSION = "1"
+FINDINGS = 5
+"""The exit code of a verb that finished with findings under `--strict`."""
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+PATH = click.Path()
+"""A path that the shell completes and that we check ourselves."""
 
 
 @dataclass(frozen=True)
@@ -37,12 +39,12 @@ class Voice:
     def result(self, text: str) -> None:
         """Print a line of the result for a person."""
         if not self.json and not self.quiet:
-            click.echo(printable(text))
+            _say(printable(text))
 
     def data(self, document: dict[str, Any]) -> None:
         """Print the result for a program."""
         if self.json:
-            click.echo(canonical_json.encode({"schema_version": SCHEMA_VERSION, **document}))
+            _say(canonical_json.encode({"schema_version": SCHEMA_VERSION, **document}))
 
     def notice(self, text: str, level: int = 0) -> None:
         """Tell the person something beside the result; details only when asked for."""
@@ -67,6 +69,25 @@ def voice_options(function: F) -> F:
     return function
 
 
+def schema_option(**settings: Any) -> Callable[[F], F]:
+    """Add `--schema` to a verb."""
+    return click.option("--schema", metavar="v3|v2|FILE", type=PATH, **settings)
+
+
+def complete_rule(context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
+    """Complete the name of a rule."""
+    from vacr.cli.schemas import load_schema
+
+    return [name for name in load_schema(context.params.get("schema") or "v3").rules if name.startswith(typed)]
+
+
+def complete_agent(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
+    """Complete the name of an agent."""
+    from vacr.readers.registry import readers
+
+    return [name for name in readers() if name.startswith(typed)]
+
+
 @contextmanager
 def progress(total: int, voice: Voice) -> Iterator[Callable[[], None]]:
     """Show on a terminal how far a long run is; give the function to call when one more is done."""
@@ -84,46 +105,23 @@ def progress(total: int, voice: Voice) -> Iterator[Callable[[], None]]:
 
 def printable(text: str) -> str:
     """Make control characters of names and values visible, so that nothing drives the terminal; lines stay lines."""
-    return "".join(
-        char if char.isprintable() or char == "\n" else char.encode("unicode_escape", "backslashreplace").decode()
-        for char in text
-    )
+    return "".join(char if char.isprintable() or char == "\n" else _visible(char) for char in text)
 
 
-def write_file(path: Path, pieces: Iterable[bytes | memoryview]) -> None:
-    """Write a file whole or not at all: an interruption leaves what was there before.
-
-    Raises:
-        UnreadableInput: the file cannot be written.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name[:80]}.", dir=path.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                for piece in pieces:
-                    file.write(piece)
-            os.chmod(name, 0o666 & ~_umask())  # noqa: PTH101 - a path that mkstemp gave
-            os.replace(name, path)  # noqa: PTH105 - a path that mkstemp gave
-        except BaseException:
-            os.unlink(name)  # noqa: PTH108 - a path that mkstemp gave
-            raise
-    except OSError as error:
-        raise UnreadableInput(f"cannot be written: {error.strerror or error}", where=str(path)) from error
+def _visible(char: str) -> str:
+    return char.encode("unicode_escape", "backslashreplace").decode()
 
 
-def write_stdout(pieces: Iterable[bytes | memoryview]) -> None:
-    """Write bytes to standard output as they are."""
-    for piece in pieces:
-        sys.stdout.buffer.write(piece)
-    sys.stdout.buffer.flush()
+def text_of(path: str) -> str:
+    """Give a path as text that can be written anywhere: names may hold bytes that are no characters."""
+    return os.fsencode(path).decode("utf-8", "replace")
 
 
 def size(count: int) -> str:
     """Say a number of bytes as a person would."""
-    value = float(count)
-    for unit in ("B", "kB", "MB", "GB"):
-        if value < 1000 or unit == "GB":  # noqa: PLR2004 - SI units
+    value, unit = float(count), "B"
+    for unit in ("B", "kB", "MB", "GB"):  # noqa: B007 - the unit that was reached is used below
+        if value < 1000:  # noqa: PLR2004 - SI units
             break
         value /= 1000
     return f"{count} B" if unit == "B" else f"{value:.1f} {unit}"
@@ -135,7 +133,14 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun if count == 1 else plural_noun}"
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _say(text: str | bytes) -> None:
+    """Print a result; when nobody reads it any more, go on, for the exit code still tells the verdict."""
+    try:
+        click.echo(text)
+    except BrokenPipeError:
+        silence_stdout()
+
+
+def silence_stdout() -> None:
+    """Send what is still to be printed nowhere, so that flushing at exit does not complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

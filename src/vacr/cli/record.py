@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -11,48 +10,44 @@ from typing import Any
 
 import click
 
-from vacr.cli import options, sealing
-from vacr.cli.options import Voice, plural, size
+from vacr import codec
+from vacr.cli import options, outputs, sealing
+from vacr.cli.options import FINDINGS, PATH, Voice, plural, size, text_of
 from vacr.errors import UsageError, VacrError
 from vacr.identity import identify
 from vacr.sources import STDIN, Found, in_store, read
 
-FINDINGS = 5
 _UNSAFE = re.compile(r"[^A-Za-z0-9._@+-]+")
+_LONGEST = 80
 
 
 @dataclass
 class Target:
-    """Where records go: a file, a folder, or standard output."""
+    """Where records go, and in which form."""
 
+    files: tuple[str, ...]
     output: str | None
     cbor: bool
-    seal: bool
     overwrite: bool
 
-    def __post_init__(self) -> None:
-        """Tell a folder from a file."""
-        self.stdout = self.output == STDIN
-        self.folder: Path | None = None
-        if self.output is None:
-            self.folder = Path()
-        elif not self.stdout and (self.output.endswith("/") or Path(self.output).is_dir()):
-            self.folder = Path(self.output)
+    @property
+    def suffix(self) -> str:
+        """The ending of a record's file name."""
+        return ".acr.cbor" if self.cbor else ".acr.json"
 
     def path(self, path: str, found: Found) -> Path:
         """Name the file of a record: after its source, and after the sub-agent where it is one."""
-        suffix = ".acr.cbor" if self.cbor else ".acr.json"
-        if self.folder is not None or self.output is None:
-            stem, folder = _stem(found.name if path == STDIN else Path(path).name), self.folder or Path()
+        if outputs.is_folder(self.output):
+            stem, folder = _stem(found.name if path == STDIN else Path(path).name), Path(self.output or ".")
         else:
-            chosen = Path(self.output)
+            chosen = Path(self.output or "")
             if not found.sub_agent:
                 return chosen
-            stem, folder = chosen.name.removesuffix(suffix), chosen.parent
+            stem, folder = chosen.name.removesuffix(chosen.suffix).removesuffix(".acr"), chosen.parent
         if found.sub_agent:
             agent = str(found.reading.record["session"]["session-id"]).rpartition("/")[2]
-            stem = f"{stem}.{_UNSAFE.sub('-', agent)}"
-        return folder / f"{stem}{suffix}"
+            stem = f"{stem}.{_UNSAFE.sub('-', agent)[:_LONGEST]}"
+        return folder / f"{stem}{self.suffix}"
 
 
 @dataclass
@@ -65,14 +60,18 @@ class Summary:
     findings: int = 0
 
 
-@click.command(no_args_is_help=True)
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("-o", "--output", metavar="FILE|FOLDER/|-", help="Where to write; a folder ends in /. Default: the current folder.")
+@click.command(no_args_is_help=True, short_help="Turn native sessions into records.")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PATH)
+@click.option(
+    "-o", "--output", metavar="FILE|FOLDER/|-", type=PATH, help="Where to write; a folder ends in /. Default: the current folder."
+)
 @click.option("--cbor", is_flag=True, help="Write deterministic CBOR instead of canonical JSON.")
-@click.option("--agent", metavar="NAME", help="Whose session it is, when its content does not tell.")
+@click.option(
+    "--agent", metavar="NAME", shell_complete=options.complete_agent, help="Whose session it is, when its content does not tell."
+)
 @click.option("--seal-source", is_flag=True, help="Keep the native bytes beside the record, for `vacr restore`.")
 @click.option("--sub-agents/--no-sub-agents", default=True, help="Also record the sub-agents' own files.  [default: yes]")
-@click.option("--overwrite", is_flag=True, help="Replace a record even if a signature stands beside it.")
+@click.option("--overwrite", is_flag=True, help="Replace any file that is there, also a record with a signature (.cose) beside it.")
 @click.option("--strict", is_flag=True, help="Exit 5 when something was unknown or could not be decoded.")
 @options.voice_options
 def command(
@@ -91,7 +90,8 @@ def command(
     """Turn native sessions into canonical records that lose nothing.
 
     FILE is a session as the agent wrote it, or - for standard input. The agent is recognised by the content. The record is
-    reproducible: the same bytes from the same session, on any machine.
+    reproducible: the same bytes from the same session, on any machine. With -o - the records themselves are the output, one a
+    line.
 
     \b
     Example:
@@ -99,24 +99,25 @@ def command(
       vacr record *.jsonl -o records/ --seal-source
       vacr record abc.jsonl -o - | jq .session.entries[0]
     """
-    target = Target(output, cbor, seal_source, overwrite)
-    if len(files) > 1 and target.folder is None and not target.stdout:
-        raise UsageError(f"several sessions cannot go into one file, {output}", hint="End the name in / for a folder.")
-    if seal_source and target.stdout:
+    outputs.refuse_one_file_for_many(files, output)
+    if seal_source and output == STDIN:
         raise UsageError("--seal-source has no place beside standard output", hint="Give a file or a folder with -o.")
+    target = Target(files, output, cbor, overwrite)
     voice = Voice(format, quiet, verbose)
     summary = Summary()
     with options.progress(len(files), voice) as step:
         for path in files:
             try:
-                for found in read(path, agent=agent, sub_agents=sub_agents, keep_source=seal_source):
+                for found in read(path, agent=agent, sub_agents=sub_agents, keep_source=seal_source, named=files):
                     _one(path, found, target, voice, summary)
             except VacrError as error:
-                summary.errors.append({"source": path, "error": error.message, "where": error.where, "hint": error.hint})
+                summary.errors.append(
+                    {"source": text_of(path), "error": error.message, "where": text_of(error.where), "hint": error.hint}
+                )
                 summary.exit_code = max(summary.exit_code, error.exit_code)
                 voice.error(f"vacr: {error.diagnostics()}")
             step()
-    if not target.stdout:
+    if output != STDIN:
         voice.data({"records": summary.records, "errors": summary.errors})
     if strict and summary.findings and summary.exit_code == 0:
         return FINDINGS
@@ -127,88 +128,92 @@ def _one(path: str, found: Found, target: Target, voice: Voice, summary: Summary
     """Write one record and say so."""
     record, notices = found.reading.record, found.reading.notices
     name = found.name if path == STDIN or found.sub_agent else path
-    pieces = _encoded(found, target)
-    written = None if target.stdout else target.path(path, found)
+    pieces: list[bytes | memoryview] = list(identify(record))
+    if target.cbor:
+        pieces = [codec.encode(record, "cbor")]
     for notice in notices:
         voice.notice(f"vacr: {name}{f':{notice.line}' if notice.line else ''}: {notice.message}")
     drift = record["vacr"].get("drift", {})
     if drift:
         voice.notice(f"vacr: {name}: {_told(drift)}; kept as they are")
     summary.findings += len(notices) + len(drift)
-    if written is None:
-        options.write_stdout([*pieces, b"" if target.cbor else b"\n"])
+    if target.output == STDIN:
+        outputs.write_stdout([*pieces, b"" if target.cbor else b"\n"])
         return
     if target.output is None and in_store(Path(), found.reader):
         raise UsageError("the current folder is the agent's own store", hint="Say where to write with -o.")
-    state = _write(written, pieces, target)
-    if found.source is not None:
-        sealing.seal(sealing.sealed_path(written), found.source)
-    length = sum(len(piece) for piece in pieces)
-    meta, entries = record["session"]["agent-meta"], len(record["session"]["entries"])
-    voice.result(
-        f"{written}: {meta['cli-name']} {meta.get('cli-version', '')}".rstrip()
-        + f", {plural(entries, 'entry')}, {size(length)}{state}"
-    )
-    summary.records.append(
-        {
-            "source": name,
-            "output": str(written),
-            "id": record["id"],
-            "session-id": record["session"]["session-id"],
-            "agent": meta["cli-name"],
-            "models": meta.get("models", []),
-            "entries": entries,
-            "bytes": length,
-            "sha-256": _digest(pieces),
-            "sealed": str(sealing.sealed_path(written)) if target.seal else None,
-            "notices": [{"line": notice.line, "message": notice.message} for notice in notices],
-            "drift": drift,
-        }
-    )
+    written = target.path(path, found)
+    state = _write(written, pieces, found, target, voice)
+    described = _described(name, written, state, found) | {"bytes": sum(map(len, pieces)), "sha-256": outputs.digest(pieces)}
+    summary.records.append(described)
+    agent = f"{described['agent']} {described['cli-version'] or ''}".rstrip()
+    told = "" if state == "written" else ", unchanged" if state == "unchanged" else ", replaced an older record"
+    voice.result(f"{written}: {agent}, {plural(described['entries'], 'entry')}, {size(described['bytes'])}{told}")
+    voice.notice(f"  session {described['session-id']}, models {', '.join(described['models']) or 'unknown'}, id {record['id']}", 1)
 
 
-def _encoded(found: Found, target: Target) -> list[bytes | memoryview]:
-    pieces: list[bytes | memoryview] = list(identify(found.reading.record))
-    if target.cbor:
-        from vacr.codec import deterministic_cbor
+def _described(name: str, written: Path, state: str, found: Found) -> dict[str, Any]:
+    """Describe what was written, for programs."""
+    record = found.reading.record
+    session, meta = record["session"], record["session"]["agent-meta"]
+    sealed = sealing.sealed_path(written)
+    return {
+        "source": text_of(name),
+        "output": text_of(str(written)),
+        "state": state,
+        "id": record["id"],
+        "session-id": session["session-id"],
+        "parent": record["vacr"].get("parent", {}).get("session-id"),
+        "agent": meta["cli-name"],
+        "cli-version": meta.get("cli-version"),
+        "models": meta.get("models", []),
+        "entries": len(session["entries"]),
+        "sealed": text_of(str(sealed)) if found.source is not None else None,
+        "notices": [{"line": notice.line, "message": notice.message} for notice in found.reading.notices],
+        "drift": record["vacr"].get("drift", {}),
+    }
 
-        pieces = [deterministic_cbor.encode(found.reading.record)]
-    return pieces
 
-
-def _write(path: Path, pieces: list[bytes | memoryview], target: Target) -> str:
-    """Write a record unless it is there already; tell what became of an older one.
+def _write(path: Path, pieces: list[bytes | memoryview], found: Found, target: Target, voice: Voice) -> str:
+    """Write a record unless it is there already, its sealed source first; tell what became of what was there.
 
     Raises:
-        UsageError: an older record there is signed, and would no longer match.
+        UsageError: what is there is no older record of this session, or a signature stands beside it.
     """
+    outputs.refuse_input(path, target.files)
+    state = "written"
     if path.is_file():
-        if _same(path, pieces):
-            return ", unchanged"
-        signature = path.with_name(f"{path.name}.cose")
-        if signature.exists() and not target.overwrite:
-            raise UsageError(
-                f"{path} is signed by {signature.name}, and this session has grown or changed since",
-                hint="Write elsewhere with -o, or give --overwrite.",
-            )
-        options.write_file(path, pieces)
-        return ", replaced an older record"
-    options.write_file(path, pieces)
-    return ""
+        state = "unchanged" if outputs.same(path, pieces) else "replaced"
+        if state == "replaced" and not target.overwrite:
+            _refuse_loss(path, found)
+    sealed = sealing.sealed_path(path)
+    if found.source is not None:
+        sealing.seal(sealed, found.source)
+    elif state == "replaced" and sealed.exists():
+        voice.notice(f"vacr: {sealed} holds the source of the older record; record with --seal-source to renew it")
+    if state != "unchanged":
+        outputs.write(path, pieces)
+    return state
 
 
-def _same(path: Path, pieces: list[bytes | memoryview]) -> bool:
-    if path.stat().st_size != sum(len(piece) for piece in pieces):
-        return False
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest() == _digest(pieces)
-
-
-def _digest(pieces: list[bytes | memoryview]) -> str:
-    digest = hashlib.sha256()
-    for piece in pieces:
-        digest.update(piece)
-    return digest.hexdigest()
+def _refuse_loss(path: Path, found: Found) -> None:
+    """Refuse to replace what is not an older record of the same session, or what is signed."""
+    try:
+        there = codec.decode(path.read_bytes())
+        same_session = there["session"]["session-id"] == found.reading.record["session"]["session-id"]
+    except (VacrError, TypeError, KeyError, IndexError):
+        same_session = False
+    if not same_session:
+        raise UsageError(
+            f"{path} is there, and is not an older record of this session",
+            hint="Write elsewhere with -o, or give --overwrite.",
+        )
+    signature = path.with_name(f"{path.name}.cose")
+    if signature.exists():
+        raise UsageError(
+            f"{path} is signed by {signature.name}, and this session has grown or changed since",
+            hint="Write elsewhere with -o, or give --overwrite.",
+        )
 
 
 def _told(drift: dict[str, dict[str, int]]) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from vacr.cli import options
+from vacr.cli import outputs
 from vacr.errors import InvalidRecord, UnreadableInput
 from vacr.readers.source import Source
 
@@ -36,7 +36,7 @@ def seal(path: Path, source: Source) -> None:
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for part in source.parts:
             archive.writestr(zipfile.ZipInfo(part.name, _EPOCH), part.data, zipfile.ZIP_DEFLATED)
-    options.write_file(path, [buffer.getbuffer()])
+    outputs.write(path, [buffer.getbuffer()])
 
 
 def unseal(path: Path, manifest: list[dict[str, Any]]) -> Iterator[tuple[PurePosixPath, bytes]]:
