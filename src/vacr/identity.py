@@ -34,6 +34,12 @@ def identify(record: Record) -> list[bytes]:
     return [head, b'"id":"', record["id"].encode(), b'",', memoryview(tail)[1:]]  # type: ignore[list-item]
 
 
+def made_by_vacr(record: Any) -> bool:
+    """Tell whether a record says that vacr made it: then its id is that of its content."""
+    agent = record.get("recording-agent")
+    return "vacr" in record or (isinstance(agent, dict) and agent.get("name") == "vacr")
+
+
 def record_id(record: Record) -> str:
     """Give the id that a record must have.
 

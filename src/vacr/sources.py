@@ -66,8 +66,15 @@ def read_bytes(path: str | Path) -> bytes:
         raise UnreadableInput(reason, where=str(path)) from error
 
 
-def read(path: str | Path, *, agent: str | None = None, sub_agents: bool = True, keep_source: bool = False) -> Iterator[Found]:
-    """Read the session in a file, then those of its sub-agents that have files of their own.
+def read(
+    path: str | Path,
+    *,
+    agent: str | None = None,
+    sub_agents: bool = True,
+    keep_source: bool = False,
+    named: Iterable[str | Path] = (),
+) -> Iterator[Found]:
+    """Read the session in a file, then those of its sub-agents that have files of their own and are not named anyway.
 
     The native bytes are let go once they are read, for a session may be large, unless they are to be kept.
 

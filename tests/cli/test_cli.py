@@ -13,6 +13,7 @@ import pytest
 
 from tests.conftest import EXAMPLES, FIXTURES
 from vacr import __version__
+from vacr.identity import record_id
 
 CLAUDE, CODEX = EXAMPLES / "claude-code.jsonl", EXAMPLES / "codex-cli.jsonl"
 
@@ -196,6 +197,7 @@ def test_restore_never_leaves_its_folder(vacr, tmp_path, name):
     vacr("record", CLAUDE, "--seal-source")
     record = json.loads((tmp_path / "claude-code.acr.json").read_bytes())
     record["vacr"]["source"]["parts"][0]["name"] = name
+    record["id"] = record_id(record)
     (tmp_path / "claude-code.acr.json").write_text(json.dumps(record))
     done = vacr("restore", "claude-code.acr.json", "-o", "deep/back/")
     assert done.returncode == 1
@@ -254,7 +256,8 @@ def test_validate_parts_rules_and_schemas(vacr, tmp_path):
     assert vacr("validate", "thing.json", "--schema", "my.cddl").returncode == 0
     (tmp_path / "thing.json").write_text('{"name": 5}')
     assert vacr("validate", "thing.json", "--schema", "my.cddl").returncode == 1
-    assert vacr("validate", "thing.json", "--schema", "my.cddl", "--rule", "nothing").returncode == 3
+    assert vacr("validate", "thing.json", "--schema", "my.cddl", "--rule", "nothing").returncode == 2
+    assert vacr("validate", "thing.json", "--rule", "nothing").returncode == 2
     (tmp_path / "broken.cddl").write_text("thing = {")
     broken = vacr("validate", "thing.json", "--schema", "broken.cddl")
     assert broken.returncode == 3
@@ -359,7 +362,8 @@ def test_schema_show_and_generate(vacr, tmp_path):
     rule = vacr("schema", "show", "--rule", "token-usage").out
     assert rule.startswith("token-usage = {")
     assert rule.rstrip().endswith("}")
-    assert vacr("schema", "show", "--rule", "nothing").returncode == 3
+    assert vacr("schema", "show", "--rule", "nothing").returncode == 2
+    assert vacr("schema", "generate", "--cbor", "--format", "json").returncode == 2
     made = vacr("schema", "generate", "--rule", "entry", "--count", "5", "--seed", "1")
     assert len(made.out.splitlines()) == 5
     assert made.out == vacr("schema", "generate", "--rule", "entry", "--count", "5", "--seed", "1").out
@@ -426,3 +430,175 @@ def test_progress_is_shown_on_a_terminal_only(tmp_path):
     assert b"recording" in shown
     assert b"2/2" in shown
     assert b"codex-cli.acr.json: codex-cli 0.121.0, 22 entries" in shown
+
+
+def test_an_output_never_costs_another_file(vacr, tmp_path):
+    session = tmp_path / "self.jsonl"
+    session.write_bytes(CLAUDE.read_bytes())
+    (tmp_path / "notes.txt").write_text("mine")
+    for output in ("self.jsonl", "notes.txt"):
+        done = vacr("record", session, "-o", output)
+        assert done.returncode == 2, done.err
+    assert session.read_bytes() == CLAUDE.read_bytes()
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+    assert vacr("record", session, "-o", "notes.txt", "--overwrite").returncode == 0
+    assert vacr("record", session, "-o", "self.jsonl", "--overwrite").returncode == 2
+
+
+def test_two_sessions_of_one_name_do_not_replace_each_other(vacr, tmp_path):
+    for folder, session in (("a", CLAUDE), ("b", CODEX)):
+        (tmp_path / folder).mkdir()
+        shutil.copy(session, tmp_path / folder / "s.jsonl")
+    done = vacr("record", "a/s.jsonl", "b/s.jsonl")
+    assert done.returncode == 2
+    assert "not an older record of this session" in done.err
+    assert json.loads((tmp_path / "s.acr.json").read_bytes())["session"]["agent-meta"]["cli-name"] == "claude-code"
+
+
+def test_pipes_and_links_are_written_through(vacr, tmp_path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "x.json").write_bytes(b"")
+    (tmp_path / "link.json").symlink_to("real/x.json")
+    vacr("record", CLAUDE, "-o", "link.json", "--overwrite")
+    assert (tmp_path / "link.json").is_symlink()
+    assert (tmp_path / "real" / "x.json").stat().st_size > 10_000
+    os.mkfifo(tmp_path / "pipe")
+    reader = subprocess.Popen(["cat", "pipe"], cwd=tmp_path, stdout=subprocess.PIPE)
+    assert vacr("record", CLAUDE, "-o", "pipe").returncode == 0
+    assert reader.communicate()[0] == (tmp_path / "real" / "x.json").read_bytes()
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_sub_agents_that_are_named_are_not_recorded_twice(vacr, tmp_path):
+    shutil.copytree(FIXTURES / "claude" / "project", tmp_path / "project")
+    vacr("record", *sorted((tmp_path / "project").glob("*.jsonl")), "-o", "out/")
+    sessions = [json.loads(path.read_bytes())["session"]["session-id"] for path in (tmp_path / "out").iterdir()]
+    assert len(sessions) == len(set(sessions)) == 4
+
+
+def test_a_sealed_source_that_is_out_of_date_is_told(vacr, tmp_path):
+    session = tmp_path / "abc.jsonl"
+    session.write_bytes(b"".join(CLAUDE.read_bytes().splitlines(keepends=True)[:9]))
+    vacr("record", session, "--seal-source")
+    session.write_bytes(CLAUDE.read_bytes())
+    assert "holds the source of the older record" in vacr("record", session).err
+    assert vacr("restore", "abc.acr.json", "-o", "back/").returncode == 1
+    vacr("record", session, "--seal-source")
+    assert vacr("restore", "abc.acr.json", "-o", "back/").returncode == 0
+
+
+def test_a_changed_record_is_not_restored(vacr, tmp_path):
+    vacr("record", CLAUDE, "--seal-source")
+    text = (tmp_path / "claude-code.acr.json").read_text()
+    (tmp_path / "claude-code.acr.json").write_text(text.replace("rounded to the cent", "rounded to the euro"))
+    done = vacr("restore", "claude-code.acr.json", "-o", "back/")
+    assert done.returncode == 1
+    assert "changed after it was made" in done.err
+    assert not (tmp_path / "back").exists()
+
+
+def test_an_id_that_cannot_be_checked_is_a_remark(vacr, tmp_path):
+    vacr("record", CLAUDE)
+    record = json.loads((tmp_path / "claude-code.acr.json").read_bytes())
+    del record["recording-agent"]
+    (tmp_path / "a.json").write_text(json.dumps(record))
+    assert vacr("validate", "a.json").returncode == 1
+    del record["vacr"]
+    (tmp_path / "b.json").write_text(json.dumps(record))
+    assert vacr("validate", "b.json").returncode == 0
+    assert vacr("validate", "b.json", "--strict").returncode == 5
+    assert "recorded by 'nobody'" in vacr("validate", "b.json", "-v").err
+
+
+def test_the_verdict_is_told_by_the_exit_code_even_if_nobody_reads(tmp_path):
+    (tmp_path / "bad.json").write_text("{}")
+    names = " ".join(["bad.json"] * 3000)
+    command = f"{sys.executable} -m vacr validate {names} | head -1"
+    done = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], cwd=tmp_path, capture_output=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == b""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_a_full_disk_is_an_error_with_a_reason(tmp_path):
+    for verb in (f"record {CLAUDE} -o -", "schema show"):
+        done = subprocess.run(
+            ["bash", "-c", f"{sys.executable} -m vacr {verb} > /dev/full"], cwd=tmp_path, capture_output=True, check=False
+        )
+        assert done.returncode == 3
+        assert b"No space left" in done.stderr
+
+
+def test_names_may_be_any_bytes_and_any_length(vacr, tmp_path):
+    odd = os.fsencode(tmp_path) + b"/a\xff b.jsonl"
+    Path(os.fsdecode(odd)).write_bytes(CLAUDE.read_bytes())
+    done = vacr("record", os.fsdecode(odd), "--format", "json")
+    assert done.returncode == 0, done.err
+    assert json.loads(done.out)["records"][0]["entries"] == 20
+    long = tmp_path / f"{'x' * 249}.jsonl"
+    long.write_bytes(CLAUDE.read_bytes())
+    done = vacr("record", long)
+    assert done.returncode == 3
+    assert "too long" in done.err
+
+
+def test_a_native_session_is_no_record_and_a_record_is_no_native_session(vacr):
+    done = vacr("validate", CLAUDE)
+    assert done.returncode == 3
+    assert "vacr record" in done.err
+    vacr("record", CLAUDE)
+    done = vacr("record", "claude-code.acr.json")
+    assert done.returncode == 3
+    assert "a record already" in done.err
+
+
+def test_the_wrong_agent_shows_as_drift(vacr):
+    assert vacr("record", CLAUDE, "--agent", "codex-cli", "-o", "x.json", "--strict").returncode == 5
+    assert vacr("record", CODEX, "--agent", "claude-code", "-o", "y.json", "--strict").returncode == 5
+
+
+def test_generated_records_are_valid(vacr, tmp_path):
+    for schema in ("v3", "v2"):
+        made = vacr("schema", "generate", "--schema", schema, "--rule", "verifiable-agent-record", "--seed", "4", "--count", "3")
+        for number, line in enumerate(made.out.splitlines()):
+            (tmp_path / f"{schema}-{number}.json").write_text(line)
+            result = json.loads(vacr("validate", f"{schema}-{number}.json", "--format", "json").out)["results"][0]
+            assert result["schema"] == f"{schema}.cddl"
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("vacr re", "plain,record"),
+        ("vacr validate x", "file,x"),
+        ("vacr record -o x", "file,x"),
+        ("vacr record --agent c", "plain,claude-code"),
+        ("vacr validate --rule tok", "plain,token-usage"),
+        ("vacr validate --schema x", "file,x"),
+        ("vacr convert --to c", "plain,cbor"),
+    ],
+)
+def test_completion_offers_verbs_files_and_values(vacr, words, expected):
+    done = vacr(_VACR_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=str(len(words.split()) - 1))
+    assert expected in done.out.splitlines()
+
+
+def test_every_option_of_every_verb_reads_its_variable(vacr):
+    import click
+
+    from vacr.cli import group
+
+    def leaves(command, prefix):
+        if isinstance(command, click.Group):
+            context = click.Context(command)
+            for name in command.list_commands(context):
+                yield from leaves(command.get_command(context, name), [*prefix, name])
+        else:
+            yield command, prefix
+
+    for command, prefix in leaves(group, []):
+        for parameter in command.params:
+            if isinstance(parameter, click.Option):
+                long = max(parameter.opts, key=len).lstrip("-").replace("-", "_")
+                assert parameter.name == long, f"{' '.join(prefix)} --{long} reads VACR_…_{parameter.name.upper()}"
+    assert vacr("convert", "missing", VACR_CONVERT_TO="cbor").returncode == 3

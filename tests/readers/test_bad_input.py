@@ -179,7 +179,7 @@ def test_a_tool_name_may_be_anything():
 def test_a_value_that_is_no_object_is_kept():
     record = record_of(jsonl(FIRST, LAST, FIRST) + b'[1,2]\n"text"\n7\nnull\n')
     assert [entry["data"]["value"] for entry in events(record, "unknown")] == [[1, 2], "text", 7, None]
-    assert record["vacr"]["drift"]["types"] == {"(NoneType)": 1, "(int)": 1, "(list)": 1, "(str)": 1}
+    assert record["vacr"]["drift"]["types"] == {"(null)": 1, "(number)": 1, "(array)": 1, "(text)": 1}
 
 
 def test_one_very_long_line_is_read():

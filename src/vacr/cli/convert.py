@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import click
 
 from vacr import codec
-from vacr.cli import options
-from vacr.cli.options import Voice, size
+from vacr.cli import options, outputs
+from vacr.cli.options import PATH, Voice, size, text_of
 from vacr.codec import Form
 from vacr.errors import UsageError, VacrError
 from vacr.sources import STDIN, read_bytes
@@ -17,15 +17,17 @@ from vacr.sources import STDIN, read_bytes
 _SUFFIXES = {"json": ".json", "cbor": ".cbor"}
 
 
-@click.command(no_args_is_help=True)
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("--to", "form", type=click.Choice(["json", "cbor"]), required=True, help="The form to write.")
-@click.option("-o", "--output", metavar="FILE|FOLDER/|-", help="Where to write; a folder ends in /. Default: the current folder.")
+@click.command(no_args_is_help=True, short_help="Write records in another form.")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PATH)
+@click.option("--to", type=click.Choice(["json", "cbor"]), required=True, help="The form to write.")
+@click.option(
+    "-o", "--output", metavar="FILE|FOLDER/|-", type=PATH, help="Where to write; a folder ends in /. Default: the current folder."
+)
 @click.option("--overwrite", is_flag=True, help="Replace a file that is there and differs.")
 @options.voice_options
 def command(
     files: tuple[str, ...],
-    form: str,
+    to: str,
     output: str | None,
     overwrite: bool,  # noqa: FBT001 - click passes flags so
     format: str,  # noqa: A002 - the option's name
@@ -39,28 +41,30 @@ def command(
       vacr convert abc.acr.json --to cbor                  writes ./abc.acr.cbor
       vacr convert abc.acr.cbor --to json -o -
     """
+    outputs.refuse_one_file_for_many(files, output)
     voice = Voice(format, quiet, verbose)
-    folder = output is None or output.endswith("/") or (output != STDIN and Path(output).is_dir())
-    if len(files) > 1 and not folder and output != STDIN:
-        raise UsageError(f"several records cannot go into one file, {output}", hint="End the name in / for a folder.")
-    done, worst = [], 0
+    done: list[dict[str, Any]] = []
+    errors: list[dict[str, Any]] = []
+    worst = 0
     for path in files:
         try:
-            data = codec.encode(codec.decode(read_bytes(path)), cast("Form", form))
+            data = codec.encode(codec.decode(read_bytes(path)), cast("Form", to))
             if output == STDIN:
-                options.write_stdout([data, b"\n" if form == "json" else b""])
+                outputs.write_stdout([data, b"\n" if to == "json" else b""])
                 continue
-            target = Path(output or ".") / _renamed(path, form) if folder else Path(output or "")
-            _write(target, data, overwrite=overwrite)
+            target = Path(output or ".") / _renamed(path, to) if outputs.is_folder(output) else Path(output or "")
+            state = _write(target, data, files, overwrite=overwrite)
         except VacrError as error:
             where = "" if error.where.startswith(path) else f"{path}: "
             voice.error(f"vacr: {where}{error.diagnostics()}")
+            errors.append({"source": text_of(path), "error": error.message, "where": text_of(error.where), "hint": error.hint})
             worst = max(worst, error.exit_code)
             continue
         voice.result(f"{target}: {size(len(data))}")
-        done.append({"source": path, "output": str(target), "bytes": len(data)})
+        described = {"source": text_of(path), "output": text_of(str(target)), "state": state}
+        done.append(described | {"bytes": len(data), "sha-256": outputs.digest([data])})
     if output != STDIN:
-        voice.data({"records": done})
+        voice.data({"records": done, "errors": errors})
     return worst
 
 
@@ -71,7 +75,17 @@ def _renamed(path: str, form: str) -> str:
     return f"{name}{_SUFFIXES[form]}"
 
 
-def _write(target: Path, data: bytes, *, overwrite: bool) -> None:
-    if target.is_file() and not overwrite and target.read_bytes() != data:
-        raise UsageError(f"{target} is there and differs", hint="Give --overwrite, or another place with -o.")
-    options.write_file(target, [data])
+def _write(target: Path, data: bytes, files: tuple[str, ...], *, overwrite: bool) -> str:
+    """Write a converted record; tell whether it was there already.
+
+    Raises:
+        UsageError: something else is there.
+    """
+    if target.is_file():
+        if outputs.same(target, [data]):
+            return "unchanged"
+        outputs.refuse_input(target, files)
+        if not overwrite:
+            raise UsageError(f"{target} is there and differs", hint="Give --overwrite, or another place with -o.")
+    outputs.write(target, [data])
+    return "written"

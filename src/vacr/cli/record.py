@@ -71,7 +71,9 @@ class Summary:
 )
 @click.option("--seal-source", is_flag=True, help="Keep the native bytes beside the record, for `vacr restore`.")
 @click.option("--sub-agents/--no-sub-agents", default=True, help="Also record the sub-agents' own files.  [default: yes]")
-@click.option("--overwrite", is_flag=True, help="Replace any file that is there, also a record with a signature (.cose) beside it.")
+@click.option(
+    "--overwrite", is_flag=True, help="Replace any file that is there, also a record with a signature (.cose) beside it."
+)
 @click.option("--strict", is_flag=True, help="Exit 5 when something was unknown or could not be decoded.")
 @options.voice_options
 def command(
@@ -149,7 +151,9 @@ def _one(path: str, found: Found, target: Target, voice: Voice, summary: Summary
     agent = f"{described['agent']} {described['cli-version'] or ''}".rstrip()
     told = "" if state == "written" else ", unchanged" if state == "unchanged" else ", replaced an older record"
     voice.result(f"{written}: {agent}, {plural(described['entries'], 'entry')}, {size(described['bytes'])}{told}")
-    voice.notice(f"  session {described['session-id']}, models {', '.join(described['models']) or 'unknown'}, id {record['id']}", 1)
+    voice.notice(
+        f"  session {described['session-id']}, models {', '.join(described['models']) or 'unknown'}, id {record['id']}", 1
+    )
 
 
 def _described(name: str, written: Path, state: str, found: Found) -> dict[str, Any]:

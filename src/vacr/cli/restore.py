@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
 import click
 
 from vacr import codec
-from vacr.cli import options, sealing
-from vacr.cli.options import Voice, size
-from vacr.errors import InvalidRecord, UsageError
-from vacr.sources import read_bytes
+from vacr.cli import options, outputs, sealing
+from vacr.cli.options import PATH, Voice, size, text_of
+from vacr.errors import InvalidRecord, UnreadableInput, UsageError
+from vacr.identity import made_by_vacr, record_id
+from vacr.sources import STDIN, read_bytes
 
 
-@click.command(no_args_is_help=True)
-@click.argument("record", metavar="RECORD")
-@click.option("-o", "--output", required=True, metavar="FOLDER/", help="The folder to restore into; made if need be.")
-@click.option("--source", metavar="FILE", help="The sealed source.  [default: beside the record]")
+@click.command(no_args_is_help=True, short_help="Give back the native files of a record.")
+@click.argument("record", metavar="RECORD", type=PATH)
+@click.option("-o", "--output", required=True, metavar="FOLDER/", type=PATH, help="The folder to restore into; made if need be.")
+@click.option("--source", metavar="FILE", type=PATH, help="The sealed source.  [default: beside the record]")
 @click.option("--overwrite", is_flag=True, help="Replace files that are there and differ.")
 @options.voice_options
 def command(
@@ -31,34 +33,43 @@ def command(
 ) -> None:
     """Give back the native files of a record, byte for byte, from its sealed source.
 
-    Every file is compared with the digest in the record before it is written.
+    The record must be as it was made, and every file is compared with the digest in it before anything is written.
 
     \b
     Example:
       vacr record abc.jsonl --seal-source
       vacr restore abc.acr.json -o restored/
     """
+    if output == STDIN:
+        raise UsageError("a folder is needed, for a source may have several files", hint="Give one with -o FOLDER/.")
     voice = Voice(format, quiet, verbose)
-    manifest = _manifest(codec.decode(read_bytes(record)), record)
+    manifest = _manifest(record)
     sealed = Path(source) if source else sealing.sealed_path(Path(record))
-    parts = list(sealing.unseal(sealed, manifest))
     folder = Path(output)
-    for name, data in parts:
-        path = folder / name
+    parts = [(folder / name, data) for name, data in sealing.unseal(sealed, manifest)]
+    for path, data in parts:
         if path.exists() and not overwrite and (not path.is_file() or path.read_bytes() != data):
             raise UsageError(f"{path} is there and differs", hint="Give --overwrite, or another folder.")
-    for name, data in parts:
-        options.write_file(folder / name, [data])
-        voice.result(f"{folder / name}: {size(len(data))}, as recorded")
-    voice.data({"record": record, "files": [{"name": str(name), "bytes": len(data)} for name, data in parts]})
+    for path, data in parts:
+        outputs.write(path, [data])
+        voice.result(f"{path}: {size(len(data))}, as recorded")
+    files = [
+        {"path": text_of(str(path)), "bytes": len(data), "sha-256": hashlib.sha256(data).hexdigest()} for path, data in parts
+    ]
+    voice.data({"record": text_of(record), "files": files})
 
 
-def _manifest(record: Any, where: str) -> list[dict[str, Any]]:
+def _manifest(path: str) -> list[dict[str, Any]]:
     """Give the manifest of a record's source.
 
     Raises:
-        InvalidRecord: the record names no source, or not as we do.
+        InvalidRecord: the record names no source, or was changed after it was made.
+        UnreadableInput: there is no record.
     """
+    try:
+        record = codec.decode(read_bytes(path))
+    except UnreadableInput as error:
+        raise UnreadableInput(error.message, where=path, hint="Give the record, such as abc.acr.json.") from error
     try:
         parts = record["vacr"]["source"]["parts"]
         manifest = [{"name": part["name"], "size": part["size"], "sha-256": part["sha-256"]} for part in parts]
@@ -66,5 +77,7 @@ def _manifest(record: Any, where: str) -> list[dict[str, Any]]:
     except (TypeError, KeyError, IndexError):
         well_formed, manifest = False, []
     if not well_formed or not manifest:
-        raise InvalidRecord("the record names no source to restore", where=where)
+        raise InvalidRecord("the record names no source to restore", where=path)
+    if made_by_vacr(record) and record.get("id") != record_id(record):
+        raise InvalidRecord("the record was changed after it was made: its id is not that of its content", where=path)
     return manifest

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vacr.errors import InvalidSchema
+from vacr.errors import InvalidSchema, UsageError
 from vacr.schema.cddl import Schema, compile_cddl
 from vacr.schema.versions import schema_for, schema_text
 from vacr.sources import read_bytes
@@ -34,3 +34,26 @@ def load_schema(name: str) -> Schema:
     if name in OURS:
         return schema_for(OURS[name])
     return compile_cddl(load_text(name), name=name)
+
+
+def refuse_unknown_rule(rule: str, schema: Schema | None) -> None:
+    """Refuse a rule that no schema in question has.
+
+    Raises:
+        UsageError: naming what is wrong with it.
+    """
+    problems = []
+    for one in [schema] if schema else [schema_for(version) for version in OURS.values()]:
+        try:
+            one.checker(rule)
+        except InvalidSchema as error:
+            problems.append(error)
+        else:
+            return
+    raise UsageError(f"--rule {rule}: {problems[0].message}", hint=problems[0].hint or f"See {_listing(schema)} for the rules.")
+
+
+def _listing(schema: Schema | None) -> str:
+    return (
+        f"vacr schema show --schema {schema.name}" if schema and schema.name not in ("v3.cddl", "v2.cddl") else "vacr schema show"
+    )

@@ -9,28 +9,33 @@ import click
 
 from vacr import codec
 from vacr.cli import options
-from vacr.cli.options import Voice, plural
-from vacr.cli.schemas import load_schema
+from vacr.cli.options import FINDINGS, PATH, Voice, plural, text_of
+from vacr.cli.schemas import load_schema, refuse_unknown_rule
 from vacr.errors import VacrError
-from vacr.identity import record_id
+from vacr.identity import made_by_vacr, record_id
 from vacr.schema import Finding, Report, validate
 from vacr.schema.cddl import Schema
+from vacr.schema.semantics import LIMIT
 from vacr.sources import read_bytes
 
 FAILED = 1
-FINDINGS = 5
 
 
-@click.command(no_args_is_help=True)
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("--rule", metavar="RULE", help="The rule or type to check against, such as session-trace or '[* entry]'.")
-@click.option("--schema", "schema_name", metavar="v3|v2|FILE", help="The schema.  [default: the one the record's version names]")
+@click.command(no_args_is_help=True, short_help="Check records against their schema.")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PATH)
+@click.option(
+    "--rule",
+    metavar="RULE",
+    shell_complete=options.complete_rule,
+    help="The rule or type to check against, such as session-trace or '[* entry]'.",
+)
+@options.schema_option(help="The schema.  [default: the one the record's version names]")
 @click.option("--strict", is_flag=True, help="Exit 5 when there are remarks.")
 @options.voice_options
 def command(
     files: tuple[str, ...],
     rule: str | None,
-    schema_name: str | None,
+    schema: str | None,
     strict: bool,  # noqa: FBT001 - click passes flags so
     format: str,  # noqa: A002 - the option's name
     quiet: bool,  # noqa: FBT001
@@ -48,14 +53,13 @@ def command(
       vacr validate data.cbor --schema my.cddl
     """
     voice = Voice(format, quiet, verbose)
-    schema = load_schema(schema_name) if schema_name else None
-    if schema and rule:
-        schema.checker(rule)
-    results = [_check(path, rule, schema, voice) for path in files]
+    chosen = load_schema(schema) if schema else None
+    if rule:
+        refuse_unknown_rule(rule, chosen)
+    results = [_check(path, rule, chosen, voice) for path in files]
     voice.data({"results": results})
-    codes = [result["exit"] for result in results]
     remarks = any(result["remarks"] for result in results)
-    return max(codes) or (FINDINGS if strict and remarks else 0)
+    return max(result["exit"] for result in results) or (FINDINGS if strict and remarks else 0)
 
 
 def _check(path: str, rule: str | None, schema: Schema | None, voice: Voice) -> dict[str, Any]:
@@ -66,50 +70,79 @@ def _check(path: str, rule: str | None, schema: Schema | None, voice: Voice) -> 
         value = codec.decode(data)
         report = validate(value, rule=rule, schema=schema, json=form == "json")
     except VacrError as error:
-        voice.error(f"{path}: unreadable: {error.diagnostics()}")
-        return {"file": path, "valid": None, "error": str(error), "findings": [], "remarks": [], "exit": error.exit_code}
-    findings = report.findings or _more(value, report)
-    for line in _lines(path, report, findings, value):
+        return _unreadable(path, error, voice)
+    findings, more_remarks = (report.findings, []) if report.findings else _more(value, report)
+    remarks = report.remarks + more_remarks
+    for line in _lines(path, report, findings, remarks, value):
         voice.result(line)
-    for remark in report.remarks:
-        voice.notice(f"  remark: {remark.text()}", 1)
+    for remark in remarks:
+        voice.notice(f"{path}: remark: {remark.text()}", 1)
     return {
-        "file": path,
+        "file": text_of(path),
         "valid": not findings,
         "rule": report.rule,
         "schema": report.schema,
         "form": form,
         "findings": [_told(finding) for finding in findings],
-        "remarks": [_told(remark) for remark in report.remarks],
+        "findings-cut": len(findings) >= LIMIT,
+        "remarks": [_told(remark) for remark in remarks],
         "exit": FAILED if findings else 0,
+        **_named(value),
     }
 
 
-def _more(value: Any, report: Report) -> list[Finding]:
-    """Check what takes more than the value: that a record of ours has its own id, and that a signed record holds one."""
-    if report.rule == "verifiable-agent-record" and value.get("recording-agent", {}).get("name") == "vacr":
+def _unreadable(path: str, error: VacrError, voice: Voice) -> dict[str, Any]:
+    """Say that there is no verdict, and why."""
+    place = f" ({error.where})" if error.where and error.where != path else ""
+    hint = error.hint
+    if "more text after the value" in error.message:
+        hint = "A native session has several values; make a record of it first: vacr record FILE."
+    voice.error(f"{path}: unreadable: {error.message}{place}" + (f"\n  {hint}" if hint else ""))
+    told = {"file": text_of(path), "valid": None, "error": error.message, "where": text_of(error.where), "hint": hint}
+    return told | {"findings": [], "remarks": [], "exit": error.exit_code}
+
+
+def _more(value: Any, report: Report) -> tuple[list[Finding], list[Finding]]:
+    """Check what takes more than the value: that a record has its own id, and that a signed record holds a valid one."""
+    if report.rule == "verifiable-agent-record":
+        if not made_by_vacr(value):
+            made_by = repr(value.get("recording-agent", {}).get("name", "nobody"))[:60]
+            return [], [
+                Finding("/id", "the id is that of the content", f"recorded by {made_by}", "vacr, whose ids can be checked")
+            ]
         expected = record_id(value)
         if value["id"] != expected:
-            return [Finding("/id", "the id is that of the content", repr(value["id"]), repr(expected))]
+            changed = f"{value['id']!r}: the record was changed after it was made"
+            return [Finding("/id", "the id is that of the content", changed, f"{expected!r}, which the content gives")], []
     if report.rule == "signed-agent-record" and isinstance(payload := value.value[2], bytes):
         try:
             inner = validate(codec.decode(payload))
         except VacrError:
             # A native session or a digest may be signed as well: then there is no record to look at.
-            return []
-        return [Finding(f"/2{one.pointer}", one.rule, one.found, one.expected) for one in inner.findings]
-    return []
+            return [], []
+        return [Finding(f"/2{one.pointer}", one.rule, one.found, one.expected) for one in inner.findings], []
+    return [], []
 
 
-def _lines(path: str, report: Report, findings: list[Finding], value: Any) -> list[str]:
+def _lines(path: str, report: Report, findings: list[Finding], remarks: list[Finding], value: Any) -> list[str]:
     if findings:
-        return [f"{path}: invalid, {plural(len(findings), 'finding')}", *(f"  {finding.text()}" for finding in findings)]
+        cut = f" (the first {LIMIT})" if len(findings) >= LIMIT else ""
+        return [f"{path}: invalid, {plural(len(findings), 'finding')}{cut}", *(f"  {finding.text()}" for finding in findings)]
     told = [report.rule, f"schema {Path(report.schema).stem}"]
-    if isinstance(value, dict) and isinstance(value.get("session"), dict):
-        told.append(plural(len(value["session"]["entries"]), "entry"))
-    if report.remarks:
-        told.append(plural(len(report.remarks), "remark"))
+    if "entries" in (named := _named(value)):
+        told.append(plural(named["entries"], "entry"))
+    if remarks:
+        told.append(plural(len(remarks), "remark"))
     return [f"{path}: valid ({', '.join(told)})"]
+
+
+def _named(value: Any) -> dict[str, Any]:
+    """Name the record that a value is, as far as it is one."""
+    session = value.get("session") if isinstance(value, dict) else None
+    if not isinstance(session, dict) or not isinstance(session.get("entries"), list):
+        return {}
+    named = {"id": value.get("id"), "session-id": session.get("session-id")}
+    return {name: text for name, text in named.items() if isinstance(text, str)} | {"entries": len(session["entries"])}
 
 
 def _told(finding: Finding) -> dict[str, str]:

@@ -88,6 +88,8 @@ def reader_for(source: Source, agent: str | None = None) -> Reader:
         best = max(scores, key=lambda name: scores[name], default="")
         if best and scores[best] >= _ENOUGH:
             return known[best]
+    if any(isinstance(value, dict) and {"version", "session"} <= value.keys() for value in sample[:1]):
+        raise UnreadableInput("a record already, not a native session", where=where, hint="Check it with: vacr validate FILE.")
     raise UnreadableInput(
         "not a session of an agent that is known",
         where=where,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from vacr.errors import InvalidRecord
+from vacr.identity import made_by_vacr
 from vacr.schema.cddl import Finding, Schema
 from vacr.schema.report import Report
 from vacr.schema.semantics import check_session
@@ -61,8 +62,7 @@ def _semantics(value: Any, rule: str, schema: Schema) -> tuple[list[Finding], li
         return [], []
     match rule:
         case "verifiable-agent-record":
-            ours = value.get("recording-agent", {}).get("name") == "vacr"
-            return check_session(value["session"], "/session", strict_views=ours)
+            return check_session(value["session"], "/session", strict_views=made_by_vacr(value))
         case "session-trace":
             return check_session(value, "")
         case "[* entry]":
