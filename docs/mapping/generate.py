@@ -104,9 +104,15 @@ def claude() -> str:
                 [
                     (code("session-id"), "the first `sessionId`; in a sub-agent's own file `sessionId`/`agentId`"),
                     (code("session-start", "session-end"), "the earliest and the latest timestamp"),
-                    (code("format"), "`entrypoint`"),
+                    (
+                        code("format"),
+                        f"`interactive` for `entrypoint` {code(*sorted(claude_code.INTERACTIVE))}, `autonomous` for "
+                        f"{code(*sorted(claude_code.AUTONOMOUS))} and in a sub-agent's own file, else left out",
+                    ),
+                    (code("agent-meta.model-provider"), "`anthropic`, or `unknown` where no model is one of theirs"),
                     (code("agent-meta.models"), "`message.model`, in order of appearance; `model-id` is the most frequent"),
-                    (code("agent-meta.cli-version"), "the first `version`"),
+                    (code("agent-meta.model-id"), "`unknown` where no message names a model"),
+                    (code("agent-meta.cli-version"), "the first `version`; each entry keeps its own"),
                     (code("environment.working-dir"), "the first `cwd`"),
                     (code("vcs.branch"), "the first `gitBranch`"),
                 ],
@@ -164,7 +170,16 @@ def codex() -> str:
                 [
                     (code("session-id"), "`id` of the first `session_meta`"),
                     (code("session-start"), "`timestamp` of the first `session_meta`"),
-                    (code("format"), "`source`"),
+                    (
+                        code("format"),
+                        ", ".join(f"{code(mode)} for `source` {code(name)}" for name, mode in codex_cli.MODES.items())
+                        + ", `autonomous` for a sub-agent, else left out",
+                    ),
+                    (
+                        code("agent-meta.model-provider"),
+                        "`model_provider`; where the session does not say, `openai`, or `unknown` where a model is not one of theirs",
+                    ),
+                    (code("environment.working-dir"), "`cwd` of the first `session_meta`, or of the first turn"),
                     (code("agent-meta.models"), "`turn_context.model`; each assistant message has the model of its turn"),
                     (code("vcs"), "`git.commit_hash`, `git.branch`, `git.repository_url`"),
                     (code("environment.sandboxes"), "`turn_context.sandbox_policy.writable_roots`"),

@@ -43,8 +43,8 @@ _MOVED_OR_OURS = ENVELOPE | {"id", "parent-id", "timestamp", "type", "event-type
 _SET_ASIDE = CANONICAL_MEMBERS - {"timestamp"}
 _EVENT_SET_ASIDE = frozenset(("id", "parent-id", "event-type", "vacr"))
 _MESSAGES = known.MESSAGES
-_AUTONOMOUS = frozenset(("sdk-cli",))
-_INTERACTIVE = frozenset(("cli", "claude-desktop", "claude-vscode", "claude-jetbrains", "claude-web"))
+AUTONOMOUS = frozenset(("sdk-cli",))
+INTERACTIVE = frozenset(("cli", "claude-desktop", "claude-vscode", "claude-jetbrains", "claude-web"))
 
 
 def recognises(sample: Sequence[Any]) -> float:
@@ -284,6 +284,6 @@ def _output(usage: Native) -> int:
 
 
 def _mode(entrypoint: Any) -> str | None:
-    if entrypoint in _AUTONOMOUS:
+    if entrypoint in AUTONOMOUS:
         return "autonomous"
-    return "interactive" if entrypoint in _INTERACTIVE else None
+    return "interactive" if entrypoint in INTERACTIVE else None

@@ -48,7 +48,7 @@ _ENVELOPE_MARKS = {envelope: {"native": {"type": envelope}} for envelope in know
 _OPENAI_MODELS = ("gpt-", "o1", "o3", "o4", "codex", "chatgpt")
 _CODEX_TEXT = frozenset(("input_text", "output_text"))
 _SET_ASIDE = CANONICAL_MEMBERS - {"timestamp"}
-_MODES = {"cli": "interactive", "vscode": "interactive", "exec": "autonomous", "mcp": "autonomous"}
+MODES = {"cli": "interactive", "vscode": "interactive", "exec": "autonomous", "mcp": "autonomous"}
 
 
 def recognises(sample: Sequence[Any]) -> float:
@@ -268,7 +268,7 @@ class _Rollout:
         origin = meta.get("source")
         session = self.session
         if type(origin) is str:
-            session.mode = _MODES.get(origin)
+            session.mode = MODES.get(origin)
         parent = meta.get("parent_thread_id")
         if type(origin) is dict and "subagent" in origin:
             session.mode = "autonomous"
