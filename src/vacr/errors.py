@@ -21,8 +21,8 @@ class VacrError(Exception):
 
     def diagnostics(self) -> str:
         """Say what went wrong, where, and what to do next, in one or two lines."""
-        text = f"{self.where}: {self.message}" if self.where else self.message
-        return f"{text}\n  {self.hint}" if self.hint else text
+        text = _one_line(f"{self.where}: {self.message}" if self.where else self.message)
+        return f"{text}\n  {_one_line(self.hint)}" if self.hint else text
 
     def __str__(self) -> str:
         """Give the message with its place."""
@@ -49,3 +49,8 @@ class InvalidRecord(VacrError):  # noqa: N818 - named after the exit code's mean
     """The input was read and checked, and is not what it has to be."""
 
     exit_code = 1
+
+
+def _one_line(text: str) -> str:
+    """Keep a name with a line break in it from looking like lines of our own."""
+    return text.replace("\n", "\\n").replace("\r", "\\r")

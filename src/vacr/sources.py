@@ -17,10 +17,13 @@ from typing import Any
 
 from vacr.errors import UnreadableInput
 from vacr.readers.assemble import Reading
+from vacr.readers.lines import documents
 from vacr.readers.registry import Reader, reader_for
 from vacr.readers.source import Part, Source
 
 STDIN = "-"
+
+_HEAD = 1 << 16
 
 _REASONS = {
     errno.ENOENT: "there is no such file",
@@ -49,6 +52,8 @@ def read_bytes(path: str | Path) -> bytes:
         UnreadableInput: with the reason, and the path it is about.
     """
     if str(path) == STDIN:
+        if sys.stdin is None:
+            raise UnreadableInput("standard input is closed", where=STDIN)
         return sys.stdin.buffer.read()
     try:
         with open(path, "rb") as file:  # noqa: PTH123 - a path from a user may hold what Path refuses
@@ -122,7 +127,8 @@ def _patterns(reader: Reader, which: str, path: Path) -> Iterator[Path]:
     for pattern in getattr(reader, which, ()):
         folder, _, name = pattern.format(stem=path.stem).rpartition("/")
         try:
-            yield from sorted(found for found in (path.parent / folder).glob(name) if found.is_file())
+            # Links are not followed: what they lead to is not the agent's.
+            yield from sorted(found for found in (path.parent / folder).glob(name) if found.is_file() and not found.is_symlink())
         except (OSError, ValueError):
             continue
 
@@ -143,12 +149,18 @@ def _sub_sessions(path: Path, reader: Reader, sessions: set[Any], named: set[str
 
 
 def _mentions(file: Path, sessions: set[Any]) -> bool:
-    """Tell whether the first line of a file names one of the sessions; a folder of their own names it already."""
+    """Tell whether a file is of one of the sessions; a folder of their own says so already, else its first lines do."""
     if file.parent.name == "subagents":
         return True
     try:
         with file.open("rb") as opened:
-            first = opened.readline(1 << 20)
+            head = opened.read(_HEAD)
     except OSError:
         return False
-    return any(str(session).encode() in first for session in sessions)
+    lines = head if len(head) < _HEAD else head[: head.rfind(b"\n") + 1]
+    return any(_session(value) in sessions for _, value in documents(lines))
+
+
+def _session(value: Any) -> Any:
+    session = value.get("sessionId") if isinstance(value, dict) else None
+    return session if isinstance(session, str) else None

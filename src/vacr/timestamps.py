@@ -21,7 +21,7 @@ def is_timestamp(value: Any) -> bool:
     """Tell whether a value is a timestamp as we write it: RFC 3339 text, or a count of milliseconds."""
     if type(value) is str:
         return _matches(value) is not None
-    return type(value) is int and value >= 0
+    return type(value) is int and 0 <= value < 2**64
 
 
 def are_usual(values: list[Any]) -> bool:
@@ -42,10 +42,10 @@ def milliseconds(value: str | float) -> int | None:
     leap = value[17:19] == "60"
     text = f"{value[:17]}59{value[19:]}" if leap else value
     try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
+        moment = datetime.fromisoformat(text) - _EPOCH + timedelta(seconds=leap)
+    except (ValueError, OverflowError):
         return None
-    return (moment + timedelta(seconds=leap) - _EPOCH) // timedelta(milliseconds=1)
+    return moment // timedelta(milliseconds=1)
 
 
 def span(stamps: list[str | int]) -> tuple[str | int, str | int] | None:

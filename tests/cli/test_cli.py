@@ -1,5 +1,6 @@
 """The command as a user has it: files, exit codes, what goes where."""
 
+import hashlib
 import json
 import os
 import pty
@@ -192,7 +193,7 @@ def rezip(path, name, data):
         archive.writestr(name, data)
 
 
-@pytest.mark.parametrize("name", ["../out.jsonl", "/vacr-out.jsonl", "a/../../b", "c:\\x", ""])
+@pytest.mark.parametrize("name", ["../out.jsonl", "/vacr-out.jsonl", "a/../../b", ""])
 def test_restore_never_leaves_its_folder(vacr, tmp_path, name):
     vacr("record", CLAUDE, "--seal-source")
     record = json.loads((tmp_path / "claude-code.acr.json").read_bytes())
@@ -451,7 +452,8 @@ def test_two_sessions_of_one_name_do_not_replace_each_other(vacr, tmp_path):
         shutil.copy(session, tmp_path / folder / "s.jsonl")
     done = vacr("record", "a/s.jsonl", "b/s.jsonl")
     assert done.returncode == 2
-    assert "not an older record of this session" in done.err
+    assert "just been written for another session" in done.err
+    assert "not an older record of this session" in vacr("record", "b/s.jsonl").err
     assert json.loads((tmp_path / "s.acr.json").read_bytes())["session"]["agent-meta"]["cli-name"] == "claude-code"
 
 
@@ -602,3 +604,129 @@ def test_every_option_of_every_verb_reads_its_variable(vacr):
                 long = max(parameter.opts, key=len).lstrip("-").replace("-", "_")
                 assert parameter.name == long, f"{' '.join(prefix)} --{long} reads VACR_…_{parameter.name.upper()}"
     assert vacr("convert", "missing", VACR_CONVERT_TO="cbor").returncode == 3
+
+
+def test_a_sealed_source_is_not_replaced_by_that_of_another_session(vacr):
+    assert vacr("record", CLAUDE, "-o", "col.json", "--seal-source").returncode == 0
+    done = vacr("record", CODEX, "-o", "col.cbor", "--cbor", "--seal-source")
+    assert done.returncode == 2
+    assert "holds another source" in done.err
+    assert vacr("restore", "col.json", "-o", "back/").returncode == 0
+    assert vacr("record", CLAUDE, "-o", "col.cbor", "--cbor", "--seal-source").returncode == 0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"name": ["a"]},
+        {"name": {}},
+        {"size": 10**30},
+        {"size": 2**63 - 1},
+        {"size": -1},
+        {"size": True},
+        {"sha-256": 5},
+    ],
+)
+def test_a_manifest_that_makes_no_sense_is_refused(vacr, tmp_path, change):
+    vacr("record", CLAUDE, "--seal-source")
+    record = json.loads((tmp_path / "claude-code.acr.json").read_bytes())
+    record["vacr"]["source"]["parts"][0] |= change
+    record["id"] = record_id(record)
+    (tmp_path / "claude-code.acr.json").write_text(json.dumps(record))
+    assert vacr("restore", "claude-code.acr.json", "-o", "back/").returncode == 1
+    assert not (tmp_path / "back").exists()
+
+
+def test_restore_follows_no_link_out_of_the_folder(vacr, tmp_path):
+    main = next((FIXTURES / "claude" / "project").glob("3*.jsonl"))
+    vacr("record", main, "--seal-source")
+    (tmp_path / "victim").mkdir()
+    (tmp_path / "back").mkdir()
+    (tmp_path / "back" / main.stem).symlink_to(tmp_path / "victim")
+    done = vacr("restore", f"{main.stem}.acr.json", "-o", "back/")
+    assert done.returncode == 1
+    assert list((tmp_path / "victim").iterdir()) == []
+
+
+def test_closed_streams_are_no_bug(tmp_path):
+    for command in (f"record {CLAUDE} -o - >&-", "record - <&-", f"record {CLAUDE} 2>&-"):
+        done = subprocess.run(
+            ["bash", "-c", f"{sys.executable} -m vacr {command}"], cwd=tmp_path, capture_output=True, check=False
+        )
+        assert done.returncode == 3, command
+
+
+def test_a_name_with_a_line_break_cannot_forge_lines(vacr, tmp_path):
+    session = tmp_path / "a\nb: valid.jsonl"
+    session.write_bytes(CLAUDE.read_bytes() + b"broken\n")
+    done = vacr("record", session)
+    assert len(done.out.splitlines()) == 1
+    assert len(done.err.splitlines()) == 1
+
+
+def test_many_bad_lines_are_told_in_few(vacr, tmp_path):
+    (tmp_path / "abc.jsonl").write_bytes(CLAUDE.read_bytes() + b"x\n" * 500)
+    done = vacr("record", "abc.jsonl")
+    assert len(done.err.splitlines()) == 21
+    assert "and 480 more lines" in done.err
+
+
+def test_the_checks_above_the_schema_do_not_depend_on_how_the_schema_is_named(vacr, tmp_path):
+    vacr("record", CLAUDE)
+    record = json.loads((tmp_path / "claude-code.acr.json").read_bytes())
+    record["session"]["entries"][5]["id"] = record["session"]["entries"][4]["id"]
+    (tmp_path / "bad.json").write_text(json.dumps(record))
+    for options in ([], ["--schema", "v3"], ["--rule", "start"], ["--rule", "(verifiable-agent-record)"]):
+        assert vacr("validate", "bad.json", *options).returncode == 1, options
+
+
+def test_a_users_schema_may_use_our_names_for_other_things(vacr, tmp_path):
+    (tmp_path / "v3my.cddl").write_text(
+        "verifiable-agent-record = any\nsigned-agent-record = { * tstr => any }\nsession-trace = [* int]\n"
+    )
+    for value, rule in (("5", "verifiable-agent-record"), ('{"session":{}}', "signed-agent-record"), ("[1,2]", "session-trace")):
+        (tmp_path / "x.json").write_text(value)
+        assert vacr("validate", "x.json", "--schema", "v3my.cddl", "--rule", rule).returncode == 0
+
+
+def test_signed_records(vacr, tmp_path):
+    import cbor2
+
+    from vacr import codec
+
+    vacr("record", CLAUDE)
+    payload = (tmp_path / "claude-code.acr.json").read_bytes()
+    digest = hashlib.sha256(payload).hexdigest()
+    metadata = {
+        "session-id": "s",
+        "agent-vendor": "anthropic",
+        "trace-format": "ietf-vac-v3.0",
+        "timestamp-start": "2026-01-01T00:00:00Z",
+        "content-hash": digest,
+    }
+    protected = codec.encode({1: -8, 3: "application/json"}, "cbor")
+
+    def verdict(content, **changes):
+        signed = cbor2.CBORTag(18, [protected, {100: metadata | changes}, content, bytes(64)])
+        (tmp_path / "x.cose").write_bytes(codec.encode(signed, "cbor"))
+        return vacr("validate", "x.cose").returncode
+
+    assert verdict(payload) == 0
+    assert verdict(None) == 0
+    assert verdict(payload, **{"content-hash": "00" * 32}) == 1
+    tampered = payload.replace(b"off by a cent", b"off by a euro")
+    assert verdict(tampered, **{"content-hash": hashlib.sha256(tampered).hexdigest()}) == 1
+    native = b'{"sessionId":"x","messages":[]}'
+    assert verdict(native, **{"content-hash": hashlib.sha256(native).hexdigest(), "trace-format": "gemini-json"}) == 0
+
+
+def test_a_record_that_only_cbor_can_hold_does_not_stop_the_others(vacr, tmp_path):
+    from vacr import codec
+
+    vacr("record", CLAUDE)
+    record = json.loads((tmp_path / "claude-code.acr.json").read_bytes()) | {"blob": b"\x00"}
+    (tmp_path / "odd.cbor").write_bytes(codec.encode(record, "cbor"))
+    done = vacr("validate", "odd.cbor", "claude-code.acr.json")
+    assert done.returncode == 1
+    assert "odd.cbor: invalid" in done.out
+    assert "claude-code.acr.json: valid" in done.out

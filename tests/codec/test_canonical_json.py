@@ -19,7 +19,7 @@ def safe(value):
         return all(map(safe, value.values()))
     if isinstance(value, list):
         return all(map(safe, value))
-    return not isinstance(value, int) or isinstance(value, bool) or abs(value) < 2**53
+    return not isinstance(value, int | float) or isinstance(value, bool) or abs(value) < 2**53
 
 
 @given(JSON)

@@ -7,7 +7,6 @@ the format leaves them out. `without_nulls` takes them from a native value likew
 import base64
 import copy
 import json
-from decimal import Decimal
 
 CANONICAL_USAGE = ("input", "output", "cached", "reasoning", "total", "cost")
 
@@ -42,6 +41,8 @@ def claude_line(entry: dict) -> dict:
         line = claude_message(entry, kind)
         if "untyped" in ours:
             del line["type"]
+    if isinstance(ours.get("repeats"), str):
+        line["uuid"] = ours["repeats"]
     for canonical, name in (("id", "uuid"), ("parent-id", "parentUuid")):
         if canonical in line:
             line[name] = line.pop(canonical)
@@ -86,8 +87,8 @@ def codex_line(entry: dict) -> dict:
     enveloped = native.get("type") in ("response_item", "event_msg") and isinstance(entry.get("payload"), dict)
     payload = entry.pop("payload") if enveloped else None
     item = payload if payload is not None else entry
-    if "repeats" in ours and "id" in native:
-        item["id"] = native.pop("id")
+    if isinstance(ours.get("repeats"), str):
+        item["id"] = ours["repeats"]
     item_type = item.get("type") if payload is not None else native.get("type")
     codex_item(entry, item, kind, item_type, ours)
     entry.pop("children", None)
@@ -174,7 +175,4 @@ def normal(value):
         return {name: normal(item) for name, item in value.items()}
     if isinstance(value, list):
         return [normal(item) for item in value]
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e21:
-        # RFC 8785 writes the shortest digits of a double, which is what a reader of doubles gets back.
-        return int(Decimal(repr(value)))
-    return value
+    return int(value) if isinstance(value, float) and value.is_integer() else value

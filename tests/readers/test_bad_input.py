@@ -207,3 +207,54 @@ def test_what_is_no_session_is_refused_with_a_reason(data, message):
         read_one(data)
     assert message in caught.value.diagnostics()
     assert caught.value.exit_code == 3
+
+
+def test_what_would_make_the_record_invalid_is_set_aside():
+    usage = {"input_tokens": 2**64, "output_tokens": 2**70, "cache_read_input_tokens": -1}
+    line = {
+        "type": "assistant",
+        "uuid": "a",
+        "timestamp": 2**64,
+        "message": {"role": "assistant", "content": "x", "usage": usage},
+    }
+    record = record_of(jsonl(FIRST, line))
+    assert validate(record).valid
+    assert by_id(record, "a")["token-usage"] == usage
+    assert by_id(record, "a")["vacr"]["native"]["timestamp"] == 2**64
+
+
+@pytest.mark.parametrize("stamp", ["9999-12-31T23:59:60Z", "0001-01-01T00:00:00+23:59", "2026-02-30T00:00:00Z"])
+def test_times_at_the_edge_of_the_calendar(stamp):
+    assert validate(record_of(jsonl(FIRST | {"timestamp": stamp}, LAST))).valid
+
+
+def test_arguments_too_deep_for_a_record_stay_text():
+    meta = {
+        "type": "session_meta",
+        "payload": {"id": "s", "timestamp": "2030-01-01T00:00:00Z"},
+        "timestamp": "2026-01-01T00:00:00Z",
+    }
+    text = '{"a":' + "[" * 398 + "]" * 398 + "}"
+    call = {"type": "response_item", "payload": {"type": "function_call", "name": "f", "arguments": text, "call_id": "c"}}
+    record = record_of(jsonl(meta, call))
+    assert record["session"]["entries"][1]["input"] == text
+    assert validate(json.loads(json.dumps(record))).valid
+
+
+def test_the_reason_does_not_depend_on_the_interpreter():
+    record = record_of(jsonl(FIRST, LAST, FIRST) + b'{"a":1,}\n[1,]\n{"a":"x\n')
+    assert [entry["data"]["reason"] for entry in events(record)] == ["not JSON"] * 3
+
+
+def test_deep_keys_that_sort_differently_in_utf16():
+    content = ('{"\ufb33":1,"\U0001f600":' * 370 + "1" + "}" * 370).encode()
+    assert validate(record_of(around(message(content)))).valid
+
+
+def test_many_objects_on_one_line_are_read():
+    record = record_of(jsonl(FIRST) + b'{"type":"mode","mode":"x","sessionId":"s"}' * 20_000 + b"\n")
+    assert len(record["session"]["entries"]) == 20_001
+
+
+def test_a_line_that_starts_with_a_byte_order_mark_is_read():
+    assert by_id(record_of(jsonl(FIRST) + b"\xef\xbb\xbf" + jsonl(LAST)), "u2")["content"] == "bye"

@@ -154,7 +154,7 @@ def test_sub_agents_with_files_of_their_own_are_records_of_their_own():
         ["agent-e4f5a6b.jsonl"],
     ]
     assert sessions[0]["entries"][-1]["data"] == {"name": f"{main.stem}/tool-results/out.txt", "text": "a long output\n"}
-    assert sessions[1]["entries"][-1]["data"]["value"] == {"agentType": "general-purpose", "description": "do y"}
+    assert sessions[1]["entries"][-1]["data"]["text"] == '{"agentType":"general-purpose","description":"do y"}'
     assert [one.sub_agent for one in found] == [False, True, True]
 
 
@@ -164,7 +164,7 @@ def test_a_line_written_again_keeps_its_place_but_not_the_id():
     first, second = record["session"]["entries"]
     assert first["id"] == "u"
     assert "id" not in second
-    assert second["vacr"] == {"native": {"uuid": "u"}, "repeats": "u"}
+    assert second["vacr"] == {"repeats": "u"}
 
 
 def test_what_is_unknown_is_kept_and_counted():

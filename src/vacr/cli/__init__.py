@@ -60,6 +60,10 @@ def main() -> None:
 
 def run(arguments: list[str] | None = None) -> int:
     """Run the command and give its exit code; no stack trace reaches the user."""
+    # Whatever the environment says, numbers of the same length are read everywhere.
+    sys.set_int_max_str_digits(sys.int_info.default_max_str_digits)
+    if sys.stdout is None or sys.stderr is None:
+        return UnreadableInput.exit_code
     try:
         result: Any = group.main(arguments, prog_name="vacr", standalone_mode=False)
         sys.stdout.flush()
@@ -86,7 +90,7 @@ def run(arguments: list[str] | None = None) -> int:
         if os.environ.get("VACR_DEBUG"):
             raise
         click.echo(
-            f"vacr: a bug in vacr: {type(error).__name__}: {error}\n"
+            f"vacr: a bug in vacr: {type(error).__name__}: {printable(str(error))}\n"
             "  Run again with VACR_DEBUG=1 to see where, and report it with that output.",
             err=True,
         )

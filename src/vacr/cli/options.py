@@ -39,6 +39,11 @@ class Voice:
     def result(self, text: str) -> None:
         """Print a line of the result for a person."""
         if not self.json and not self.quiet:
+            _say(printable(text.replace("\n", "\\n")))
+
+    def lines(self, text: str) -> None:
+        """Print a result that is text of several lines."""
+        if not self.json:
             _say(printable(text))
 
     def data(self, document: dict[str, Any]) -> None:
@@ -49,7 +54,7 @@ class Voice:
     def notice(self, text: str, level: int = 0) -> None:
         """Tell the person something beside the result; details only when asked for."""
         if not self.quiet and self.verbose >= level:
-            click.echo(printable(text), err=True)
+            click.echo(printable(text.replace("\n", "\\n")), err=True)
 
     def error(self, text: str) -> None:
         """Tell the person what went wrong, even when asked to be quiet."""

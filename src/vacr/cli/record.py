@@ -13,12 +13,12 @@ import click
 from vacr import codec
 from vacr.cli import options, outputs, sealing
 from vacr.cli.options import FINDINGS, PATH, Voice, plural, size, text_of
-from vacr.errors import UsageError, VacrError
+from vacr.errors import UnreadableInput, UsageError, VacrError
 from vacr.identity import identify
 from vacr.sources import STDIN, Found, in_store, read
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._@+-]+")
-_LONGEST = 80
+_NOTICES = 20
 
 
 @dataclass
@@ -29,6 +29,7 @@ class Target:
     output: str | None
     cbor: bool
     overwrite: bool
+    written: set[Path] = field(default_factory=set)
 
     @property
     def suffix(self) -> str:
@@ -45,8 +46,7 @@ class Target:
                 return chosen
             stem, folder = chosen.name.removesuffix(chosen.suffix).removesuffix(".acr"), chosen.parent
         if found.sub_agent:
-            agent = str(found.reading.record["session"]["session-id"]).rpartition("/")[2]
-            stem = f"{stem}.{_UNSAFE.sub('-', agent)[:_LONGEST]}"
+            stem = f"{stem}.{_UNSAFE.sub('-', _stem(found.name).removeprefix('agent-'))}"
         return folder / f"{stem}{self.suffix}"
 
 
@@ -112,7 +112,10 @@ def command(
             try:
                 for found in read(path, agent=agent, sub_agents=sub_agents, keep_source=seal_source, named=files):
                     _one(path, found, target, voice, summary)
-            except VacrError as error:
+            except BrokenPipeError:
+                raise
+            except (VacrError, OSError) as caught:
+                error = caught if isinstance(caught, VacrError) else UnreadableInput(caught.strerror or str(caught), where=path)
                 summary.errors.append(
                     {"source": text_of(path), "error": error.message, "where": text_of(error.where), "hint": error.hint}
                 )
@@ -133,8 +136,10 @@ def _one(path: str, found: Found, target: Target, voice: Voice, summary: Summary
     pieces: list[bytes | memoryview] = list(identify(record))
     if target.cbor:
         pieces = [codec.encode(record, "cbor")]
-    for notice in notices:
+    for notice in notices[:_NOTICES]:
         voice.notice(f"vacr: {name}{f':{notice.line}' if notice.line else ''}: {notice.message}")
+    if len(notices) > _NOTICES:
+        voice.notice(f"vacr: {name}: and {plural(len(notices) - _NOTICES, 'more line')} like these; --format json lists them all")
     drift = record["vacr"].get("drift", {})
     if drift:
         voice.notice(f"vacr: {name}: {_told(drift)}; kept as they are")
@@ -185,6 +190,9 @@ def _write(path: Path, pieces: list[bytes | memoryview], found: Found, target: T
         UsageError: what is there is no older record of this session, or a signature stands beside it.
     """
     outputs.refuse_input(path, target.files)
+    if path in target.written and not path.is_fifo():
+        raise UsageError(f"{path} has just been written for another session", hint="Record them into different folders.")
+    target.written.add(path)
     state = "written"
     if path.is_file():
         state = "unchanged" if outputs.same(path, pieces) else "replaced"
@@ -192,6 +200,8 @@ def _write(path: Path, pieces: list[bytes | memoryview], found: Found, target: T
             _refuse_loss(path, found)
     sealed = sealing.sealed_path(path)
     if found.source is not None:
+        if sealed.exists() and state == "written" and not target.overwrite and not sealing.holds(sealed, found.source):
+            raise UsageError(f"{sealed} is there, and holds another source", hint="Write elsewhere with -o, or give --overwrite.")
         sealing.seal(sealed, found.source)
     elif state == "replaced" and sealed.exists():
         voice.notice(f"vacr: {sealed} holds the source of the older record; record with --seal-source to renew it")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from vacr.cli.options import PATH, Voice, size, text_of
 from vacr.errors import InvalidRecord, UnreadableInput, UsageError
 from vacr.identity import made_by_vacr, record_id
 from vacr.sources import STDIN, read_bytes
+
+_LARGEST = 1 << 40
 
 
 @click.command(no_args_is_help=True, short_help="Give back the native files of a record.")
@@ -47,6 +50,7 @@ def command(
     sealed = Path(source) if source else sealing.sealed_path(Path(record))
     folder = Path(output)
     parts = [(folder / name, data) for name, data in sealing.unseal(sealed, manifest)]
+    _refuse_clashes(folder, [path for path, _ in parts])
     for path, data in parts:
         if path.exists() and not overwrite and (not path.is_file() or path.read_bytes() != data):
             raise UsageError(f"{path} is there and differs", hint="Give --overwrite, or another folder.")
@@ -57,6 +61,19 @@ def command(
         {"path": text_of(str(path)), "bytes": len(data), "sha-256": hashlib.sha256(data).hexdigest()} for path, data in parts
     ]
     voice.data({"record": text_of(record), "files": files})
+
+
+def _refuse_clashes(folder: Path, paths: list[Path]) -> None:
+    """Refuse parts that would overwrite each other, or that a link in the folder leads out of it.
+
+    Raises:
+        InvalidRecord: naming the part.
+    """
+    for path in paths:
+        if paths.count(path) > 1 or any(path in other.parents for other in paths):
+            raise InvalidRecord(f"the record names {path.name} twice", where="/vacr/source/parts")
+        if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
+            raise InvalidRecord(f"a link leads {path} out of the folder", where=str(folder), hint="Restore into a new folder.")
 
 
 def _manifest(path: str) -> list[dict[str, Any]]:
@@ -73,7 +90,13 @@ def _manifest(path: str) -> list[dict[str, Any]]:
     try:
         parts = record["vacr"]["source"]["parts"]
         manifest = [{"name": part["name"], "size": part["size"], "sha-256": part["sha-256"]} for part in parts]
-        well_formed = all(type(part["size"]) is int and part["size"] >= 0 for part in manifest)
+        well_formed = all(
+            type(part["name"]) is str
+            and type(part["sha-256"]) is str
+            and type(part["size"]) is int
+            and 0 <= part["size"] < _LARGEST
+            for part in manifest
+        )
     except (TypeError, KeyError, IndexError):
         well_formed, manifest = False, []
     if not well_formed or not manifest:

@@ -42,7 +42,7 @@ def show(rule: str | None, schema: str, format: str, quiet: bool, verbose: int) 
     if rule and rule not in compiled.rules:
         raise UsageError(f"{schema} has no rule {rule!r}", hint=f"Its rules are {', '.join(compiled.rules)}.")
     text = compiled.rule_text(rule) if rule else load_text(schema).rstrip("\n")
-    voice.result(text)
+    voice.lines(text)
     voice.data({"schema": schema, "rules": list(compiled.rules), "text": text})
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from vacr.cli import outputs
-from vacr.errors import InvalidRecord, UnreadableInput
+from vacr.errors import InvalidRecord, UnreadableInput, VacrError
 from vacr.readers.source import Source
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -39,6 +40,14 @@ def seal(path: Path, source: Source) -> None:
     outputs.write(path, [buffer.getbuffer()])
 
 
+def holds(path: Path, source: Source) -> bool:
+    """Tell whether a sealed source is that of a source."""
+    try:
+        return len(list(unseal(path, source.manifest()))) == len(source.parts)
+    except VacrError:
+        return False
+
+
 def unseal(path: Path, manifest: list[dict[str, Any]]) -> Iterator[tuple[PurePosixPath, bytes]]:
     """Give each part that the manifest names, once its bytes are shown to be the ones that were recorded.
 
@@ -60,6 +69,8 @@ def unseal(path: Path, manifest: list[dict[str, Any]]) -> Iterator[tuple[PurePos
 def _checked(archive: zipfile.ZipFile, part: dict[str, Any], path: Path) -> bytes:
     """Read one part, no further than it should be long."""
     try:
+        if archive.getinfo(part["name"]).compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise InvalidRecord(f"{part['name']} is not packed as vacr packs", where=str(path))
         with archive.open(part["name"]) as opened:
             data = opened.read(part["size"] + 1)
     except KeyError as error:
@@ -75,6 +86,6 @@ def _checked(archive: zipfile.ZipFile, part: dict[str, Any], path: Path) -> byte
 
 def _safe(name: Any) -> PurePosixPath:
     path = PurePosixPath(str(name))
-    if path.is_absolute() or ".." in path.parts or "\\" in str(name) or "\0" in str(name) or not path.parts:
+    if path.is_absolute() or ".." in path.parts or "\0" in str(name) or not path.parts or (os.sep in str(name) and os.sep != "/"):
         raise InvalidRecord(f"a part is named {name!r}, which leads out of the folder", where="/vacr/source/parts")
     return path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,16 @@ from vacr import codec
 from vacr.cli import options
 from vacr.cli.options import FINDINGS, PATH, Voice, plural, text_of
 from vacr.cli.schemas import load_schema, refuse_unknown_rule
-from vacr.errors import VacrError
+from vacr.errors import InvalidRecord, VacrError
 from vacr.identity import made_by_vacr, record_id
-from vacr.schema import Finding, Report, validate
+from vacr.schema import Finding, Report, is_ours, rule_for, validate
 from vacr.schema.cddl import Schema
 from vacr.schema.semantics import LIMIT
 from vacr.sources import read_bytes
 
 FAILED = 1
+TRACE_METADATA = 100
+_PAYLOAD = 2
 
 
 @click.command(no_args_is_help=True, short_help="Check records against their schema.")
@@ -65,13 +68,12 @@ def command(
 def _check(path: str, rule: str | None, schema: Schema | None, voice: Voice) -> dict[str, Any]:
     """Check one file and say the verdict."""
     try:
-        data = read_bytes(path)
-        form = codec.form_of(data) if data else "json"
-        value = codec.decode(data)
+        value, form = codec.decode_either(read_bytes(path))
         report = validate(value, rule=rule, schema=schema, json=form == "json")
+        checked = not report.findings and (schema is None or is_ours(schema))
+        findings, more_remarks = _more(value) if checked else (report.findings, [])
     except VacrError as error:
         return _unreadable(path, error, voice)
-    findings, more_remarks = (report.findings, []) if report.findings else _more(value, report)
     remarks = report.remarks + more_remarks
     for line in _lines(path, report, findings, remarks, value):
         voice.result(line)
@@ -102,26 +104,56 @@ def _unreadable(path: str, error: VacrError, voice: Voice) -> dict[str, Any]:
     return told | {"findings": [], "remarks": [], "exit": error.exit_code}
 
 
-def _more(value: Any, report: Report) -> tuple[list[Finding], list[Finding]]:
+def _more(value: Any) -> tuple[list[Finding], list[Finding]]:
     """Check what takes more than the value: that a record has its own id, and that a signed record holds a valid one."""
-    if report.rule == "verifiable-agent-record":
-        if not made_by_vacr(value):
-            made_by = repr(value.get("recording-agent", {}).get("name", "nobody"))[:60]
-            return [], [
-                Finding("/id", "the id is that of the content", f"recorded by {made_by}", "vacr, whose ids can be checked")
-            ]
-        expected = record_id(value)
-        if value["id"] != expected:
-            changed = f"{value['id']!r}: the record was changed after it was made"
-            return [Finding("/id", "the id is that of the content", changed, f"{expected!r}, which the content gives")], []
-    if report.rule == "signed-agent-record" and isinstance(payload := value.value[2], bytes):
-        try:
-            inner = validate(codec.decode(payload))
-        except VacrError:
-            # A native session or a digest may be signed as well: then there is no record to look at.
-            return [], []
-        return [Finding(f"/2{one.pointer}", one.rule, one.found, one.expected) for one in inner.findings], []
+    kind = rule_for(value)
+    if kind == "verifiable-agent-record" and isinstance(value, dict) and isinstance(value.get("id"), str):
+        return _identity(value)
+    if kind == "signed-agent-record" and isinstance(value.value, list | tuple) and len(value.value) > _PAYLOAD:
+        payload = value.value[_PAYLOAD]
+        if isinstance(payload, bytes):
+            return _signed(payload, value.value[1]), []
     return [], []
+
+
+def _identity(record: Any) -> tuple[list[Finding], list[Finding]]:
+    """Compare a record's id with the one that its content gives."""
+    rule = "the id is that of the content"
+    if not made_by_vacr(record):
+        agent = record.get("recording-agent")
+        made_by = _short(agent.get("name") if isinstance(agent, dict) else "nobody")
+        return [], [Finding("/id", rule, f"recorded by {made_by}", "vacr, whose ids can be checked")]
+    try:
+        expected = record_id(record)
+    except InvalidRecord as error:
+        return [Finding(error.where, rule, error.message, "what vacr writes, which JSON can hold too")], []
+    if record["id"] == expected:
+        return [], []
+    changed = f"{_short(record['id'])}: the record was changed after it was made"
+    return [Finding("/id", rule, changed, f"{expected!r}, which the content gives")], []
+
+
+def _signed(payload: bytes, header: Any) -> list[Finding]:
+    """Check the record in a signed one, and the digest that its metadata gives; native sessions may be signed as well."""
+    metadata = header.get(TRACE_METADATA) if isinstance(header, dict) else None
+    told = metadata.get("content-hash") if isinstance(metadata, dict) else None
+    digest = hashlib.sha256(payload).hexdigest()
+    if told is not None and told != digest:
+        return [Finding("/1/100/content-hash", "the digest is that of the payload", _short(told), repr(digest))]
+    try:
+        record, form = codec.decode_either(payload)
+    except VacrError:
+        return []
+    if not isinstance(record, dict) or not {"version", "session"} <= record.keys():
+        return []
+    inner = validate(record, json=form == "json")
+    findings = inner.findings or _identity(record)[0]
+    return [Finding(f"/{_PAYLOAD}{one.pointer}", one.rule, one.found, one.expected) for one in findings]
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:59]}…"  # noqa: PLR2004 - one line of a message
 
 
 def _lines(path: str, report: Report, findings: list[Finding], remarks: list[Finding], value: Any) -> list[str]:

@@ -5,7 +5,7 @@ The same record has one form in each, and going from one to the other and back g
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from vacr.codec import canonical_json
 from vacr.errors import UnreadableInput
@@ -39,7 +39,9 @@ def decode(data: bytes, form: Form | None = None) -> Any:
     """
     if not data:
         raise UnreadableInput("empty: there is nothing to read")
-    if (form or form_of(data)) == "json":
+    if form is None:
+        return decode_either(data)[0]
+    if form == "json":
         return canonical_json.decode(data)
     from vacr.codec import deterministic_cbor
 
@@ -49,7 +51,23 @@ def decode(data: bytes, form: Form | None = None) -> Any:
     return value
 
 
-def form_of(data: bytes) -> Form:
-    """Tell JSON from CBOR by the first byte: maps, arrays and tags of CBOR start with one that text does not have."""
-    binary = data[0] >= _FIRST_BINARY and not data.startswith(canonical_json.BYTE_ORDER_MARK)
-    return "cbor" if binary else "json"
+def decode_either(data: bytes) -> tuple[Any, Form]:
+    """Read a value of a form that only the bytes tell, and say which it is.
+
+    Raises:
+        UnreadableInput: it is of neither form; the reason is that of the form it looks like.
+    """
+    likely, other = ("json", "cbor") if _looks_like_text(data) else ("cbor", "json")
+    try:
+        return decode(data, cast("Form", likely)), cast("Form", likely)
+    except UnreadableInput:
+        try:
+            return decode(data, cast("Form", other)), cast("Form", other)
+        except UnreadableInput:
+            pass
+        raise
+
+
+def _looks_like_text(data: bytes) -> bool:
+    """Tell by the first byte: maps, arrays and tags of CBOR start with one that text does not have."""
+    return not data or data[0] < _FIRST_BINARY or data.startswith(canonical_json.BYTE_ORDER_MARK)

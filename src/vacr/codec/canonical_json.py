@@ -6,6 +6,7 @@ UTF-8 or too deep a nesting is refused with its place. Nothing here repairs: tha
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -13,6 +14,7 @@ import msgspec
 
 from vacr.codec import json_scan, numbers
 from vacr.codec.depth import MAX_DEPTH, is_deeper_than
+from vacr.codec.pointers import Place, pointer
 from vacr.errors import InvalidRecord, UnreadableInput
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -48,7 +50,7 @@ def encode(value: Any) -> bytes:
     Raises:
         InvalidRecord: it holds what JSON cannot: bytes, tags, keys that are not text, lone surrogates, not-a-number.
     """
-    return encode_decoded(_prepare(value, "", 0))
+    return encode_decoded(_prepare(value, None, 0))
 
 
 def encode_decoded(value: Any) -> bytes:
@@ -85,9 +87,10 @@ def decode(data: bytes) -> Any:
     problems = scanned.problems
     if not problems and len(scanned.values) != 1:
         reason = "more text after the value" if scanned.values else "no JSON value"
-        problems = [json_scan.Problem(reason, offset=scanned.starts[1] if scanned.values else 0)]
+        problems = [json_scan.Problem(reason, offset=scanned.second)]
     for problem in problems:
-        raise UnreadableInput(problem.reason, where=problem.place(data))
+        detail = f": {problem.detail}" if problem.detail else ""
+        raise UnreadableInput(f"{problem.reason}{detail}", where=problem.place(data))
     return scanned.values[0]
 
 
@@ -109,7 +112,7 @@ def _members(data: bytes) -> int:
     return data.count(b'":') - data.count(b'\\":')
 
 
-def _prepare(value: Any, pointer: str, depth: int) -> Any:
+def _prepare(value: Any, place: Place, depth: int) -> Any:
     """Copy a value with canonical numbers, refusing what JSON cannot say.
 
     Raises:
@@ -117,40 +120,42 @@ def _prepare(value: Any, pointer: str, depth: int) -> Any:
     """
     kind = type(value)
     if kind in _PLAIN:
-        return _text(value, pointer) if kind is str else value
-    if depth > MAX_DEPTH:
-        raise InvalidRecord(f"nested deeper than {MAX_DEPTH} levels", where=pointer or "/")
+        return _text(value, place) if kind is str else value
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise InvalidRecord(
+                f"{value} has no canonical form", where=pointer(place) or "/", hint="Only finite numbers can be in a record."
+            )
+        return numbers.canonical(value)
+    if depth >= MAX_DEPTH:
+        raise InvalidRecord(f"nested deeper than {MAX_DEPTH} levels", where=pointer(place) or "/")
     # Loops, not comprehensions, which would take a second stack frame for each level.
     if isinstance(value, dict):
         members = {}
         for key, item in value.items():
-            name = _key(key, pointer)
-            members[name] = _prepare(item, f"{pointer}/{json_scan.escape(name)}", depth + 1)
+            if type(key) is not str:
+                raise InvalidRecord(f"a key of type {type(key).__name__} cannot be written as JSON", where=pointer(place) or "/")
+            members[_text(key, place)] = _prepare(item, (place, key), depth + 1)
         return members
     if isinstance(value, list | tuple):
         items = []
         for index, item in enumerate(value):
-            items.append(_prepare(item, f"{pointer}/{index}", depth + 1))
+            items.append(_prepare(item, (place, index), depth + 1))
         return items
-    if isinstance(value, float):
-        numbers.float_text(value)
-        return numbers.canonical(value)
-    raise InvalidRecord(f"{kind.__name__} cannot be written as JSON", where=pointer or "/")
+    raise InvalidRecord(f"{kind.__name__} cannot be written as JSON", where=pointer(place) or "/")
 
 
-def _key(key: Any, pointer: str) -> str:
-    if type(key) is not str:
-        raise InvalidRecord(f"a key of type {type(key).__name__} cannot be written as JSON", where=pointer or "/")
-    return _text(key, pointer)
-
-
-def _text(text: str, pointer: str) -> str:
+def _text(text: str, place: Place) -> str:
     if not text.isascii():
         try:
             text.encode()
         except UnicodeEncodeError as error:
-            raise InvalidRecord("a lone surrogate cannot be written as UTF-8", where=pointer or "/") from error
+            raise InvalidRecord("a lone surrogate cannot be written as UTF-8", where=_printable(pointer(place)) or "/") from error
     return text
+
+
+def _printable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
 
 
 def _has_astral_key(data: bytes) -> bool:
@@ -187,11 +192,15 @@ def _utf16(text: str) -> bytes:
 
 def _sorted_utf16(value: Any) -> Any:
     """Give a copy that encodes in UTF-16 order: each map becomes a Raw of its canonical text."""
+    # Loops, not comprehensions, which would take a second stack frame for each level.
     if isinstance(value, dict):
-        members = (
-            msgspec.json.encode(key) + b":" + _encoder.encode(_sorted_utf16(value[key])) for key in sorted(value, key=_utf16)
-        )
+        members = []
+        for key in sorted(value, key=_utf16):
+            members.append(msgspec.json.encode(key) + b":" + _encoder.encode(_sorted_utf16(value[key])))
         return msgspec.Raw(b"{" + b",".join(members) + b"}")
     if isinstance(value, list):
-        return [_sorted_utf16(item) for item in value]
+        items = []
+        for item in value:
+            items.append(_sorted_utf16(item))
+        return items
     return value

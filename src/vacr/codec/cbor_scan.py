@@ -13,7 +13,7 @@ from typing import Any
 
 import cbor2
 
-from vacr.codec.json_scan import escape
+from vacr.codec.pointers import Place, pointer
 from vacr.errors import UnreadableInput
 
 _FLOATS = {25: (">e", 2), 26: (">f", 4), 27: (">d", 8)}
@@ -40,109 +40,113 @@ class Scanner:
         Raises:
             UnreadableInput: with the byte offset and the pointer of what is refused.
         """
-        value = self.item("", 0)
+        value = self.item(None, 0)
         if self.position != len(self.data):
-            raise self.refusal(f"{len(self.data) - self.position} more bytes after the item", "")
+            raise self.refusal(f"{len(self.data) - self.position} more bytes after the item", None)
         return value
 
-    def refusal(self, reason: str, pointer: str) -> UnreadableInput:
+    def refusal(self, reason: str, place: Place) -> UnreadableInput:
         """Make the error that names this place."""
-        where = f"byte {self.position}" + (f" ({pointer})" if pointer else "")
+        shown = pointer(place)
+        where = f"byte {self.position}" + (f" ({shown[:200]})" if shown else "")
         return UnreadableInput(reason, where=where)
 
-    def take(self, count: int, pointer: str) -> bytes:
+    def take(self, count: int, place: Place) -> bytes:
         """Take bytes, if there are as many as the head says."""
         if count > len(self.data) - self.position:
-            raise self.refusal(f"{count} bytes announced, {len(self.data) - self.position} left", pointer)
+            raise self.refusal(f"{count} bytes announced, {len(self.data) - self.position} left", place)
         self.position += count
         return self.data[self.position - count : self.position]
 
-    def item(self, pointer: str, depth: int) -> Any:
+    def item(self, place: Place, depth: int) -> Any:
         """Read one item."""
-        if depth > self.max_depth:
-            raise self.refusal(f"nested deeper than {self.max_depth} levels", pointer)
-        head = self.take(1, pointer)[0]
+        head = self.take(1, place)[0]
         major, info = head >> 5, head & 31
+        if depth >= self.max_depth and 4 <= major <= 6:  # noqa: PLR2004 - arrays, maps and tags
+            raise self.refusal(f"nested deeper than {self.max_depth} levels", place)
         if major == 7:  # noqa: PLR2004 - major type 7, floats and simple values
-            return self.simple(info, pointer)
+            return self.simple(info, place)
         if info == _INDEFINITE:
-            raise self.refusal("indefinite length", pointer)
-        argument = self.argument(info, pointer)
+            raise self.refusal("indefinite length", place)
+        argument = self.argument(info, place)
         match major:
             case 0:
                 return argument
             case 1:
                 return -1 - argument
             case 2:
-                return self.take(argument, pointer)
+                return self.take(argument, place)
             case 3:
-                return self.text(argument, pointer)
+                return self.text(argument, place)
             case 4:
-                self.enough(argument, pointer)
-                return [self.item(f"{pointer}/{index}", depth + 1) for index in range(argument)]
+                self.enough(argument, place)
+                items = []
+                for index in range(argument):
+                    items.append(self.item((place, index), depth + 1))
+                return items
             case 5:
-                return self.map(argument, pointer, depth)
-        return self.tagged(argument, pointer, depth)
+                return self.map(argument, place, depth)
+        return self.tagged(argument, place, depth)
 
-    def argument(self, info: int, pointer: str) -> int:
+    def argument(self, info: int, place: Place) -> int:
         """Read the argument of a head."""
         if info < min(_LONG_HEADS):
             return info
         if info not in _LONG_HEADS:
-            raise self.refusal(f"reserved head {info}", pointer)
-        return int.from_bytes(self.take(_LONG_HEADS[info], pointer), "big")
+            raise self.refusal(f"reserved head {info}", place)
+        return int.from_bytes(self.take(_LONG_HEADS[info], place), "big")
 
-    def enough(self, count: int, pointer: str) -> None:
+    def enough(self, count: int, place: Place) -> None:
         """Refuse a count of items that the bytes left cannot hold, before making room for them."""
         if count > len(self.data) - self.position:
-            raise self.refusal(f"{count} items announced, {len(self.data) - self.position} bytes left", pointer)
+            raise self.refusal(f"{count} items announced, {len(self.data) - self.position} bytes left", place)
 
-    def text(self, length: int, pointer: str) -> str:
+    def text(self, length: int, place: Place) -> str:
         """Read text."""
         try:
-            return self.take(length, pointer).decode()
+            return self.take(length, place).decode()
         except UnicodeDecodeError as error:
-            raise self.refusal("text that is not UTF-8", pointer) from error
+            raise self.refusal("text that is not UTF-8", place) from error
 
-    def map(self, count: int, pointer: str, depth: int) -> dict[Any, Any]:
+    def map(self, count: int, place: Place, depth: int) -> dict[Any, Any]:
         """Read a map."""
-        self.enough(count, pointer)
+        self.enough(count, place)
         members: dict[Any, Any] = {}
         for _ in range(count):
             start = self.position
-            key = _hashable(self.item(pointer, depth + 1))
+            key = _hashable(self.item(place, depth + 1))
             # 1, 1.0 and true would be three keys in CBOR; a dict takes them for one, so they are refused as well.
             if key in members:
                 self.position = start
-                raise self.refusal(f"key {key!r} occurs more than once", pointer)
-            members[key] = self.item(f"{pointer}/{escape(str(key))}", depth + 1)
+                raise self.refusal(f"key {key!r} occurs more than once", place)
+            members[key] = self.item((place, key), depth + 1)
         return members
 
-    def tagged(self, tag: int, pointer: str, depth: int) -> Any:
+    def tagged(self, tag: int, place: Place, depth: int) -> Any:
         """Read what a tag holds; only big numbers are turned into what they mean."""
-        value = self.item(pointer, depth + 1)
+        value = self.item(place, depth + 1)
         if tag in _BIGNUMS and isinstance(value, bytes):
             number = int.from_bytes(value, "big")
             return number if tag == _BIGNUMS[0] else -1 - number
         return cbor2.CBORTag(tag, value)
 
-    def simple(self, info: int, pointer: str) -> Any:
+    def simple(self, info: int, place: Place) -> Any:
         """Read a float or a simple value."""
         if info in _FLOATS:
             form, size = _FLOATS[info]
-            value = struct.unpack(form, self.take(size, pointer))[0]
+            value = struct.unpack(form, self.take(size, place))[0]
             if not math.isfinite(value):
-                raise self.refusal(f"{value} is not a number a record can hold", pointer)
+                raise self.refusal(f"{value} is not a number a record can hold", place)
             return value
         if info in _SIMPLE:
             return _SIMPLE[info]
         if info == _UNDEFINED:
             return cbor2.undefined
         if info == _INDEFINITE:
-            raise self.refusal("a break outside any item", pointer)
-        code = self.argument(info, pointer)
+            raise self.refusal("a break outside any item", place)
+        code = self.argument(info, place)
         if info > min(_LONG_HEADS) or (info == min(_LONG_HEADS) and code < _FIRST_LONG_SIMPLE):
-            raise self.refusal(f"reserved simple value {code}", pointer)
+            raise self.refusal(f"reserved simple value {code}", place)
         return cbor2.CBORSimpleValue(code)
 
 

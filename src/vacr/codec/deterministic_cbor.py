@@ -14,7 +14,7 @@ import cbor2
 from vacr.codec import numbers
 from vacr.codec.cbor_scan import Scanner
 from vacr.codec.depth import MAX_DEPTH
-from vacr.codec.json_scan import escape
+from vacr.codec.pointers import Place, pointer
 from vacr.errors import InvalidRecord, UnreadableInput
 
 # Every tag that the library would turn into something else of its own accord.
@@ -48,7 +48,7 @@ def encode(value: Any) -> bytes:
         InvalidRecord: it holds a number that is not finite, a lone surrogate, or a type that CBOR does not have.
     """
     try:
-        if _only_text_keys(value, "", 0):
+        if _only_text_keys(value, None, 0):
             # For text keys the library's length-first order is the bytewise order of their encodings.
             return cbor2.dumps(value, canonical=True, encoders=_ENCODERS)
         return _encode(value)
@@ -81,27 +81,31 @@ def decode(data: bytes) -> Any:
         raise UnreadableInput(f"not CBOR that can be read: {error}") from error
 
 
-def _only_text_keys(value: Any, pointer: str, depth: int) -> bool:
+def _only_text_keys(value: Any, place: Place, depth: int) -> bool:
     """Tell whether all keys are text.
 
     Raises:
         InvalidRecord: a number is not finite, or the nesting is too deep.
     """
-    if depth > MAX_DEPTH:
-        raise InvalidRecord(f"nested deeper than {MAX_DEPTH} levels", where=pointer)
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise InvalidRecord(f"{value} has no place in a record", where=pointer(place) or "/")
+        return True
+    if not isinstance(value, dict | list | tuple | cbor2.CBORTag):
+        return True
+    if depth >= MAX_DEPTH:
+        raise InvalidRecord(f"nested deeper than {MAX_DEPTH} levels", where=pointer(place) or "/")
     plain = True
     # Loops, not comprehensions, which would take a second stack frame for each level.
     if isinstance(value, dict):
         for key, item in value.items():
             plain &= type(key) is str
-            plain &= _only_text_keys(item, f"{pointer}/{escape(str(key))}", depth + 1)
-    if isinstance(value, list | tuple):
+            plain &= _only_text_keys(item, (place, key), depth + 1)
+    elif isinstance(value, cbor2.CBORTag):
+        plain = _only_text_keys(value.value, place, depth + 1)
+    else:
         for index, item in enumerate(value):
-            plain &= _only_text_keys(item, f"{pointer}/{index}", depth + 1)
-    if isinstance(value, cbor2.CBORTag):
-        return _only_text_keys(value.value, pointer, depth + 1)
-    if isinstance(value, float) and not math.isfinite(value):
-        raise InvalidRecord(f"{value} has no place in a record", where=pointer or "/")
+            plain &= _only_text_keys(item, (place, index), depth + 1)
     return plain
 
 

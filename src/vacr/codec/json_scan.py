@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vacr.codec import numbers
+from vacr.codec.pointers import Place, pointer
 
-_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.DOTALL)
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _BRACKET = re.compile(rb"[\[\]{}]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -22,11 +23,15 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong with a text, and where: a JSON pointer, or a byte offset where no value could be read."""
+    """What is wrong with a text, and where: a JSON pointer, or a byte offset where no value could be read.
+
+    `detail` is the decoder's own word, which differs between versions of Python: for messages, never for records.
+    """
 
     reason: str
     pointer: str | None = None
     offset: int | None = None
+    detail: str = ""
 
     def place(self, data: bytes) -> str:
         """Name the place as a person would look for it."""
@@ -40,10 +45,10 @@ class Problem:
 
 @dataclass
 class Scan:
-    """What could be read of a text: the values and where they start, the bytes after the last one, the problems."""
+    """What could be read of a text: the values, where the second starts, the bytes after the last one, the problems."""
 
     values: list[Any] = field(default_factory=list)
-    starts: list[int] = field(default_factory=list)
+    second: int = 0
     rest: bytes = b""
     problems: list[Problem] = field(default_factory=list)
 
@@ -81,11 +86,6 @@ def _fraction(text: str) -> Any:
         return _OutOfRange(text)
 
 
-def escape(name: str) -> str:
-    """Escape a member's name for a JSON pointer (RFC 6901)."""
-    return name.replace("~", "~0").replace("/", "~1") if "~" in name or "/" in name else name
-
-
 def scan(data: bytes, max_depth: int) -> Scan:
     """Read all the JSON values of a text, one after another, with every problem they have."""
     result = Scan()
@@ -98,7 +98,7 @@ def scan(data: bytes, max_depth: int) -> Scan:
     hooks = _Hooks()
     _read_all(text, hooks, result)
     repeated = {id(members): names for members, names in hooks.repeated}
-    result.values = [_mend(value, "", repeated, result.problems) for value in result.values]
+    result.values = [_mend(value, None, repeated, result.problems) for value in result.values]
     return result
 
 
@@ -112,7 +112,7 @@ def _text(data: bytes, result: Scan) -> str:
 
 def _read_all(text: str, hooks: _Hooks, result: Scan) -> None:
     """Read value after value, until the end or what cannot be read."""
-    decoders = [
+    strict, lenient = (
         json.JSONDecoder(
             object_pairs_hook=hooks.pairs,
             parse_int=_integer,
@@ -121,58 +121,62 @@ def _read_all(text: str, hooks: _Hooks, result: Scan) -> None:
             strict=strict,
         )
         for strict in (True, False)
-    ]
+    )
+    decoder = strict
     position = _space_end(text, 0)
     while position < len(text):
         try:
-            value, end = _read_one(text, position, decoders, result)
-        except (json.JSONDecodeError, RecursionError, ValueError) as error:
-            at = error.pos if isinstance(error, json.JSONDecodeError) else position
-            reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-            result.problems.append(Problem(f"not JSON: {reason}", offset=_offset(text, at)))
+            value, end = decoder.raw_decode(text, position)
+        except json.JSONDecodeError as error:
+            if decoder is strict and error.msg.startswith("Invalid control character"):
+                # From here on such characters are read; trying strictly first each time would cost the square.
+                result.problems.append(Problem("control character in a string", offset=_offset(text, error.pos)))
+                decoder = lenient
+                continue
+            result.problems.append(Problem("not JSON", offset=_offset(text, error.pos), detail=error.msg))
+            result.rest = text[position:].encode()
+            return
+        except (RecursionError, ValueError) as error:
+            result.problems.append(Problem("not JSON", offset=_offset(text, position), detail=str(error)))
             result.rest = text[position:].encode()
             return
         result.values.append(value)
-        result.starts.append(_offset(text, position))
+        if len(result.values) == 2:  # noqa: PLR2004 - where a second value begins, of which strict decoding tells
+            result.second = _offset(text, position)
         position = _space_end(text, end)
 
 
-def _read_one(text: str, position: int, decoders: list[json.JSONDecoder], result: Scan) -> tuple[Any, int]:
-    strict, lenient = decoders
-    try:
-        return strict.raw_decode(text, position)
-    except json.JSONDecodeError as error:
-        if not error.msg.startswith("Invalid control character"):
-            raise
-        value, end = lenient.raw_decode(text, position)
-        result.problems.append(Problem("control character in a string", offset=_offset(text, error.pos)))
-        return value, end
-
-
-def _mend(value: Any, pointer: str, repeated: dict[int, list[str]], problems: list[Problem]) -> Any:
+def _mend(value: Any, place: Place, repeated: dict[int, list[str]], problems: list[Problem]) -> Any:
     """Replace what a record cannot hold by text that can be shown, naming each such place."""
+    # Loops, not comprehensions, which would take a second stack frame for each level.
     if isinstance(value, dict):
-        problems.extend(
-            Problem(f"member {name!r} occurs more than once", pointer=pointer) for name in repeated.get(id(value), ())
-        )
-        # Loops, not comprehensions, which would take a second stack frame for each level.
+        for name in repeated.get(id(value), ()):
+            problems.append(Problem(f"member {_shown(name)} occurs more than once", pointer=_shown_pointer(place)))
         members = {}
         for key, item in value.items():
-            name = _mend(key, pointer, repeated, problems)
-            members[name] = _mend(item, f"{pointer}/{escape(name)}", repeated, problems)
+            name = _mend(key, place, repeated, problems)
+            members[name] = _mend(item, (place, name), repeated, problems)
         return members
     if isinstance(value, list):
         items = []
         for index, item in enumerate(value):
-            items.append(_mend(item, f"{pointer}/{index}", repeated, problems))
+            items.append(_mend(item, (place, index), repeated, problems))
         return items
     if isinstance(value, _OutOfRange):
-        problems.append(Problem(f"number out of range: {value[:40]}", pointer=pointer))
+        problems.append(Problem(f"number out of range: {value[:40]}", pointer=_shown_pointer(place)))
         return str(value)
     if isinstance(value, str) and not value.isascii() and _SURROGATE.search(value):
-        problems.append(Problem("lone surrogate in a string", pointer=_SURROGATE.sub("\ufffd", pointer)))
+        problems.append(Problem("lone surrogate in a string", pointer=_shown_pointer(place)))
         return _SURROGATE.sub("\ufffd", value)
     return value
+
+
+def _shown_pointer(place: Place) -> str:
+    return _SURROGATE.sub("\ufffd", pointer(place))
+
+
+def _shown(name: str) -> str:
+    return repr(_SURROGATE.sub("\ufffd", name[:40]))
 
 
 def _too_deep_at(data: bytes, limit: int) -> int | None:

@@ -1,6 +1,7 @@
 """Numbers as canonical JSON writes them. Step: encode. Follows RFC 8785 section 3.2.2.3 (ECMAScript `Number::toString`).
 
-Integers are written exactly, however large: that is where our profile goes beyond RFC 8785, which refuses them.
+Integers are written exactly, however large: that is where our profile goes beyond RFC 8785, which refuses them. So that no
+float is taken for another integer, one past 2^53 whose shortest digits are not its exact value keeps its exponent.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from vacr.errors import InvalidRecord
 # ECMAScript writes plain digits from 1e-6 up to 1e21, and an exponent beyond.
 _PLAIN_ABOVE = 1e-6
 _PLAIN_BELOW = 1e21
+_EXACT_BELOW = 2**53
 # Between these bounds the JSON encoder's own spelling of a fraction is the canonical one.
 _SAME_ABOVE = 1e-4
 _SAME_BELOW = 1e15
@@ -55,13 +57,22 @@ def float_text(value: float) -> str:
         raise InvalidRecord(f"{value} has no canonical form", hint="Only finite numbers can be in a record.")
     if value == 0:
         return "0"
-    if _PLAIN_ABOVE <= abs(value) < _PLAIN_BELOW:
-        digits, _, exponent = repr(float(value)).partition("e")
-        if not exponent:
-            return digits.removesuffix(".0")
-        return _plain(digits, int(exponent))
     mantissa, _, exponent = repr(float(value)).partition("e")
+    if _PLAIN_ABOVE <= abs(value) < _PLAIN_BELOW:
+        text = _plain(mantissa, int(exponent)) if exponent else mantissa.removesuffix(".0")
+        if abs(value) < _EXACT_BELOW or int(text) == value:
+            return text
+    if not exponent:
+        return _with_exponent(mantissa)
     return f"{mantissa.removesuffix('.0')}e{int(exponent):+d}"
+
+
+def _with_exponent(digits: str) -> str:
+    """Write the digits of a large integral float with an exponent."""
+    sign, digits = ("-", digits[1:]) if digits.startswith("-") else ("", digits)
+    figures = digits.removesuffix(".0")
+    short = figures.rstrip("0")
+    return f"{sign}{short[0]}{'.' + short[1:] if len(short) > 1 else ''}e+{len(figures) - 1}"
 
 
 def _plain(digits: str, exponent: int) -> str:

@@ -8,10 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from vacr.codec import canonical_json
-from vacr.errors import UnreadableInput
 from vacr.model import SCHEMA_VERSION, Native, Record
-from vacr.readers.lift import Drift, check_timestamps, keep_native, kind_of, mark
+from vacr.readers.lift import Drift, check_timestamps, kind_of, mark
 from vacr.readers.lines import Repaired, Undecodable
 from vacr.readers.source import Part, Source
 from vacr.timestamps import span
@@ -76,14 +74,14 @@ class Session:
         event = {"type": "system-event", "event-type": UNKNOWN, "data": {"value": value}}
         return {**event, "vacr": {"not-an-object": True}}
 
-    def tidy(self, native_id: str) -> None:
+    def tidy(self) -> None:
         """See to what only all entries together tell: timestamps outside the pattern, ids that are not unique."""
         embedded = [child for entry in self.entries if entry["type"] == "system-event" for child in entry.get("children", ())]
         entries = self.entries + embedded if embedded else self.entries
         check_timestamps(entries)
         named = [entry for entry in entries if "id" in entry]
         if len({entry["id"] for entry in named}) != len(named):
-            _keep_first_of_each_id(named, native_id)
+            _keep_first_of_each_id(named)
 
     def reading(self, source: Source) -> Reading:
         """Make the record."""
@@ -146,21 +144,17 @@ def attached(part: Part) -> Native:
     """Make the event that keeps a file which belongs to the session beside its transcript."""
     data: Native = {"name": part.name}
     try:
-        data["value"] = canonical_json.decode(part.data)
-    except UnreadableInput:
-        try:
-            data["text"] = part.data.decode()
-        except UnicodeDecodeError:
-            data["bytes"] = base64.b64encode(part.data).decode()
+        data["text"] = part.data.decode()
+    except UnicodeDecodeError:
+        data["bytes"] = base64.b64encode(part.data).decode()
     return {"type": "system-event", "event-type": "attached-file", "data": data}
 
 
-def _keep_first_of_each_id(entries: list[Native], native_id: str) -> None:
+def _keep_first_of_each_id(entries: list[Native]) -> None:
     """Let only the first entry of an id have it: resumed and copied sessions write some lines again."""
     seen: set[str] = set()
     for entry in entries:
         identity = entry["id"]
         if identity in seen:
-            keep_native(entry, {native_id: entry.pop("id")})
-            mark(entry)["repeats"] = identity
+            mark(entry)["repeats"] = entry.pop("id")
         seen.add(identity)

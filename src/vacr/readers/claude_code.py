@@ -43,15 +43,15 @@ _MOVED_OR_OURS = ENVELOPE | {"id", "parent-id", "timestamp", "type", "event-type
 _SET_ASIDE = CANONICAL_MEMBERS - {"timestamp"}
 _EVENT_SET_ASIDE = frozenset(("id", "parent-id", "event-type", "vacr"))
 _MESSAGES = known.MESSAGES
+_UINT_END = 2**64
 AUTONOMOUS = frozenset(("sdk-cli",))
 INTERACTIVE = frozenset(("cli", "claude-desktop", "claude-vscode", "claude-jetbrains", "claude-web"))
 
 
 def recognises(sample: Sequence[Any]) -> float:
     """Tell how much of a sample of native values is Claude Code's; a line of a kindred format makes it none of it."""
-    if any(map(_is_kindred, sample)):
-        return 0.0
-    return sum(map(_is_line, sample)) / len(sample)
+    kindred = sum(map(_is_kindred, sample))
+    return (sum(map(_is_line, sample)) - 2 * kindred) / len(sample)
 
 
 def _is_line(value: Any) -> bool:
@@ -83,7 +83,7 @@ class _Transcript:
 
     def __init__(self) -> None:
         self.session = Session("claude-jsonl", "claude-code", provider="anthropic")
-        self.usages: dict[str, Native] = {}
+        self.usages: dict[Any, Native] = {}
         self.agents: set[Any] = set()
         self.sidechain_only = True
         self.unlearned = ["sessionId", "cwd", "version", "gitBranch", "entrypoint"]
@@ -97,7 +97,7 @@ class _Transcript:
             else:
                 session.keep_unusual(number, document, self.entry)
         self.settle()
-        session.tidy("uuid")
+        session.tidy()
         return session.reading(source)
 
     def context(self, line: Native) -> None:
@@ -178,7 +178,7 @@ class _Transcript:
         usage, identity = message["usage"], message.get("id")
         if type(usage) is not dict:
             return
-        key = identity if type(identity) is str else f"\0{id(entry)}"
+        key: Any = identity if type(identity) in (str, int) else id(entry), type(identity)
         best = self.usages.get(key)
         if best is None or _output(usage) >= _output(best["message"]["usage"]):
             self.usages[key] = entry
@@ -266,7 +266,7 @@ def token_usage(usage: Native, entry: Native) -> Native:
         for member in ("thinking_tokens", "reasoning_tokens"):
             if type(details.get(member)) is int:
                 result["reasoning"] = details[member]
-    result = {member: count for member, count in result.items() if count >= 0}
+    result = {member: count for member, count in result.items() if 0 <= count < _UINT_END}
     if USAGE_MEMBERS.isdisjoint(usage):
         return usage | result
     entry["message"]["usage"] = usage

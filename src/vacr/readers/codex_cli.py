@@ -98,7 +98,7 @@ class _Rollout:
             "task_started": self.turns,
             "token_count": self.token_counts,
         }
-        self.echoes: list[Native] = []
+        self.echoes: list[tuple[int, Native]] = []
         self.provider: str | None = None
         self.heard: dict[str, list[Any]] = {"user": [], "assistant": [], "reasoning": []}
 
@@ -110,7 +110,7 @@ class _Rollout:
             else:
                 session.keep_unusual(number, document, self.entry)
         self.settle()
-        session.tidy("id")
+        session.tidy()
         return session.reading(source)
 
     def entry(self, line: Native) -> Native:
@@ -156,7 +156,7 @@ class _Rollout:
         if kind in self.noted:
             self.noted[kind].append((len(self.session.entries), entry))
         elif kind in ECHOES and envelope == "event_msg" and type(payload.get(ECHOES[kind][0])) is str:
-            self.echoes.append(entry)
+            self.echoes.append((len(self.session.entries), entry))
         return entry
 
     def bare(self, line: Native) -> Native:
@@ -240,12 +240,12 @@ class _Rollout:
             mark(entries[index])["inherited"] = True
         if self.metas:
             self.describe(self.metas[0][1]["data"])
+        said = {who: _texts(contents) for who, contents in self.heard.items()}
+        for index, entry in self.echoes:
+            self.settle_echo(index, entry, said)
         self.assign_models(copied)
         self.session.provider = self.provider or _provider(list(self.session.models))
         self.count_tokens(copied)
-        said = {who: _texts(contents) for who, contents in self.heard.items()}
-        for entry in self.echoes:
-            self.settle_echo(entry, said)
 
     def describe(self, meta: Native) -> None:
         """Learn about the session from its own first line."""
@@ -287,6 +287,7 @@ class _Rollout:
             if model is not None:
                 entry["model-id"] = model
         session = self.session
+        sandboxes: dict[str, None] = {}
         own = [context for index, context in contexts if index not in copied] or [context for _, context in contexts]
         for context in own:
             if _text(context.get("model")):
@@ -294,9 +295,8 @@ class _Rollout:
             session.working_dir = session.working_dir or _text(context.get("cwd"))
             policy = context.get("sandbox_policy")
             roots = policy.get("writable_roots") if type(policy) is dict else None
-            for root in roots if type(roots) is list else ():
-                if type(root) is str and root not in session.sandboxes:
-                    session.sandboxes.append(root)
+            sandboxes.update(dict.fromkeys(root for root in roots if type(root) is str) if type(roots) is list else {})
+        session.sandboxes = list(sandboxes)
 
     def count_tokens(self, copied: frozenset[int]) -> None:
         """Count each response's tokens once: Codex writes the same count again whenever its limits change."""
@@ -306,7 +306,7 @@ class _Rollout:
             if type(info) is not dict or type(info.get("last_token_usage")) is not dict:
                 continue
             repeats, total = info.get("total_token_usage") == total, info.get("total_token_usage")
-            if repeats:
+            if repeats and total is not None:
                 mark(entry)["repeats"] = True
             elif index not in copied:
                 usage = info["last_token_usage"]
@@ -315,7 +315,7 @@ class _Rollout:
                     counts |= info.pop("last_token_usage")
                 entry["token-usage"] = counts
 
-    def settle_echo(self, entry: Native, said: dict[str, set[str]]) -> None:
+    def settle_echo(self, index: int, entry: Native, said: dict[str, set[str]]) -> None:
         """Mark an event that repeats a response item; make it the message it is where no item of its kind exists."""
         payload = entry["data"]
         member, entry_type = ECHOES[payload["type"]]
@@ -325,6 +325,8 @@ class _Rollout:
             return
         del entry["event-type"], entry["data"]
         entry |= {"type": entry_type, "content": payload.pop(member), "payload": payload}
+        if entry_type == "assistant":
+            self.assistants.append((index, entry))
         without_nulls(payload)
 
 
@@ -364,4 +366,4 @@ def _text(value: Any) -> str | None:
 
 
 def _is_count(value: Any) -> bool:
-    return type(value) is int and value >= 0
+    return type(value) is int and 0 <= value < 2**64

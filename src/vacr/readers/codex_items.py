@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from vacr.codec import canonical_json
+from vacr.codec.depth import depth
 from vacr.errors import UnreadableInput
 from vacr.model import Native
 from vacr.readers.lift import Lift, Move, mark
+from vacr.readers.lines import NATIVE_DEPTH
 
 
 class Item(NamedTuple):
@@ -85,7 +87,7 @@ def parse_arguments(entry: Native, native: Native) -> None:
         arguments = canonical_json.decode(text.encode())
     except (UnreadableInput, UnicodeEncodeError):
         return
-    if type(arguments) is dict:
+    if type(arguments) is dict and depth(arguments, NATIVE_DEPTH) <= NATIVE_DEPTH:
         entry["input"] = arguments
         native["arguments"] = text
 

@@ -87,7 +87,9 @@ def _exact(data: bytes, start: int, stop: int) -> list[Any] | None:
 
 def _line(line: bytes) -> Iterator[Any]:
     """Read one line that may not be exact."""
-    line = line.strip(b" \t\r")
+    line = line.removeprefix(BYTE_ORDER_MARK).strip(b" \t\r")
+    if not line:
+        return
     try:
         value = _decoder.decode(line)
         if says_it_all(value, line) and not is_deeper_than(NATIVE_DEPTH, value, line):
@@ -104,13 +106,15 @@ def _careful(line: bytes) -> Iterator[Any]:
     if not scan.problems:
         yield from scan.values
         return
-    reason = "; ".join(dict.fromkeys(_told(problem, line) for problem in scan.problems[:8]))
+    reason = "; ".join(dict.fromkeys(_told(problem) for problem in scan.problems[:8]))
     only_rest = bool(scan.rest) and len(scan.problems) == 1
     for value in scan.values:
         yield value if only_rest else Repaired(value, reason)
     yield Undecodable(reason, scan.rest if only_rest else line)
 
 
-def _told(problem: json_scan.Problem, line: bytes) -> str:
-    place = problem.pointer or problem.place(line).removeprefix("line 1, ")
-    return f"{problem.reason} ({place})"
+def _told(problem: json_scan.Problem) -> str:
+    if problem.pointer is not None:
+        return f"{problem.reason} ({problem.pointer or '/'})"
+    # Where reading stopped is the decoder's opinion, which differs between versions; a byte that is no text is a fact.
+    return f"{problem.reason} (byte {problem.offset})" if "UTF-8" in problem.reason else problem.reason

@@ -9,9 +9,9 @@ from vacr.identity import made_by_vacr
 from vacr.schema.cddl import Finding, Schema
 from vacr.schema.report import Report
 from vacr.schema.semantics import check_session
-from vacr.schema.versions import schema_for
+from vacr.schema.versions import SUPPORTED, schema_for
 
-__all__ = ["Finding", "Report", "Schema", "rule_for", "schema_for", "validate"]
+__all__ = ["Finding", "Report", "Schema", "is_ours", "rule_for", "schema_for", "validate"]
 
 COSE_SIGN1 = 18
 DEFAULT_VERSION = "3"
@@ -31,6 +31,8 @@ def rule_for(value: Any) -> str:
 def validate(value: Any, *, rule: str | None = None, schema: Schema | None = None, json: bool = True) -> Report:
     """Check a value against a rule of a schema; without one, against what it is and the version it names.
 
+    What our schemas accept is also checked for what its members say about each other.
+
     Raises:
         InvalidSchema: the schema has no such rule.
     """
@@ -44,9 +46,14 @@ def validate(value: Any, *, rule: str | None = None, schema: Schema | None = Non
     checker = schema.checker(chosen or None, json=json)
     findings = checker.findings(value)
     remarks: list[Finding] = []
-    if not findings:
-        findings, remarks = _semantics(value, chosen, schema)
+    if not findings and is_ours(schema):
+        findings, remarks = _semantics(value, checker.rule, schema, json=json)
     return Report(checker.rule, schema.name, findings, remarks)
+
+
+def is_ours(schema: Schema) -> bool:
+    """Tell whether a schema is one of the record format's own."""
+    return any(schema is schema_for(version) for version in SUPPORTED)
 
 
 def _version(value: Any) -> Any:
@@ -56,13 +63,15 @@ def _version(value: Any) -> Any:
     return DEFAULT_VERSION
 
 
-def _semantics(value: Any, rule: str, schema: Schema) -> tuple[list[Finding], list[Finding]]:
-    """Check what lies above the schema, where the rule is one of ours."""
-    if not schema.name.startswith("v3"):
+def _semantics(value: Any, rule: str, schema: Schema, *, json: bool) -> tuple[list[Finding], list[Finding]]:
+    """Check what lies above the schema, by what the value is, whatever rule it was checked against."""
+    kind = rule_for(value)
+    if kind != rule and not schema.checker(kind, json=json).matches(value):
         return [], []
-    match rule:
+    match kind:
         case "verifiable-agent-record":
-            return check_session(value["session"], "/session", strict_views=made_by_vacr(value))
+            if "session" in value:
+                return check_session(value["session"], "/session", strict_views=made_by_vacr(value))
         case "session-trace":
             return check_session(value, "")
         case "[* entry]":
