@@ -8,7 +8,7 @@ from pathlib import Path
 
 from vacr.content import VIEWS
 from vacr.model import CANONICAL_MEMBERS
-from vacr.readers import claude_code, claude_known, codex_cli, codex_items, codex_known
+from vacr.readers import claude_code, claude_known, codex_cli, codex_items, codex_known, codex_session
 from vacr.readers.lift import Lift
 
 FOLDER = Path(__file__).parent
@@ -163,7 +163,7 @@ def codex() -> str:
             "at all, they are the message.\n",
             "## Token usage\n",
             "On `token-count` events, from `info.last_token_usage`, once for each change of `info.total_token_usage`.\n",
-            table(("canonical", "native"), [(code(name), code(native)) for name, native in codex_cli.USAGE]),
+            table(("canonical", "native"), [(code(name), code(native)) for name, native in codex_session.USAGE]),
             "## The session\n",
             table(
                 ("canonical", "from"),
@@ -172,7 +172,7 @@ def codex() -> str:
                     (code("session-start"), "`timestamp` of the first `session_meta`"),
                     (
                         code("format"),
-                        ", ".join(f"{code(mode)} for `source` {code(name)}" for name, mode in codex_cli.MODES.items())
+                        ", ".join(f"{code(mode)} for `source` {code(name)}" for name, mode in codex_session.MODES.items())
                         + ", `autonomous` for a sub-agent, else left out",
                     ),
                     (

@@ -11,10 +11,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from vacr.content import children
-from vacr.model import CANONICAL_MEMBERS, USAGE_MEMBERS, Native
+from vacr.model import CANONICAL_MEMBERS, Native
 from vacr.readers import codex_items as items
 from vacr.readers import codex_known as known
-from vacr.readers.assemble import UNKNOWN, Reading, Session
+from vacr.readers import codex_session
+from vacr.readers.assemble import Reading, Session
 from vacr.readers.codex_forks import inherited
 from vacr.readers.lift import is_one_of, keep_native, kind_of, mark, set_aside, without_nulls
 from vacr.readers.lines import documents
@@ -36,19 +37,10 @@ ECHOES = {
     "agent_message": ("message", "assistant"),
     "agent_reasoning": ("text", "reasoning"),
 }
-USAGE = (
-    ("input", "input_tokens"),
-    ("cached", "cached_input_tokens"),
-    ("output", "output_tokens"),
-    ("reasoning", "reasoning_output_tokens"),
-    ("total", "total_tokens"),
-)
 KNOWN_ITEMS = items.KNOWN_MEMBERS | {kind: own | items.COMMON for kind, own in known.ITEM_EVENTS.items()}
 _ENVELOPE_MARKS = {envelope: {"native": {"type": envelope}} for envelope in known.ENVELOPES}
-_OPENAI_MODELS = ("gpt-", "o1", "o3", "o4", "codex", "chatgpt")
 _CODEX_TEXT = frozenset(("input_text", "output_text"))
 _SET_ASIDE = CANONICAL_MEMBERS - {"timestamp"}
-MODES = {"cli": "interactive", "vscode": "interactive", "exec": "autonomous", "mcp": "autonomous"}
 
 
 def recognises(sample: Sequence[Any]) -> float:
@@ -87,7 +79,7 @@ class _Rollout:
     """One rollout on its way into a record."""
 
     def __init__(self) -> None:
-        self.session = Session("codex-jsonl", "codex-cli", provider="openai")
+        self.session = Session("codex-jsonl", "codex-cli")
         self.metas: list[tuple[int, Native]] = []
         self.turns: list[tuple[int, Native]] = []
         self.assistants: list[tuple[int, Native]] = []
@@ -99,7 +91,6 @@ class _Rollout:
             "token_count": self.token_counts,
         }
         self.echoes: list[tuple[int, Native]] = []
-        self.provider: str | None = None
         self.heard: dict[str, list[Any]] = {"user": [], "assistant": [], "reasoning": []}
 
     def read(self, source: Source) -> Reading:
@@ -239,81 +230,13 @@ class _Rollout:
         for index in copied:
             mark(entries[index])["inherited"] = True
         if self.metas:
-            self.describe(self.metas[0][1]["data"])
+            codex_session.describe(self.session, self.metas[0][1]["data"])
         said = {who: _texts(contents) for who, contents in self.heard.items()}
         for index, entry in self.echoes:
             self.settle_echo(index, entry, said)
-        self.assign_models(copied)
-        self.session.provider = self.provider or _provider(list(self.session.models))
-        self.count_tokens(copied)
-
-    def describe(self, meta: Native) -> None:
-        """Learn about the session from its own first line."""
-        session = self.session
-        for member in ("id", "session_id"):
-            if session.session_id is None and type(meta.get(member)) is str:
-                session.session_id = meta[member]
-        session.start = meta.get("timestamp") if is_timestamp(meta.get("timestamp")) else None
-        session.working_dir = _text(meta.get("cwd"))
-        session.cli_version = _text(meta.get("cli_version"))
-        self.provider = _text(meta.get("model_provider"))
-        git = meta.get("git")
-        if type(git) is dict:
-            names = (("revision", "commit_hash"), ("branch", "branch"), ("repository", "repository_url"))
-            session.vcs = {member: git[native] for member, native in names if type(git.get(native)) is str}
-        self.describe_origin(meta)
-
-    def describe_origin(self, meta: Native) -> None:
-        """Learn who started the session: a person, a program, or another session."""
-        origin = meta.get("source")
-        session = self.session
-        if type(origin) is str:
-            session.mode = MODES.get(origin)
-        parent = meta.get("parent_thread_id")
-        if type(origin) is dict and "subagent" in origin:
-            session.mode = "autonomous"
-            spawn = origin["subagent"].get("thread_spawn") if type(origin["subagent"]) is dict else None
-            parent = parent or (spawn.get("parent_thread_id") if type(spawn) is dict else None)
-        session.parent = _text(parent) or _text(meta.get("forked_from_id"))
-
-    def assign_models(self, copied: frozenset[int]) -> None:
-        """Give each assistant message the model of its turn."""
-        contexts = [(index, entry["data"]) for index, entry in self.turns if entry["event-type"] == "turn_context"]
-        position, model = 0, None
-        for index, entry in self.assistants:
-            while position < len(contexts) and contexts[position][0] < index:
-                model = _text(contexts[position][1].get("model")) or model
-                position += 1
-            if model is not None:
-                entry["model-id"] = model
-        session = self.session
-        sandboxes: dict[str, None] = {}
-        own = [context for index, context in contexts if index not in copied] or [context for _, context in contexts]
-        for context in own:
-            if _text(context.get("model")):
-                session.models[context["model"]] += 1
-            session.working_dir = session.working_dir or _text(context.get("cwd"))
-            policy = context.get("sandbox_policy")
-            roots = policy.get("writable_roots") if type(policy) is dict else None
-            sandboxes.update(dict.fromkeys(root for root in roots if type(root) is str) if type(roots) is list else {})
-        session.sandboxes = list(sandboxes)
-
-    def count_tokens(self, copied: frozenset[int]) -> None:
-        """Count each response's tokens once: Codex writes the same count again whenever its limits change."""
-        total: Any = None
-        for index, entry in self.token_counts:
-            info = entry["data"].get("info")
-            if type(info) is not dict or type(info.get("last_token_usage")) is not dict:
-                continue
-            repeats, total = info.get("total_token_usage") == total, info.get("total_token_usage")
-            if repeats and total is not None:
-                mark(entry)["repeats"] = True
-            elif index not in copied:
-                usage = info["last_token_usage"]
-                counts = {member: usage[native] for member, native in USAGE if _is_count(usage.get(native))}
-                if USAGE_MEMBERS.isdisjoint(usage):
-                    counts |= info.pop("last_token_usage")
-                entry["token-usage"] = counts
+        codex_session.assign_models(self.session, self.turns, self.assistants, copied)
+        codex_session.name_provider(self.session)
+        codex_session.count_tokens(self.token_counts, copied)
 
     def settle_echo(self, index: int, entry: Native, said: dict[str, set[str]]) -> None:
         """Mark an event that repeats a response item; make it the message it is where no item of its kind exists."""
@@ -328,11 +251,6 @@ class _Rollout:
         if entry_type == "assistant":
             self.assistants.append((index, entry))
         without_nulls(payload)
-
-
-def _provider(models: list[str]) -> str:
-    """Name the provider where the session does not: Codex CLI's own, unless the models are not of its kind."""
-    return "openai" if all(model.startswith(_OPENAI_MODELS) for model in models) else UNKNOWN
 
 
 def _keep_envelope(entry: Native, envelope: str) -> None:
@@ -359,11 +277,3 @@ def _texts(contents: list[Any]) -> set[str]:
             said.update(texts)
             said.add("".join(texts))
     return said
-
-
-def _text(value: Any) -> str | None:
-    return value if type(value) is str and value else None
-
-
-def _is_count(value: Any) -> bool:
-    return type(value) is int and 0 <= value < 2**64

@@ -38,12 +38,6 @@ class Lift:
                     del native[name]
                     entry[canonical] = value
 
-    def undo(self, entry: Native, native: Native) -> None:
-        """Move the values back."""
-        for name, canonical, _ in self.moves:
-            if canonical in entry:
-                native[name] = entry.pop(canonical)
-
 
 def is_one_of(value: Any, names: Container[str]) -> TypeGuard[str]:
     """Tell whether a native value, which may be of any type, is one of some names."""

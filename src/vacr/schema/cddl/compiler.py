@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from vacr.schema.cddl import arrays, controls, maps, plain, values
+from vacr.schema.cddl.held import Held
 from vacr.schema.cddl.members import discriminator
 from vacr.schema.cddl.model import (
     AnyType,
@@ -66,7 +67,8 @@ class Program:
         """Start with the helpers that generated code calls."""
         self.json = json
         self.names: dict[str, Any] = {"LISTS": values.LISTS, "ABSENT": object(), "never": _never}
-        for helper in (*_HELPERS, *controls.HELPERS, *maps.HELPERS):
+        self.held = Held()
+        for helper in (self.held.bytes_hold, self.held.text_holds, *_HELPERS, *controls.HELPERS, *maps.HELPERS):
             self.names[helper.__name__] = helper
         self._functions: dict[int, str] = {}
         self._remembered: dict[int, str] = {}
@@ -97,6 +99,7 @@ class Program:
         """Drop the answers remembered during a run."""
         for memory in self._memories:
             memory.clear()
+        self.held.forget()
 
     def _finish(self) -> None:
         """Write the functions that are still waiting, and turn the source into code."""
@@ -260,7 +263,10 @@ class Program:
     # --- tags ------------------------------------------------------------------------------------------
 
     def _define_tag(self, node: Tagged, name: str) -> None:
-        body = ["t = tag_of(v)", "if t is None: return False", "x = t[0]"]
+        # JSON has no tags, so only what is past 64 bits can have been meant as a bignum there.
+        bignum = node.number in values.BIGNUMS and not self.json
+        content = f"bignum_of(v, {node.number})" if bignum else "tag_of(v)"
+        body = [f"t = {content}", "if t is None: return False", "x = t[0]"]
         if isinstance(node.number, int):
             body.append(f"if x != {node.number}: return False")
         elif node.number is not None:
@@ -270,6 +276,9 @@ class Program:
 
 _HELPERS: tuple[Callable[..., Any], ...] = (
     values.all_text,
+    values.as_float,
+    values.as_integer,
+    values.bignum_of,
     values.as_map,
     values.fits_float,
     values.has_odd_keys,

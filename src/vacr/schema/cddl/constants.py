@@ -83,14 +83,23 @@ def _bytes(value: str | bytes) -> bytes:
 
 
 def _det(left: Scalar, right: Scalar) -> Scalar | None:
-    """Concatenate after taking the common indentation off the controller (RFC 9165 section 2.3)."""
-    if not isinstance(right, str | bytes):
+    """Concatenate after taking its common indentation off each side (RFC 9165 section 2.3)."""
+    if not isinstance(left, str | bytes) or not isinstance(right, str | bytes):
         return None
-    lines = _bytes(right).split(b"\n")
+    first = _dedented(left)
+    try:
+        return _cat(first.decode("utf-8", "surrogatepass") if isinstance(left, str) else first, _dedented(right))
+    except UnicodeDecodeError:
+        return None
+
+
+def _dedented(value: str | bytes) -> bytes:
+    """Take off the blanks that all lines start with."""
+    lines = _bytes(value).split(b"\n")
     indents = [len(line) - len(line.lstrip(b" ")) for line in lines if line.strip(b" \r")]
     common = min(indents, default=0)
     dedented = [line[common:] if line[:common].strip(b" ") == b"" else line.lstrip(b" ") for line in lines]
-    return _cat(left, b"\n".join(dedented))
+    return b"\n".join(dedented)
 
 
 COMPUTING: dict[str, Callable[[Scalar, Scalar], Scalar | None]] = {"plus": _plus, "cat": _cat, "det": _det}

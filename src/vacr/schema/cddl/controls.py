@@ -16,6 +16,7 @@ from vacr.schema.cddl import items, regexp, texts
 from vacr.schema.cddl.constants import COMPUTING, constant
 from vacr.schema.cddl.model import LARGEST_UINT, Between, Controlled, Exact, Kind, leaves
 from vacr.schema.cddl.pattern import BadPattern
+from vacr.schema.cddl.plain import whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +29,7 @@ _TRANSPARENT = frozenset({"default", "feature"})
 _LARGEST_SIZE = 8
 _TEXT = "isinstance(x, str)"
 _NUMBERS = frozenset({int, float})
+BYTE_CODECS: dict[str, Callable[[bytes], Any]] = {"cbor": items.decode_item, "cborseq": items.decode_sequence}
 
 
 # --- when the schema is compiled ----------------------------------------------------------------------
@@ -142,11 +144,15 @@ def _test(program: Program, node: Controlled) -> str:
     if operator in {"abnf", "abnfb"}:
         return f"{operator}_matches({program.constant(node.detail)}, x)"
     if operator == "size" and isinstance(node.detail, int):
-        return f"has_size(x, {node.detail})"
+        return f"has_size({whole(program)}, {node.detail})"
+    if operator in texts.CODECS or operator in BYTE_CODECS:
+        # The same string may be decoded for another alternative, and what it holds must not be checked anew.
+        inner = program.function(node.controller, remember=True)
+        if operator in texts.CODECS:
+            return f"text_holds({inner}, x, {program.constant(texts.CODECS[operator])})"
+        return f"bytes_hold({inner}, x, {program.constant(BYTE_CODECS[operator])})"
     inner = program.function(node.controller)
-    if operator in texts.CODECS:
-        return f"text_holds({inner}, x, {program.constant(texts.CODECS[operator])})"
-    return f"{_INNER[operator].__name__}({inner}, x)"
+    return f"{_INNER[operator].__name__}({inner}, {whole(program)})"
 
 
 # --- what the checks call -----------------------------------------------------------------------------
@@ -184,32 +190,6 @@ def bits_are(test: Predicate, value: Any) -> bool:
     return all(test(index) for index, bit in enumerate(reversed(f"{value:b}")) if bit == "1")
 
 
-def holds_cbor(test: Predicate, value: Any) -> bool:
-    """Tell whether bytes are one CBOR item that passes a test (RFC 8610 section 3.8.4)."""
-    try:
-        return isinstance(value, bytes) and test(items.decode_item(value))
-    except items.NotCbor:
-        return False
-
-
-def holds_sequence(test: Predicate, value: Any) -> bool:
-    """Tell whether bytes are a sequence of CBOR items that passes a test as an array."""
-    try:
-        return isinstance(value, bytes) and test(items.decode_sequence(value))
-    except items.NotCbor:
-        return False
-
-
-def text_holds(test: Predicate, value: Any, decode: Callable[[str], Any]) -> bool:
-    """Tell whether a text decodes to something that passes a test (RFC 9741)."""
-    if not isinstance(value, str):
-        return False
-    try:
-        return test(decode(value))
-    except (ValueError, RecursionError):
-        return False
-
-
 def abnf_matches(grammar: Grammar, value: Any) -> bool:
     """Tell whether a string matches as characters; bytes are read as UTF-8."""
     if isinstance(value, bytes):
@@ -230,14 +210,11 @@ def abnfb_matches(grammar: Grammar, value: Any) -> bool:
 _INNER: dict[str, Callable[[Predicate, Any], bool]] = {
     "size": size_is,
     "bits": bits_are,
-    "cbor": holds_cbor,
-    "cborseq": holds_sequence,
 }
-_ANY_CONTROLLER = frozenset({*_TRANSPARENT, "and", "within", "eq", "ne", "bits", "cbor", "cborseq", *texts.CODECS})
+_ANY_CONTROLLER = frozenset({*_TRANSPARENT, "and", "within", "eq", "ne", "bits", *BYTE_CODECS, *texts.CODECS})
 HELPERS: tuple[Callable[..., Any], ...] = (
     *_INNER.values(),
     has_size,
-    text_holds,
     abnf_matches,
     abnfb_matches,
 )

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from vacr.schema.cddl import items
+from vacr.schema.cddl.controls import BYTE_CODECS
 from vacr.schema.cddl.explain_array import ArrayTrace, element_problems
 from vacr.schema.cddl.findings import Finding
 from vacr.schema.cddl.members import discriminator, expand, required_literals
@@ -27,7 +28,7 @@ from vacr.schema.cddl.model import (
     follow,
     named_leaves,
 )
-from vacr.schema.cddl.values import LISTS, as_map, tag_of
+from vacr.schema.cddl.values import BIGNUMS, LISTS, as_map, bignum_of, tag_of
 from vacr.schema.cddl.wording import MOST_NAMES, allowed, counted, counts, described, key_text, shown, token
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ class Explainer:
                 self._add(pointer, rule, shown(value), f"{expected} ({kind})" if compound else expected)
 
     def _tag(self, node: Tagged, value: Any, pointer: str, rule: str) -> None:
-        tag = tag_of(value)
+        tag = bignum_of(value, node.number) if node.number in BIGNUMS else tag_of(value)
         if tag is not None and (node.number is None or node.number == tag[0]):
             self._explain(node.content, tag[1], pointer, rule)
         else:
@@ -114,9 +115,9 @@ class Explainer:
         elif node.operator in {"and", "within", "eq"} and isinstance(follow(node.controller), MapType | ArrayType):
             self._explain(node.controller, value, pointer, rule)
             return
-        elif node.operator in {"cbor", "cborseq"} and isinstance(value, bytes):
+        elif node.operator in BYTE_CODECS and isinstance(value, bytes):
             try:
-                held = items.decode_item(value) if node.operator == "cbor" else items.decode_sequence(value)
+                held = self._program.held.decoded(value, BYTE_CODECS[node.operator])
             except items.NotCbor as error:
                 self._add(pointer, rule, f"bytes that are not CBOR ({error})", described(node))
                 return
@@ -152,7 +153,7 @@ class Explainer:
         if isinstance(leaf, Tagged):
             tag = tag_of(value)
             return tag is not None and leaf.number == tag[0]
-        return isinstance(leaf, Controlled) and leaf.operator in {"cbor", "cborseq"} and isinstance(value, bytes)
+        return isinstance(leaf, Controlled) and leaf.operator in BYTE_CODECS and isinstance(value, bytes)
 
     def _undecided(self, inner: list[MapType], members: dict[Any, Any], pointer: str, rule: str) -> bool:
         """When the literal member that tells the maps apart fits none of them, that is the finding."""

@@ -16,6 +16,7 @@ from vacr.schema.cddl import scalars
 from vacr.schema.cddl.heights import Heights
 from vacr.schema.cddl.members import expand
 from vacr.schema.cddl.model import (
+    LARGEST_UINT,
     AnyType,
     ArrayType,
     Between,
@@ -32,6 +33,7 @@ from vacr.schema.cddl.model import (
     follow,
 )
 from vacr.schema.cddl.sampling import NoSample
+from vacr.schema.cddl.values import BIGNUMS
 from vacr.schema.cddl.wording import described
 
 if TYPE_CHECKING:
@@ -91,7 +93,7 @@ class Generator:
         name = described(self._node)
         if self.json and not math.isinf(Heights(self._node, json=False).of(self._node)):
             message = f"{name} has no instance in JSON: it needs bytes, tags or keys that are not text"
-            raise InvalidSchema(message, where=self._where, hint="ask for CBOR: json=False")
+            raise InvalidSchema(message, where=self._where, hint="ask for the instance as CBOR")
         raise InvalidSchema(f"{name} has no finite instance", where=self._where)
 
     # --- for every kind of type ------------------------------------------------------------------------
@@ -176,9 +178,15 @@ class Generator:
         number: Any = node.number
         if not isinstance(number, int):
             number = _ANY_TAG if number is None else self.make(number, 0)
-        if not isinstance(number, int) or number < 0:
+        if not isinstance(number, int) or not 0 <= number <= LARGEST_UINT:
             raise NoSample("the number of a tag is not a number")
-        return CBORTag(number, self.make(node.content, room - 1))
+        content = self.make(node.content, room - 1)
+        for _ in range(_TRIES):
+            # Leading zeros of a bignum are lost when it is decoded, and with them perhaps the right length.
+            if number not in BIGNUMS or not isinstance(content, bytes) or content[:1] != b"\x00":
+                break
+            content = self.make(node.content, room - 1)
+        return CBORTag(number, content)
 
     # --- arrays ----------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ import struct
 from typing import Any, NoReturn
 
 from vacr.schema.cddl.model import ARRAY, BYTES, MAP, TEXT
+from vacr.schema.cddl.values import tag_of
 
 DEEPEST = 200
 _INDEFINITE, _BREAK = 31, 0xFF
@@ -151,10 +152,10 @@ class _Reader:
             key = _hashable(self.item(depth + 1))
             try:
                 repeated = key in found
-            except TypeError:
+            except (TypeError, RuntimeError):
                 self._fail("a key that cannot be a key here")
             if repeated:
-                self._fail("a key that is there twice")
+                self._fail("a key that is there twice, or is equal to another in Python, as true is to 1")
             found[key] = self.item(depth + 1)
             left -= 1
         return found
@@ -189,4 +190,9 @@ def _hashable(key: Any) -> Any:
         from cbor2 import frozendict
 
         return frozendict({name: _hashable(value) for name, value in key.items()})
+    tag = tag_of(key)
+    if tag is not None and key.__class__ is not int:
+        from cbor2 import CBORTag
+
+        return CBORTag(tag[0], _hashable(tag[1]))
     return key

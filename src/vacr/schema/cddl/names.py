@@ -2,7 +2,8 @@
 
 Follows RFC 8610 sections 2 and 3: the first rule is the root, `/=` and `//=` extend, an undefined `$socket`
 is an empty choice (3.9), generics are instantiated once for each list of arguments (3.10), `~` unwraps (3.7)
-and `&` turns a group into a choice (2.2.2.2). A rule of the text hides the prelude's rule of the same name.
+and `&` turns a group into a choice (2.2.2.2). A rule of the text hides the prelude's rule of the same
+name, unless it only extends it.
 Rules wait in a queue instead of calling each other, so a long chain of names costs no stack.
 """
 
@@ -126,7 +127,7 @@ class Resolver(Lookup):
         if key not in self._refs:
             self._count(name, scope)
             place = Place(definition.source, definition.rules[0].at)
-            self._refs[key] = model.Ref(name.name, place)
+            self._refs[key] = model.Ref(definition.name, place)
             self._waiting_refs.append((self._refs[key], definition, inner))
         return self._refs[key]
 

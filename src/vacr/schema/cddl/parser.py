@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NoReturn, cast
 
 from vacr.schema.cddl import syntax
+from vacr.schema.cddl.model import LARGEST_UINT
 
 if TYPE_CHECKING:
     from vacr.schema.cddl.lexer import Source, Token
@@ -257,6 +258,8 @@ class _Parser:
         major, argument = cast("tuple[int | None, int | None]", token.value)
         if major is not None and major > _LARGEST_MAJOR:
             self._fail(f"there is no major type {major}", token.start)
+        if argument is not None and argument > LARGEST_UINT:
+            self._fail(f"the argument of a head is at most {LARGEST_UINT} (64 bits)", token.start)
         head: int | Type | None = argument
         end = token.end
         if token.text.endswith("."):

@@ -1,7 +1,8 @@
 """Compile plain types: kinds, literals and ranges. Step: validate.
 
 Follows RFC 8610 sections 2.2.2.1, 3.1 and 3.6. A bool is never an integer, and 1, 1.0 and true are three
-values; only of JSON is a number that is integral an integer, however it was written (Appendix E).
+values. JSON has one kind of number (Appendix E): there a number that is integral is an integer however it was
+written, and an integer is a floating-point number, for canonical JSON writes 1000.0 as 1000.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from vacr.schema.cddl.model import (
 if TYPE_CHECKING:
     from vacr.schema.cddl.compiler import Program
 
-_FEW_TEXTS = 2
+_FEW_LITERALS = 2
 _KINDS = {
     (BYTES, None): "isinstance(x, bytes)",
     (TEXT, None): "isinstance(x, str)",
@@ -49,6 +50,12 @@ _KINDS = {
     (SIMPLE, FLOAT32): "fits_float(x, '<f')",
     (SIMPLE, FLOAT64): "isinstance(x, float)",
 }
+_JSON_KINDS = {
+    (SIMPLE, None): "(is_simple(x) or x.__class__ is int)",
+    (SIMPLE, FLOAT16): "fits_float(as_float(x), '<e')",
+    (SIMPLE, FLOAT32): "fits_float(as_float(x), '<f')",
+    (SIMPLE, FLOAT64): "isinstance(as_float(x), float)",
+}
 
 
 def kinds(program: Program, wanted_kinds: list[Kind]) -> list[str]:
@@ -62,14 +69,24 @@ def kinds(program: Program, wanted_kinds: list[Kind]) -> list[str]:
     if {(SIMPLE, FALSE), (SIMPLE, TRUE)} <= wanted:
         wanted -= {(SIMPLE, FALSE), (SIMPLE, TRUE)}
         tests.append("x.__class__ is bool")
+    known = _KINDS | _JSON_KINDS if program.json else _KINDS
     for major, argument in sorted(wanted - {(UINT, None), (NINT, None)}, key=str):
-        if (major, argument) in _KINDS:
-            tests.append(_KINDS[major, argument])
+        if (major, argument) in known:
+            tests.append(known[major, argument])
         elif major == SIMPLE:
             tests.append(f"simple_number(x) == {argument}")
         else:
-            tests.append(f"head_argument(x, {major}) == {argument}")
+            tests.append(f"head_argument({whole(program)}, {major}) == {argument}")
     return tests
+
+
+def whole(program: Program) -> str:
+    """Write the value as the integer it may be: of JSON also when it was written as a fraction."""
+    return "as_integer(x)" if program.json else "x"
+
+
+def _is_float(program: Program) -> str:
+    return "(x.__class__ is float or x.__class__ is int)" if program.json else "x.__class__ is float"
 
 
 def integer(program: Program, low: int, high: int) -> str:
@@ -79,10 +96,17 @@ def integer(program: Program, low: int, high: int) -> str:
 
 
 def literals(program: Program, values: list[Any]) -> list[str]:
-    """Write the literals of a choice; several texts as one look into a set."""
+    """Write the literals of a choice; several texts, or several integers, as one look into a set."""
     texts = [literal for literal in values if isinstance(literal, str)]
-    tests = [_literal(program, literal) for literal in values if not isinstance(literal, str)]
-    if len(texts) > _FEW_TEXTS:
+    integers = [literal for literal in values if isinstance(literal, int)]
+    tests = [_literal(program, literal) for literal in values if not isinstance(literal, str | int)]
+    if len(integers) > _FEW_LITERALS:
+        # A float that is integral is found in the set as well, which is right for JSON alone.
+        wanted = _is_float(program) if program.json else "x.__class__ is int"
+        tests.append(f"({wanted} and x in {program.constant(frozenset(integers))})")
+    else:
+        tests += [_literal(program, number) for number in integers]
+    if len(texts) > _FEW_LITERALS:
         return [*tests, f"(isinstance(x, str) and x in {program.constant(frozenset(texts))})"]
     return tests + [_literal(program, text) for text in texts]
 
@@ -92,7 +116,7 @@ def _literal(program: Program, value: Any) -> str:
     if isinstance(value, int):
         return integer(program, value, value)
     if isinstance(value, float):
-        return f"(x.__class__ is float and x == {program.constant(value)})"
+        return f"({_is_float(program)} and x == {program.constant(value)})"
     return f"(x == {program.constant(value)})"
 
 
@@ -102,7 +126,7 @@ def between(program: Program, node: Between) -> str:
     if isinstance(low, int) and isinstance(high, int):
         return integer(program, low, high if node.inclusive else high - 1)
     less = "<=" if node.inclusive else "<"
-    return f"(x.__class__ is float and {program.constant(low)} <= x {less} {program.constant(high)})"
+    return f"({_is_float(program)} and {program.constant(low)} <= x {less} {program.constant(high)})"
 
 
 def bounds(node: Between) -> tuple[int | float, int | float]:

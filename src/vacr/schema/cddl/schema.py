@@ -38,7 +38,8 @@ def compile_cddl(text: str, *, name: str = "<cddl>") -> Schema:
         InvalidSchema: when the text is not CDDL, or says something that cannot be.
 
     """
-    source = Source(text, name)
+    # An editor may have put a byte order mark before the text; it says nothing.
+    source = Source(text.removeprefix("\ufeff"), name)
     if len(text) > _LARGEST_TEXT:
         source.fail(f"a schema of more than {_LARGEST_TEXT} characters is refused", 0)
     try:
@@ -106,7 +107,8 @@ class Schema:
         """Give the checker of a rule or of a type expression (`[* entry]`); of the root when nothing is
         named.
 
-        With `json`, a number that is integral is an integer, however it was written.
+        With `json`, there is one kind of number: one that is integral is an integer however it was written,
+        and an integer is a floating-point number too.
 
         Raises:
             InvalidSchema: when there is no such rule, or the expression is not a type.

@@ -10,9 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from vacr.schema.cddl import syntax
+
 if TYPE_CHECKING:
-    from vacr.schema.cddl import syntax
     from vacr.schema.cddl.lexer import Source
+
+
+# A rule that only extends one of the prelude starts with that, by a name that no text can hold.
+EXTENDED = "prelude:"
 
 
 @dataclass(eq=False, slots=True)
@@ -35,6 +40,8 @@ class Table:
 
     def find(self, name: str) -> Definition | None:
         """Look a name up here, then outside."""
+        if name.startswith(EXTENDED):
+            return self.outer.find(name.removeprefix(EXTENDED)) if self.outer else None
         found = self.definitions.get(name)
         return found if found or self.outer is None else self.outer.find(name)
 
@@ -80,4 +87,9 @@ def tabulate(source: Source, rules: list[syntax.Rule], outer: Table | None = Non
                 source.fail(f"rule {rule.name!r} is defined twice, differently", rule.at, hint)
             continue
         known.rules.append(rule)
+    for name, known in table.definitions.items():
+        if outer is not None and outer.find(name) and all(rule.operator == "/=" for rule in known.rules):
+            at = known.rules[0].at
+            body = syntax.Entry(1, 1, None, syntax.Name(EXTENDED + name, (), at), at)
+            known.rules.insert(0, syntax.Rule(name, (), "=", body, at))
     return table

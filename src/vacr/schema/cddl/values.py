@@ -1,7 +1,8 @@
 """How Python holds the values of CBOR and JSON, for the compiled checks. Step: validate.
 
 The data model is RFC 8949 section 2 as cbor2 decodes it: dict, list or tuple, str, bytes, int, float, bool,
-None, CBORTag, CBORSimpleValue and undefined. An integer past 64 bits is the tag 2 or 3 it is written as.
+None, CBORTag, CBORSimpleValue and undefined. An integer past 64 bits is the tag 2 or 3 it is written as; a
+smaller one may have been, so where a schema asks for just that tag (`biguint`) it is taken for it.
 cbor2 is never imported to look at a value: a value of its types can only exist once somebody else has
 imported it.
 
@@ -27,7 +28,7 @@ from vacr.schema.cddl.model import (
 )
 
 LISTS = (list, tuple)
-_BIGNUM, _NEGATIVE_BIGNUM = 2, 3
+_BIGNUM, _NEGATIVE_BIGNUM = BIGNUMS = 2, 3
 _IMMEDIATE = 24
 
 
@@ -60,6 +61,18 @@ def tag_of(value: Any) -> tuple[int, Any] | None:
         return None
     tag = _cbor_type("CBORTag")
     return (value.tag, value.value) if tag is not None and isinstance(value, tag) else None
+
+
+def bignum_of(value: Any, number: int) -> tuple[int, Any] | None:
+    """Give the content of tag 2 or 3 of any integer of that sign: decoding makes a plain integer of a small
+    bignum, and the two are the same number (RFC 8949 section 3.4.3).
+    """
+    if value.__class__ is not int:
+        return tag_of(value)
+    if (value < 0) != (number == _NEGATIVE_BIGNUM):
+        return None
+    magnitude: int = value if value >= 0 else -1 - value
+    return number, magnitude.to_bytes((magnitude.bit_length() + 7) // 8, "big")
 
 
 def is_undefined(value: Any) -> bool:
@@ -96,6 +109,19 @@ def fits_float(value: Any, form: str) -> bool:
     except OverflowError:
         return False
     return unpacked == value or value != value  # noqa: PLR0124 - only NaN differs from itself
+
+
+def as_integer(value: Any) -> Any:
+    """Give a number of JSON that is integral as an integer, and anything else as it is."""
+    return int(value) if value.__class__ is float and value.is_integer() else value
+
+
+def as_float(value: Any) -> Any:
+    """Give a number of JSON as a floating-point number if it is one, and anything else as it is."""
+    try:
+        return float(value) if value.__class__ is int else value
+    except OverflowError:
+        return value
 
 
 def head_argument(value: Any, major: int) -> int | None:
