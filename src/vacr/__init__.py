@@ -10,15 +10,16 @@ Everything is loaded when first used, so that importing the package costs nothin
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from vacr.version import __version__
+
+TYPE_CHECKING = False  # Type checkers know the name; importing it from `typing` would cost as much as all the rest.
 
 __all__ = ["__version__", "decode", "encode", "read", "validate"]
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+    from typing import Any
 
     from vacr.codec import decode, encode
     from vacr.model import Record

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, ClassVar
 
@@ -18,22 +19,42 @@ BUG = 70
 
 
 class Verbs(click.Group):
-    """The verbs, each in the module of its name."""
+    """The verbs, each in the module of its name, which is loaded when the verb is used and not to be listed."""
 
-    names: ClassVar = ("record", "restore", "validate", "convert", "schema", "completion")
+    verbs: ClassVar = {
+        "record": "Turn native sessions into records.",
+        "restore": "Give back the native files of a record.",
+        "validate": "Check records against their schema.",
+        "convert": "Write records in another form.",
+        "schema": "Show a schema, or make instances of it.",
+        "completion": "Print completion for a shell.",
+    }
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """List the verbs in the order of the flow."""
         del ctx
-        return list(self.names)
+        return list(self.verbs)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Load the module of a verb."""
         del ctx
-        if cmd_name not in self.names:
+        if cmd_name not in self.verbs:
             return None
         command: click.Command = import_module(f"vacr.cli.{cmd_name}").command
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Describe the verbs in a line each."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl(list(self.verbs.items()))
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the verb; for one that does not exist, name the one that was likely meant."""
+        close = get_close_matches(args[0], self.verbs, 1) if args[0] not in self.verbs else []
+        if close:
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {close[0]!r}?")
+        return super().resolve_command(ctx, args)
 
 
 @click.group(

@@ -16,7 +16,7 @@ _HOW = {
 }
 
 
-@click.command(no_args_is_help=True, short_help="Print completion for a shell.")
+@click.command(no_args_is_help=True)
 @click.argument("shell", type=click.Choice(list(_HOW)))
 @options.voice_options
 def command(shell: str, format: str, quiet: bool, verbose: int) -> None:  # noqa: A002, FBT001 - the options' names

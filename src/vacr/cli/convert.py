@@ -17,7 +17,7 @@ from vacr.sources import STDIN, read_bytes
 _SUFFIXES = {"json": ".json", "cbor": ".cbor"}
 
 
-@click.command(no_args_is_help=True, short_help="Write records in another form.")
+@click.command(no_args_is_help=True)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PATH)
 @click.option("--to", type=click.Choice(["json", "cbor"]), required=True, help="The form to write.")
 @click.option(

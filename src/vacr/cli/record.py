@@ -60,7 +60,7 @@ class Summary:
     findings: int = 0
 
 
-@click.command(no_args_is_help=True, short_help="Turn native sessions into records.")
+@click.command(no_args_is_help=True)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PATH)
 @click.option(
     "-o", "--output", metavar="FILE|FOLDER/|-", type=PATH, help="Where to write; a folder ends in /. Default: the current folder."

@@ -19,7 +19,7 @@ from vacr.sources import STDIN, read_bytes
 _LARGEST = 1 << 40
 
 
-@click.command(no_args_is_help=True, short_help="Give back the native files of a record.")
+@click.command(no_args_is_help=True)
 @click.argument("record", metavar="RECORD", type=PATH)
 @click.option("-o", "--output", required=True, metavar="FOLDER/", type=PATH, help="The folder to restore into; made if need be.")
 @click.option("--source", metavar="FILE", type=PATH, help="The sealed source.  [default: beside the record]")

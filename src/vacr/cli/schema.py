@@ -14,7 +14,7 @@ from vacr.cli.schemas import OURS, load_schema, load_text, refuse_unknown_rule
 from vacr.errors import UsageError
 
 
-@click.group(no_args_is_help=True, short_help="Show a schema, or make instances of it.")
+@click.group(no_args_is_help=True)
 def command() -> None:
     """Show the schemas that records follow, and make random instances of them.
 

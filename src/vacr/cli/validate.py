@@ -24,7 +24,7 @@ TRACE_METADATA = 100
 _PAYLOAD = 2
 
 
-@click.command(no_args_is_help=True, short_help="Check records against their schema.")
+@click.command(no_args_is_help=True)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PATH)
 @click.option(
     "--rule",

@@ -1,8 +1,8 @@
 """Match strings against ABNF, for `.abnf` and `.abnfb`. Step: validate.
 
 Follows RFC 9165 section 3: the controller is one element, then the rules it needs. The core rules of RFC 5234
-are there unless they are defined anew. Every way through a grammar is followed at once and each is followed
-once, so an ambiguous grammar costs no more than the length of the text times its own size; a left-recursive
+are there unless they are defined anew. Every way through a grammar is followed at once and each part is
+followed once from each position; what an ambiguous grammar may cost beyond that is bounded. A left-recursive
 rule is refused.
 """
 
@@ -11,10 +11,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vacr.schema.cddl.abnf_syntax import BadGrammar, Letters, Named, Options, Part, Reader, Series, Times
+from vacr.schema.cddl.limits import TooMuchWork
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+_MOST_WORK = 20_000_000
 _CORE = """
 ALPHA = %x41-5A / %x61-7A
 BIT = "0" / "1"
@@ -88,15 +90,32 @@ class Grammar:
 
 
 class _Run:
-    """One text being matched; remembers where each rule led from each position."""
+    """One text being matched; remembers where each part led from each position."""
 
     def __init__(self, rules: dict[str, Part], text: Sequence[int]) -> None:
         self._rules = rules
         self._text = text
-        self._known: dict[tuple[str, int], frozenset[int]] = {}
+        self._known: dict[tuple[int, int], frozenset[int]] = {}
+        self._work = 0
 
     def ends(self, part: Part, at: int) -> frozenset[int]:
-        """Give every position where a part that starts here may end."""
+        """Give every position where a part that starts here may end.
+
+        Raises:
+            TooMuchWork: when the grammar has too many readings of this text.
+
+        """
+        if isinstance(part, Letters):
+            return self._ends(part, at)
+        # The grammar keeps its parts, so the identity of one stays its own.
+        key = (id(part), at)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._ends(part, at)
+            self._work += 1 + len(found)
+        return found
+
+    def _ends(self, part: Part, at: int) -> frozenset[int]:
         match part:
             case Letters(ranges=ranges):
                 end = at + len(ranges)
@@ -105,21 +124,30 @@ class _Run:
                 )
                 return frozenset({end}) if inside else frozenset()
             case Named(name=name):
-                if (name, at) not in self._known:
-                    self._known[name, at] = self.ends(self._rules[name], at)
-                return self._known[name, at]
+                return self.ends(self._rules[name], at)
             case Series(parts=parts):
                 reached = frozenset({at})
                 for inner in parts:
                     reached = self._step(inner, reached)
                 return reached
             case Options(parts=parts):
-                return frozenset().union(*(self.ends(inner, at) for inner in parts))
+                options: set[int] = set()
+                for inner in parts:
+                    options |= self.ends(inner, at)
+                return frozenset(options)
             case Times():
                 return self._times(part, at)
 
     def _step(self, part: Part, starts: Iterable[int]) -> frozenset[int]:
-        return frozenset().union(*(self.ends(part, start) for start in starts))
+        # A loop and not a generator inside a call: those would take the stack of the interpreter itself.
+        found: set[int] = set()
+        for start in starts:
+            ends = self.ends(part, start)
+            found |= ends
+            self._work += 1 + len(ends)
+        if self._work > _MOST_WORK:
+            raise TooMuchWork("a string that the ABNF grammar can be read on in too many ways to be checked")
+        return frozenset(found)
 
     def _times(self, part: Times, at: int) -> frozenset[int]:
         reached = frozenset({at})
@@ -133,8 +161,12 @@ class _Run:
                 found |= reached
             if count == part.most:
                 break
-            reached = self._step(part.part, reached)
+            following = self._step(part.part, reached)
             count += 1
+            if following == reached and count < part.least:
+                # Another step leads to the same places, and so does every one after it.
+                count = part.least
+            reached = following
         return frozenset(found)
 
 

@@ -15,6 +15,7 @@ from vacr.schema.cddl import items
 from vacr.schema.cddl.controls import BYTE_CODECS
 from vacr.schema.cddl.explain_array import ArrayTrace, element_problems
 from vacr.schema.cddl.findings import Finding
+from vacr.schema.cddl.limits import TooMuchWork, with_room
 from vacr.schema.cddl.members import discriminator, expand, required_literals
 from vacr.schema.cddl.model import (
     AnyType,
@@ -39,6 +40,11 @@ MOST_FINDINGS = 100
 _MISSING = object()
 
 
+def unchecked(node: Node, reason: str, rule: str) -> Finding:
+    """Say about a whole value why it could not be checked."""
+    return Finding("", rule, reason, described(node))
+
+
 class Explainer:
     """One explanation, of one value."""
 
@@ -49,10 +55,18 @@ class Explainer:
 
     def findings(self, node: Node, value: Any, rule: str) -> list[Finding]:
         """Explain a value that does not match."""
-        try:
+
+
+        def explain() -> None:
+            self._found.clear()
             self._explain(node, value, "", rule)
+
+        try:
+            with_room(explain)
         except RecursionError:
-            self._found.append(Finding("", rule, "a value nested too deeply to be checked", described(node)))
+            self._found.append(unchecked(node, "a value nested too deeply to be explained", rule))
+        except TooMuchWork as error:
+            self._found.append(unchecked(node, str(error), rule))
         finally:
             self._program.forget()
         # A value can be right part by part and yet not fit together, in ways no part can tell.
@@ -98,7 +112,7 @@ class Explainer:
                 self._add(pointer, rule, shown(value), f"{expected} ({kind})" if compound else expected)
 
     def _tag(self, node: Tagged, value: Any, pointer: str, rule: str) -> None:
-        tag = bignum_of(value, node.number) if node.number in BIGNUMS else tag_of(value)
+        tag = bignum_of(value, node.number) if node.number in BIGNUMS and not self._program.json else tag_of(value)
         if tag is not None and (node.number is None or node.number == tag[0]):
             self._explain(node.content, tag[1], pointer, rule)
         else:

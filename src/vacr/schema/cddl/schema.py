@@ -14,6 +14,7 @@ from vacr.errors import InvalidSchema
 from vacr.schema.cddl import controls
 from vacr.schema.cddl.compiler import Program
 from vacr.schema.cddl.lexer import Source
+from vacr.schema.cddl.limits import TooMuchWork, with_room
 from vacr.schema.cddl.members import expand
 from vacr.schema.cddl.model import PRELUDE, Between, Controlled, GroupNode, MapType, Node, Ref
 from vacr.schema.cddl.names import Resolver
@@ -197,18 +198,27 @@ class Checker:
 
     def matches(self, value: Any) -> bool:
         """Tell whether a value matches; one that is nested too deeply to be checked does not."""
+        return self._verdict(value) is True
+
+    def _verdict(self, value: Any) -> bool | str:
+        """Tell whether a value matches, or in words why that cannot be told."""
         try:
-            return bool(self._check(value))
+            return bool(with_room(lambda: self._check(value)))
         except RecursionError:
-            return False
+            return "a value nested too deeply to be checked"
+        except TooMuchWork as error:
+            return str(error)
         finally:
             self._program.forget()
 
     def findings(self, value: Any) -> list[Finding]:
         """Say where and why a value does not match; an empty list when it does."""
-        if self.matches(value):
+        verdict = self._verdict(value)
+        if verdict is True:
             return []
-        from vacr.schema.cddl.explain import Explainer
+        from vacr.schema.cddl.explain import Explainer, unchecked
 
         rule = self._node.name if isinstance(self._node, Ref) else " ".join(self.rule.split())[:_LONGEST_NAME]
+        if isinstance(verdict, str):
+            return [unchecked(self._node, verdict, rule)]
         return Explainer(self._program).findings(self._node, value, rule)
