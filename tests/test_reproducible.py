@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tests.conftest import EXAMPLES, FIXTURES, ROOT
+from tests.conftest import EXAMPLES, FIXTURES
 
 SESSIONS = [
     EXAMPLES / "claude-code.jsonl",
@@ -16,6 +16,8 @@ SESSIONS = [
     FIXTURES / "claude" / "shapes.jsonl",
     FIXTURES / "codex" / "fork.jsonl",
 ]
+
+DIGESTS = FIXTURES / "digests.txt"
 
 
 def record(folder, session, interpreter=sys.executable, **variables):
@@ -49,10 +51,11 @@ def test_the_bytes_are_these():
     from vacr.readers.registry import reader_for
     from vacr.readers.source import Part, Source
 
-    expected = dict(line.split() for line in (ROOT / "tests" / "fixtures" / "digests.txt").read_text().splitlines())
     found = {}
     for session in SESSIONS:
         source = Source((Part(session.name, session.read_bytes()),))
         (reading,) = reader_for(source).read(source)
         found[session.name] = hashlib.sha256(b"".join(identify(reading.record))).hexdigest()
-    assert found == expected
+    if os.environ.get("UPDATE_DIGESTS"):
+        DIGESTS.write_text("".join(f"{name} {digest}\n" for name, digest in found.items()))
+    assert found == dict(line.split() for line in DIGESTS.read_text().splitlines())

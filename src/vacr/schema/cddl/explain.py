@@ -56,7 +56,6 @@ class Explainer:
     def findings(self, node: Node, value: Any, rule: str) -> list[Finding]:
         """Explain a value that does not match."""
 
-
         def explain() -> None:
             self._found.clear()
             self._explain(node, value, "", rule)
