@@ -77,6 +77,11 @@ CASES = [
     ('"foo" .cat "bar"', ["foobar"], ["foo"]),
     ("\"foo\" .cat '\n  bar\n'", ["foo\n  bar\n"], [b"foo"]),
     ("'foo' .cat \"bar\"", [b"foobar"], ["foobar"]),
+    ('"  foo" .det ""', ["foo"], ["  foo"]),
+    ('"  foo" .det "    bar"', ["foobar"], []),
+    # Keys of embedded CBOR that are tags, or that Python takes for one another.
+    ("bstr .cbor any", [bytes.fromhex("a1c1810101")], [bytes.fromhex("a20101f502")]),
+    ("bstr .cbor {* time => int}", [bytes.fromhex("a1c10101")], [bytes.fromhex("a1c1810101")]),
     ("\"foo\" .det '\n    bar\n      baz\n  '", ["foo\nbar\n  baz\n"], []),
     ('tstr .regexp ("[a-z]" .cat "+")', ["abc"], ["", "A"]),
     ("text .abnf full-date" + RFC3339, ["2026-02-10"], ["2026-02-1", "x2026-02-10", ""]),

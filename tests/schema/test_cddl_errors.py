@@ -8,6 +8,7 @@ from vacr.errors import InvalidSchema
 from vacr.schema.cddl import Schema, compile_cddl
 
 CASES = [
+    ("a = #6.18446744073709551616(int)", "1:5", "64 bits"),
     ("a = ", "1:5", "expected a type"),
     ("a", "1:2", "expected '='"),
     ("= int", "1:1", "expected the name of a rule"),

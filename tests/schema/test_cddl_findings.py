@@ -173,3 +173,17 @@ def test_a_cyclic_value_is_a_finding():
     value = {"type": "user", "children": []}
     value["children"].append(value)
     assert "too deeply" in SCHEMA.checker("entry").findings(value)[0].found
+
+
+@pytest.mark.parametrize(
+    ("cddl", "value", "pointer", "expected"),
+    [
+        ("[1, int] / [2, tstr]", [2, 5], "/1", "tstr"),
+        ("[1, * int] / [2, * tstr]", [2, "x", 5], "/2", "tstr"),
+        ("{k: 1, v: int} / {k: 2, v: tstr}", {"k": 2, "v": 5}, "/v", "tstr"),
+        ("{1: 1, 2: int} / {1: 2, 2: tstr}", {1: 2, 2: 5}, "/2", "tstr"),
+    ],
+)
+def test_an_integer_that_tells_alternatives_apart_decides_which_is_explained(cddl, value, pointer, expected):
+    (finding,) = compile_cddl(f"a = {cddl}").checker().findings(value)
+    assert (finding.pointer, finding.expected) == (pointer, expected)

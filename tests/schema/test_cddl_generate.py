@@ -2,12 +2,14 @@
 
 import json
 
+import cbor2
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from vacr.codec import canonical_json
 from vacr.errors import InvalidSchema
-from vacr.schema.cddl import compile_cddl
+from vacr.schema.cddl import compile_cddl, items
 from vacr.schema.versions import schema_for
 
 SCHEMAS = [
@@ -169,3 +171,44 @@ JSONISH = st.recursive(
 def test_any_value_matches_or_gives_findings(cddl, value):
     checker = compile_cddl(cddl).checker()
     assert bool(checker.findings(value)) is not checker.matches(value)
+
+
+@pytest.mark.parametrize("cddl", ["a = float", "a = float16", "a = 0.0..1000.0", "a = 1000.0", "a = {x: float, * tstr => float}"])
+def test_numbers_match_after_a_round_trip_through_canonical_json(cddl):
+    schema = compile_cddl(cddl)
+    for seed in range(25):
+        written = canonical_json.encode(schema.generate(seed=seed))
+        assert schema.checker(json=True).findings(json.loads(written)) == []
+
+
+@pytest.mark.parametrize("cddl", ["a = bigint", "a = [* integer]", "a = #6.2(bstr .size 2)", "a = decfrac"])
+def test_bignums_match_after_a_round_trip_through_cbor(cddl):
+    schema = compile_cddl(cddl)
+    for seed in range(25):
+        written = cbor2.dumps(schema.generate(seed=seed, json=False))
+        assert schema.checker().findings(items.decode_item(written)) == []
+
+
+@pytest.mark.parametrize("cddl", ["a = {* (int => int, tstr => tstr)}", "a = {2*3 (int => int, tstr => tstr)}"])
+def test_repeated_groups_are_made_in_step(cddl):
+    schema = compile_cddl(cddl)
+    for seed in range(25):
+        assert schema.checker().findings(schema.generate(seed=seed, json=False)) == []
+
+
+def test_a_tag_number_past_64_bits_has_no_instance():
+    with pytest.raises(InvalidSchema):
+        compile_cddl("a = #6.<18446744073709551616>(int)").generate(seed=1, json=False)
+
+
+def test_what_json_cannot_hold_is_told_without_words_of_python():
+    with pytest.raises(InvalidSchema) as caught:
+        compile_cddl("a = bstr").generate(seed=1)
+    assert "CBOR" in str(caught.value.hint)
+    assert "False" not in str(caught.value.hint)
+
+
+def test_what_takes_too_long_to_check_is_not_made(monkeypatch):
+    monkeypatch.setattr("vacr.schema.cddl.automaton._MOST_WORK", 10)
+    with pytest.raises(InvalidSchema, match="no instance"):
+        compile_cddl('a = tstr .regexp "(a|b)*a(a|b){50}"').generate(seed=1)

@@ -3,6 +3,7 @@
 import cbor2
 import pytest
 
+from vacr.errors import InvalidSchema
 from vacr.schema.cddl import compile_cddl
 
 CASES = [
@@ -36,6 +37,29 @@ CASES = [
     ("{* (a: int, ? b: int)}", [{}, {"a": 1}, {"a": 1, "b": 1}], [{"b": 1}]),
     ("{+ (a: int, b: int)}", [{"a": 1, "b": 1}], [{}, {"a": 1}]),
     ("{* (tstr => int, int => tstr)}", [{}, {"a": 1, 1: "a"}], [{"a": 1}, {"a": 1, "b": 1, 1: "a"}]),
+    # Groups of several entries that repeat, any number of times.
+    (
+        "{* (int => int, tstr => tstr)}",
+        [{**dict.fromkeys(range(9), 1), **dict.fromkeys("abcdefghi", "x")}],
+        [{**dict.fromkeys(range(9), 1), **dict.fromkeys("abcdefgh", "x")}],
+    ),
+    (
+        "{5*5 (int => int, tstr => tstr)}",
+        [{**dict.fromkeys(range(5), 1), **dict.fromkeys("abcde", "x")}],
+        [{}, {1: 1, "a": "x"}, {**dict.fromkeys(range(6), 1), **dict.fromkeys("abcdef", "x")}],
+    ),
+    (
+        "{2*3 (2*2 int => int, ? tstr => tstr), k: int}",
+        [{0: 1, 1: 1, 2: 1, 3: 1, "k": 1}, {**dict.fromkeys(range(6), 1), "a": "x", "b": "x", "c": "x", "k": 1}],
+        [{0: 1, 1: 1, "k": 1}, {0: 1, 1: 1, 2: 1, 3: 1, 4: 1, "k": 1}, {**dict.fromkeys(range(8), 1), "k": 1}],
+    ),
+    ("{* (? k: int, * int => any)}", [{}, {"k": 1, 1: 1, 2: 2, 3: 3}, {5: 5}], [{"k": "x"}, {"z": 1}]),
+    ("{* (2*2 int => int)}", [{}, {1: 1, 2: 2}, dict.fromkeys(range(6), 1)], [{1: 1}, dict.fromkeys(range(5), 1)]),
+    (
+        "{* (int => int, tstr => tstr // x: int)}",
+        [{"x": 1}, {**dict.fromkeys(range(9), 1), **dict.fromkeys("abcdefghi", "x"), "x": 1}],
+        [{1: 1}, {1: 1, "a": "x", "b": "x"}],
+    ),
     ("{2* a: int}", [], [{"a": 1}]),
     ("{ // a: int}", [{}, {"a": 1}], [{"b": 1}]),
     ("{0*0 a: int, * tstr => any}", [{}, {"b": 1}], [{"a": 1}]),
@@ -85,6 +109,19 @@ def test_members_are_given_to_entries(cddl, good, bad):
 @pytest.mark.parametrize("cddl", ["m = {int}", "m = {a: int, [tstr]}", "m = {g}  g = (int)", "m = {g} g = (int, b: int)"])
 def test_an_entry_without_a_key_is_refused(cddl):
     with pytest.raises(Exception, match="needs a key"):
+        compile_cddl(cddl)
+
+
+@pytest.mark.parametrize(
+    "cddl",
+    [
+        "m = {* (int => int, tstr => tstr), * (bool => int, bstr => tstr)}",
+        "m = {* (int => int, * (tstr => tstr, bool => int))}",
+        "m = {*9 (int => int // tstr => tstr, bool => int)}",
+    ],
+)
+def test_repetitions_that_cannot_be_counted_are_refused_and_never_cut_short(cddl):
+    with pytest.raises(InvalidSchema, match="repeat"):
         compile_cddl(cddl)
 
 

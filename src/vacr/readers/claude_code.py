@@ -144,7 +144,7 @@ class _Transcript:
         if not entry.keys() <= known.MESSAGE_LINE:
             self.session.drift.see_members(kind, entry.keys() - known.MESSAGE_LINE)
             set_aside(entry, _SET_ASIDE)
-        LINE(entry, entry)
+        LINE.apply(entry, entry)
         entry["type"] = kind
         message = entry.get("message")
         if type(message) is dict:
@@ -159,9 +159,9 @@ class _Transcript:
             drift.see_members("message", message.keys() - known.MESSAGE)
         if message.get("model") == SYNTHETIC:
             mark(entry)["synthetic"] = True
-            SYNTHETIC_MESSAGE(message, entry)
+            SYNTHETIC_MESSAGE.apply(message, entry)
         else:
-            MESSAGE(message, entry)
+            MESSAGE.apply(message, entry)
             if "usage" in message:
                 self.count(message, entry)
             if "model-id" in entry:
@@ -191,7 +191,7 @@ class _Transcript:
         kept = {member: entry.pop(member) for member in members}
         set_aside(entry, _SET_ASIDE)
         keep_native(entry, {"type": kind})
-        LINE(entry, entry)
+        LINE.apply(entry, entry)
         without_nulls(entry)
         return entry | kept | {"type": entry_type}
 
@@ -200,7 +200,7 @@ class _Transcript:
         self.see_event(entry, kind)
         if not _EVENT_SET_ASIDE.isdisjoint(entry):
             set_aside(entry, _EVENT_SET_ASIDE)
-        LINE(entry, entry)
+        LINE.apply(entry, entry)
         data = {member: entry.pop(member) for member in list(entry) if member not in _MOVED_OR_OURS}
         entry["type"] = "system-event"
         entry["event-type"] = EVENT_NAMES.get(kind, kind) if type(kind) is str else "unknown"

@@ -209,7 +209,7 @@ class _Rollout:
         role = native.get("role")
         if not is_one_of(role, ROLES):
             return False
-        items.MESSAGE(native, entry)
+        items.MESSAGE.apply(native, entry)
         if "content" not in entry and type(native.get("message")) is str:
             entry["content"] = native.pop("message")
             mark(entry)["content-from"] = "message"

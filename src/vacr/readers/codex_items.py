@@ -55,7 +55,7 @@ KNOWN_MEMBERS = {kind: frozenset(move.native for move in item.lift.moves) | _ITE
 def lift_call(item: Item, native: Native, entry: Native) -> bool:
     """Move a call's or a result's members into an entry; tell whether the entry has all that its type must have."""
     if item.entry_type == "tool-result":
-        item.lift(native, entry)
+        item.lift.apply(native, entry)
         entry["type"] = "tool-result"
         entry.setdefault("output", None)
         return True
@@ -65,7 +65,7 @@ def lift_call(item: Item, native: Native, entry: Native) -> bool:
         if type(name) is not str:
             return False
         mark(entry)["name-from"] = "function"
-    item.lift(native, entry)
+    item.lift.apply(native, entry)
     entry["type"], entry["name"] = "tool-call", name
     if type(entry.setdefault("input", None)) is str and item.parsed:
         parse_arguments(entry, native)
@@ -94,7 +94,7 @@ def parse_arguments(entry: Native, native: Native) -> None:
 
 def lift_reasoning(native: Native, entry: Native) -> None:
     """Move reasoning: its content, or else its summary, or else nothing readable."""
-    REASONING(native, entry)
+    REASONING.apply(native, entry)
     entry["type"] = "reasoning"
     if native.get("content"):
         entry["content"] = native.pop("content")

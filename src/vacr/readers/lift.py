@@ -7,7 +7,7 @@ copied, nothing can be lost by being forgotten, and every move can be undone.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container
+from collections.abc import Callable, Container
 from typing import Any, NamedTuple, TypeGuard
 
 from vacr.model import Native
@@ -23,20 +23,30 @@ class Move(NamedTuple):
 
 
 class Lift:
-    """A table of moves from one native object into an entry."""
+    """A table of moves from one native object into an entry.
+
+    `apply(native, entry)` makes them; a value that the canonical member cannot hold stays under its native name. It is called
+    for every line, so the table is turned into code once instead of being gone through each time.
+    """
 
     def __init__(self, *moves: Move) -> None:
         """Keep the moves in the order they are made."""
         self.moves = moves
+        self.apply: Callable[[Native, Native], None] = _compiled(moves)
 
-    def __call__(self, native: Native, entry: Native) -> None:
-        """Make the moves; a value that the canonical member cannot hold stays under its native name."""
-        for name, canonical, kind in self.moves:
-            if name in native:
-                value = native[name]
-                if kind is None or type(value) is kind:
-                    del native[name]
-                    entry[canonical] = value
+
+def _compiled(moves: tuple[Move, ...]) -> Callable[[Native, Native], None]:
+    """Write the moves as the statements they stand for."""
+    lines = ["def apply(native, entry):"]
+    for name, canonical, kind in moves:
+        lines.append(f"    value = native.get({name!r})")
+        lines.append(f"    if type(value) is {kind.__name__}:" if kind else f"    if {name!r} in native:")
+        lines.append(f"        del native[{name!r}]")
+        lines.append(f"        entry[{canonical!r}] = value")
+    names: dict[str, Any] = {}
+    exec("\n".join(lines), names)  # noqa: S102 - the text is made of our own tables
+    apply: Callable[[Native, Native], None] = names["apply"]
+    return apply
 
 
 def is_one_of(value: Any, names: Container[str]) -> TypeGuard[str]:

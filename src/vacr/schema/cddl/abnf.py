@@ -16,7 +16,8 @@ from vacr.schema.cddl.limits import TooMuchWork
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-_MOST_WORK = 50_000_000
+_MOST_WORK = 40_000_000
+_MOST_KEPT = 4_000_000
 _CALL = 15
 _CORE = """
 ALPHA = %x41-5A / %x61-7A
@@ -98,6 +99,7 @@ class _Run:
         self._text = text
         self._known: dict[tuple[int, int], frozenset[int]] = {}
         self._work = 0
+        self._kept = 0
 
     def ends(self, part: Part, at: int) -> frozenset[int]:
         """Give every position where a part that starts here may end.
@@ -113,6 +115,7 @@ class _Run:
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = self._ends(part, at)
+            self._kept += len(found)
         return found
 
     def _ends(self, part: Part, at: int) -> frozenset[int]:
@@ -147,7 +150,7 @@ class _Run:
             # A call takes about as long as joining so many positions does.
             self._work += _CALL + len(ends)
         self._work += _CALL
-        if self._work > _MOST_WORK:
+        if self._work > _MOST_WORK or self._kept > _MOST_KEPT:
             raise TooMuchWork("a string that the ABNF grammar can be read on in too many ways to be checked")
         return frozenset(found)
 

@@ -2,7 +2,7 @@
 
 The tree becomes a nondeterministic automaton (Thompson's construction); the sets of states met while reading
 a text are remembered with where each character leads, so a text is read at one look-up a character. What is
-remembered is bounded.
+remembered is bounded, and so is the work on one text.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vacr.schema.cddl.characters import contains
+from vacr.schema.cddl.limits import TooMuchWork
 from vacr.schema.cddl.pattern import Characters, Either, Repeat, Run
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 MOST_STATES = 20_000
 _MOST_REMEMBERED = 2_000
+_MOST_KEPT = 500_000
+_MOST_WORK = 15_000_000
 
 
 class TooLarge(ValueError):  # noqa: N818 - says what it is
@@ -38,15 +41,25 @@ class Automaton:
         self._edges: list[tuple[Ranges, int] | None] = []
         self._final = self._state()
         self._start = self._closure({self._build(tree, self._final)})
+        self._kept = 0
         self._steps: dict[tuple[frozenset[int], str], frozenset[int]] = {}
 
     def matches(self, text: str) -> bool:
-        """Tell whether the whole text matches."""
+        """Tell whether the whole text matches.
+
+        Raises:
+            TooMuchWork: when the pattern has too many states for a text so long.
+
+        """
         states = self._start
+        work = 0
         for character in text:
             following = self._steps.get((states, character))
             if following is None:
                 following = self._step(states, character)
+                work += len(states) + len(following)
+                if work > _MOST_WORK:
+                    raise TooMuchWork("a text that takes too long to be compared with the regular expression")
             states = following
             if not states:
                 return False
@@ -60,9 +73,12 @@ class Automaton:
             edge = self._edges[state]
             if edge is not None and contains(edge[0], code):
                 targets.add(edge[1])
-        if len(self._steps) >= _MOST_REMEMBERED:
+        found = self._closure(targets)
+        self._kept += len(states) + len(found)
+        if len(self._steps) >= _MOST_REMEMBERED or self._kept > _MOST_KEPT:
             self._steps.clear()
-        found = self._steps[states, character] = self._closure(targets)
+            self._kept = len(states) + len(found)
+        self._steps[states, character] = found
         return found
 
     def _closure(self, states: set[int]) -> frozenset[int]:

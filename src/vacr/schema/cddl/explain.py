@@ -2,9 +2,9 @@
 
 Runs only after the compiled check has said no, and asks compiled checks for every yes or no on the way, so
 the two cannot disagree. A choice is explained by the alternative that came closest: of maps the one whose
-literal member fits (`type: "tool-call"`), else the one with the fewest problems. Each level is weighed before
-it is entered and only one alternative is entered, so the work stays in proportion to the value. At most
-`MOST_FINDINGS` are given.
+literal member fits (`type: "tool-call"`), of arrays the one whose literal elements do, else the one with the
+fewest problems. Each level is weighed before it is entered and only one alternative is entered, so the work
+stays in proportion to the value. At most `MOST_FINDINGS` are given.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 from vacr.schema.cddl import items
 from vacr.schema.cddl.controls import BYTE_CODECS
 from vacr.schema.cddl.explain_array import ArrayTrace, element_problems
+from vacr.schema.cddl.explain_map import MISSING, array_balance, map_balance, map_problems
 from vacr.schema.cddl.findings import Finding
 from vacr.schema.cddl.limits import TooMuchWork, with_room
-from vacr.schema.cddl.members import discriminator, expand, required_literals
+from vacr.schema.cddl.members import discriminator, expand
 from vacr.schema.cddl.model import (
     AnyType,
     ArrayType,
@@ -34,10 +35,8 @@ from vacr.schema.cddl.wording import MOST_NAMES, allowed, counted, counts, descr
 
 if TYPE_CHECKING:
     from vacr.schema.cddl.compiler import Program
-    from vacr.schema.cddl.members import Member
 
 MOST_FINDINGS = 100
-_MISSING = object()
 
 
 def unchecked(node: Node, reason: str, rule: str) -> Finding:
@@ -190,20 +189,21 @@ class Explainer:
         """Weigh how far a map is from a type: literal members that fit come first, then the number of
         problems.
         """
-        fitting = [members[key] in texts for key, texts in _text_members(node, members)]
-        problems = [len(self._map_problems(sequence, members)) for sequence in expand(node.group)]
-        return (fitting.count(False) - fitting.count(True), min(problems, default=1))
+        problems = [len(map_problems(sequence, members, self.ok)) for sequence in expand(node.group)]
+        return (map_balance(node, members), min(problems, default=1))
 
     def _map(self, node: MapType, members: dict[Any, Any], pointer: str, rule: str) -> None:
         """Explain a map by the list of entries it comes closest to."""
-        found = [self._map_problems(sequence, members) for sequence in expand(node.group)]
+        found = [map_problems(sequence, members, self.ok) for sequence in expand(node.group)]
         sequences = expand(node.group)
         if not found:
             self._add(pointer, rule, shown(members), "nothing (an empty choice)")
             return
         best = min(range(len(found)), key=lambda index: len(found[index]))
         for key, member in found[best]:
-            if key is _MISSING:
+            if self._full:
+                return
+            if key is MISSING:
                 assert member is not None  # noqa: S101 - a missing member is always one of the schema
                 self._add(pointer, rule, f"missing member {key_text(member.literal)}", described(member.value))
             elif member is None:
@@ -215,47 +215,19 @@ class Explainer:
             wanted = "; ".join(map(counts, wild))
             self._add(pointer, rule, shown(members), wanted or described(node))
 
-    def _map_problems(self, sequence: list[Member], members: dict[Any, Any]) -> list[tuple[Any, Member | None]]:
-        """List the members that are missing, unknown (with None) or do not fit their entry."""
-        problems: list[tuple[Any, Member | None]] = []
-        problems += [
-            (_MISSING, member)
-            for member in sequence
-            if member.literal is not None and member.required and member.literal not in members
-        ]
-        for key, value in members.items():
-            options = self._options(sequence, key)
-            if not options:
-                problems.append((key, None))
-            elif not any(self.ok(member.value, value) for member in options) or (
-                options[0].required and options[0].literal is not None and not self.ok(options[0].value, value)
-            ):
-                problems.append((key, options[0]))
-        return problems
-
-    def _options(self, sequence: list[Member], key: Any) -> list[Member]:
-        """Give the entries that a key fits, up to the first that binds; those with a literal key first."""
-        options: list[Member] = []
-        for member in sequence:
-            if member.literal is None or member.literal == key:
-                if not self.ok(member.key, key):
-                    continue
-                if member.most != 0:
-                    options.append(member)
-                if member.cut:
-                    break
-        return sorted(options, key=lambda member: member.literal is None)
-
     # --- arrays ----------------------------------------------------------------------------------------
 
-    def _array_weight(self, node: ArrayType, elements: list[Any]) -> tuple[int, int]:
-        """Weigh how far an array is from a type by its first problem."""
+    def _array_weight(self, node: ArrayType, elements: list[Any]) -> tuple[int, int, int]:
+        """Weigh how far an array is from a type: literal elements that fit come first, then the number of
+        problems or how far from the end the first is.
+        """
+        balance = array_balance(node, elements)
         problems = element_problems(node, elements, self.ok)
         if problems is not None:
-            return (len(problems), 0)
+            return (balance, len(problems), 0)
         trace = ArrayTrace(elements, self.ok)
         trace.run(node.group)
-        return (len(elements) - trace.furthest, 1)
+        return (balance, len(elements) - trace.furthest, 1)
 
     def _array(self, node: ArrayType, elements: list[Any], pointer: str, rule: str) -> None:
         problems = element_problems(node, elements, self.ok)
@@ -289,9 +261,3 @@ class Explainer:
             self._explain(wanted[0], elements[at], f"{pointer}/{at}", rule)
         else:
             self._add(f"{pointer}/{at}", rule, shown(elements[at]), expected or "the end of the array")
-
-
-def _text_members(node: MapType, members: dict[Any, Any]) -> list[tuple[str, tuple[str, ...]]]:
-    """Give the literal members of a map that the value has as text."""
-    found = required_literals(node)
-    return [(key, texts) for key, texts in found.items() if isinstance(members.get(key), str)]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from vacr.errors import InvalidSchema
 from vacr.schema.cddl import scalars
 from vacr.schema.cddl.heights import Heights
+from vacr.schema.cddl.limits import TooMuchWork
 from vacr.schema.cddl.members import expand
 from vacr.schema.cddl.model import (
     LARGEST_UINT,
@@ -99,8 +100,11 @@ class Generator:
     # --- for every kind of type ------------------------------------------------------------------------
 
     def matches(self, node: Node, value: Any) -> bool:
-        """Ask the compiled check."""
-        return bool(self._program.predicate(node)(value))
+        """Ask the compiled check; what would take too long to check is not made."""
+        try:
+            return bool(self._program.predicate(node)(value))
+        except TooMuchWork:
+            return False
 
     def _checked(self, node: Node, make: Callable[[], Any]) -> Any:
         """Try until the check agrees.
@@ -225,8 +229,16 @@ class Generator:
         heights = [max(map(self._member_height, filter(_required, s)), default=0.0) for s in sequences]
         sequence = self._pick(sequences, heights, room)
         found: dict[Any, Any] = {}
+        copies: int | None = None
         for member in sequence:
-            count = self._count(member.least, member.most, self._member_height(member), room)
+            least, most = member.least, member.most
+            if member.share is not None:
+                share = member.share
+                if copies is None:
+                    copies = self._count(share.fewest, share.copies, self._member_height(member), room)
+                least, most = share.least * copies, None if share.most is None else share.most * copies
+                most = most if copies else 0
+            count = self._count(least, most, self._member_height(member), room)
             if member.literal is not None:
                 if count:
                     found[member.literal] = self.make(member.value, room)

@@ -30,8 +30,9 @@ class Held:
 
     def forget(self) -> None:
         """Drop everything at the end of a run."""
-        self._known.clear()
-        self._size = self._depth = 0
+        if self._known:
+            self._known.clear()
+            self._size = self._depth = 0
 
     def decoded(self, value: str | bytes, decode: Callable[[Any], Any]) -> Any:
         """Give what a string holds, the same object each time.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _MOST_CALLS = 60_000
-_STACK = 512 * 1024 * 1024
+_STACK = 256 * 1024 * 1024
 _ONE_AT_A_TIME = threading.Lock()
 
 

@@ -10,14 +10,13 @@ number.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from vacr.schema.cddl.assignment import Limit, assignable
 from vacr.schema.cddl.members import expand
 from vacr.schema.cddl.model import TEXT, AnyType, Kind, MapType, Node, follow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from vacr.schema.cddl.compiler import Program
     from vacr.schema.cddl.members import Member
 
@@ -129,7 +128,7 @@ def _wildcards(program: Program, wild: list[Member], *, spread: bool = True) -> 
 
 def _general(program: Program, members: list[Member]) -> str:
     """Write the call that gives members to entries when no short way is sure to be right."""
-    limits = program.constant([(member.cut, member.least, member.most) for member in members])
+    limits = program.constant([Limit(member.cut, member.least, member.most, member.share) for member in members])
     keys = "".join(f"{program.function(member.key)}, " for member in members)
     tests = "".join(f"{program.function(member.value, remember=True)}, " for member in members)
     return f"return assignable(v, {limits}, ({keys}), ({tests}))"
@@ -144,58 +143,6 @@ def is_text(node: Node) -> bool:
     """Tell whether a type is all of `tstr`."""
     inner = follow(node)
     return isinstance(inner, Kind) and (inner.major, inner.argument) == (TEXT, None)
-
-
-# --- running ------------------------------------------------------------------------------------------
-
-
-def assignable(
-    members: dict[Any, Any],
-    limits: list[tuple[bool, int, int | None]],
-    keys: Sequence[Callable[[Any], bool]],
-    tests: Sequence[Callable[[Any], bool]],
-) -> bool:
-    """Tell whether every member can be given to an entry, and every entry gets as many as it needs."""
-    if sum(least for _, least, _ in limits) > len(members):
-        return False
-    fits: list[list[int]] = []
-    for key, value in members.items():
-        options: list[int] = []
-        for index, (cut, _, _) in enumerate(limits):
-            if keys[index](key):
-                if tests[index](value):
-                    options.append(index)
-                if cut:
-                    break
-        if not options:
-            return False
-        fits.append(options)
-    # A matching that fills what is required and one that places every member can always be joined into one
-    # that does
-    # both (Mendelsohn and Dulmage), so the two questions are asked one by one.
-    required = [least for _, least, _ in limits]
-    most = [len(members) if most is None else most for _, _, most in limits]
-    return _placed(fits, most) == len(fits) and _placed(fits, required) == sum(required)
-
-
-def _placed(fits: list[list[int]], room: list[int]) -> int:
-    """Count how many members can be placed at once, moving those placed before where that helps."""
-    held: list[list[int]] = [[] for _ in room]
-
-    def place(member: int, seen: set[int]) -> bool:
-        for entry in fits[member]:
-            if entry not in seen:
-                seen.add(entry)
-                if len(held[entry]) < room[entry]:
-                    held[entry].append(member)
-                    return True
-                for slot, other in enumerate(held[entry]):
-                    if place(other, seen):
-                        held[entry][slot] = member
-                        return True
-        return False
-
-    return sum(place(member, set()) for member in range(len(fits)))
 
 
 HELPERS = (assignable,)

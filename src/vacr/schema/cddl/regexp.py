@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 LONGEST_BACKTRACKING = 1000
 _MOST_PATHS = 4096
 _MOST_OPEN = 2
+_FEWER_EACH = 4
 
 
 def matcher(pattern: str, *, pcre: bool = False) -> Callable[[str], object]:
@@ -44,10 +45,12 @@ def matcher(pattern: str, *, pcre: bool = False) -> Callable[[str], object]:
             raise
         return _bounded(pattern)
     try:
-        if _paths(tree) > _MOST_PATHS or _ambiguous(tree):
+        # Every way through the branches may be tried with every length of every open repetition.
+        open_ends = _open_ends(tree)
+        if _ambiguous(tree) or _paths(tree) > _MOST_PATHS >> min(_FEWER_EACH * open_ends, 64):
             return Automaton(tree).matches
         fullmatch = re.compile(_python(tree)).fullmatch
-        if _open_ends(tree) <= 1:
+        if open_ends <= 1:
             return fullmatch
         automaton = Automaton(tree)
     except (re.error, TooLarge, RecursionError, OverflowError) as error:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _LARGEST_TEXT = 5_000_000
 _LONGEST_NAME = 60
+_MOST_WRITTEN = 200_000
 
 
 def compile_cddl(text: str, *, name: str = "<cddl>") -> Schema:
@@ -181,9 +182,13 @@ def _verify(starts: Iterable[Node | GroupNode]) -> None:
             controls.prepare(node)
         elif isinstance(node, Between):
             bounds(node)
+    written = 0
     for node in nodes:
         if isinstance(node, MapType):
-            expand(node.group)
+            written += sum(map(len, expand(node.group)))
+            if written > _MOST_WRITTEN:
+                message = f"the combinations of groups in maps come to more than {_MOST_WRITTEN} members"
+                raise InvalidSchema(message, where=str(node.place))
 
 
 class Checker:
@@ -197,8 +202,17 @@ class Checker:
         self._check = program.predicate(node)
 
     def matches(self, value: Any) -> bool:
-        """Tell whether a value matches; one that is nested too deeply to be checked does not."""
-        return self._verdict(value) is True
+        """Tell whether a value matches; one that is too deep, or would take too long, to be checked does
+        not.
+        """
+        try:
+            return bool(self._check(value))
+        except RecursionError:
+            return self._verdict(value) is True
+        except TooMuchWork:
+            return False
+        finally:
+            self._program.forget()
 
     def _verdict(self, value: Any) -> bool | str:
         """Tell whether a value matches, or in words why that cannot be told."""

@@ -177,4 +177,6 @@ def counts(member: Member) -> str:
     """Say how many members an entry asks for."""
     most = "or more" if member.most is None else f"to {member.most}"
     key = described(member.key)
+    if member.share is not None:
+        return f"members {key} => {described(member.value)}, as many as its group has copies"
     return f"{member.least} {most} members {key} => {described(member.value)}"

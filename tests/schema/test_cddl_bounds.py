@@ -1,0 +1,146 @@
+"""Bounds: what is deep but allowed is checked, what would take too long is refused in words."""
+
+import sys
+import threading
+import time
+
+import cbor2
+import pytest
+
+from vacr.errors import InvalidSchema
+from vacr.schema.cddl import compile_cddl
+from vacr.schema.cddl.held import Held
+
+NESTED_STRINGS = [
+    "a = bstr .cbor ([a, int] / [a, tstr]) / int",
+    "a = (bstr .cbor [a, int]) / (bstr .cbor [a, tstr]) / int",
+    "a = bstr .cbor ({v: a, t: int} / {v: a, t: tstr} / [a, int] / [a, tstr]) / int",
+]
+
+
+@pytest.fixture(autouse=True)
+def quick():
+    started = time.monotonic()
+    yield
+    assert time.monotonic() - started < 20
+
+
+@pytest.mark.parametrize("cddl", NESTED_STRINGS)
+@pytest.mark.parametrize("leaf", [0, "wrong"])
+def test_strings_in_strings_are_decoded_once(cddl, leaf):
+    value = leaf
+    for _ in range(60):
+        value = cbor2.dumps([value, "x"])
+    checker = compile_cddl(cddl).checker()
+    assert checker.matches(value) == (leaf == 0)
+    assert bool(checker.findings(value)) == (leaf != 0)
+
+
+def test_so_is_json_in_json():
+    import json
+
+    value = 0
+    for _ in range(12):  # every level doubles the backslashes
+        value = json.dumps([value, "x"])
+    assert compile_cddl("a = tstr .json ([a, int] / [a, bool] / [a, tstr]) / int").checker().matches(value)
+
+
+def test_what_strings_hold_is_forgotten_between_runs_and_bounded_within_one(monkeypatch):
+    monkeypatch.setattr("vacr.schema.cddl.held._MOST_KEPT", 1000)
+    held = Held()
+    for number in range(100):
+        assert held.bytes_hold(lambda _: True, number.to_bytes(2, "big"), bytes.hex)
+    assert len(held._known) < 10
+    held.forget()
+    assert not held._known
+
+
+@pytest.mark.parametrize(
+    ("cddl", "value", "deeper"),
+    [
+        ("a = [g]  g = (int, ? g)", [1] * 497, [1] * 5000),
+        ("a = tstr .abnf 'x\nx = \"a\" [x]'", "a" * 140, "a" * 1000),
+    ],
+)
+def test_right_recursion_has_room(cddl, value, deeper):
+    checker = compile_cddl(cddl).checker()
+    assert checker.matches(value)
+    assert checker.matches(deeper)
+
+
+@pytest.mark.parametrize("leaf", [1, "wrong"])
+def test_a_value_as_deep_as_the_decoders_allow_is_checked_and_explained(leaf):
+    value = leaf
+    for _ in range(399):
+        value = {"c": value}
+    findings = compile_cddl("a = {a: a} / {b: a} / {c: a} / 1").checker().findings(value)
+    assert [finding.pointer for finding in findings] == ([] if leaf == 1 else ["/c" * 399])
+
+
+def test_when_depth_is_the_reason_the_finding_says_so_and_nothing_stays_changed():
+    before = sys.getrecursionlimit(), threading.stack_size()
+    (finding,) = compile_cddl("a = [g]  g = (int, ? g)").checker().findings([1] * 100_000)
+    assert "too deeply" in finding.found
+    assert (sys.getrecursionlimit(), threading.stack_size()) == before
+
+
+@pytest.mark.parametrize(
+    ("grammar", "good", "bad"),
+    [
+        ('*(*(*(*"a")))', "a" * 200, "a" * 200 + "b"),
+        ('10000(10000("a" / ""))', "", "b"),
+        ('3*5("a" / "")', "aaaaa", "aaaaaa"),
+        ('2(3("a"))', "aaaaaa", "aaaaa"),
+    ],
+)
+def test_an_abnf_repetition_of_repetitions_is_decided(grammar, good, bad):
+    checker = compile_cddl(f"a = tstr .abnf '{grammar}'").checker()
+    assert checker.matches(good)
+    assert not checker.matches(bad)
+
+
+@pytest.mark.parametrize(
+    ("cddl", "value", "word"),
+    [
+        ("a = tstr .abnf '*(*(*(*\"a\")))'", "a" * 3000, "ABNF"),
+        ('a = tstr .regexp "(a|b)*a(a|b){6000}"', "ab" * 5000, "regular expression"),
+    ],
+)
+def test_what_would_take_too_long_is_a_finding(cddl, value, word):
+    (finding,) = compile_cddl(cddl).checker().findings(value)
+    assert "too" in finding.found
+    assert word in finding.found
+
+
+def test_a_product_of_repetitions_does_not_backtrack():
+    checker = compile_cddl('a = tstr .regexp "a{0,15}a{0,15}a{0,15}.*.*b"').checker()
+    assert not any(checker.matches("a" * length) for length in range(900, 1000))
+    assert checker.matches("a" * 900 + "b")
+
+
+def test_combinations_of_groups_with_many_members_are_refused():
+    members = ", ".join(f"m{index}: int" for index in range(500))
+    groups = ", ".join(f"? (x{index}: int, y{index}: int)" for index in range(9))
+    with pytest.raises(InvalidSchema, match="combinations"):
+        compile_cddl(f"a = {{ {members}, {groups} }}")
+    maps = " ".join(f"a{index} = {{ g, {groups[: groups.index('? (x5') - 2]} }}" for index in range(20))
+    with pytest.raises(InvalidSchema, match="combinations"):
+        compile_cddl(f"{maps} g = ({members})")
+
+
+def test_many_members_for_few_entries_are_counted():
+    members = {str(number): number for number in range(40_000)}
+    assert compile_cddl("a = {20000* tstr => any}").checker().matches(members)
+    assert compile_cddl("a = {20000*30000 tstr => any, 10000* tstr => int}").checker().matches(members)
+    assert not compile_cddl("a = {*30000 tstr => any, *9999 tstr => int}").checker().matches(members)
+
+
+def test_a_hundred_thousand_unknown_members_are_explained_by_the_first():
+    checker = compile_cddl(f"a = {{ {', '.join(f'? m{index}: int' for index in range(1000))} }}").checker()
+    assert len(checker.findings({f"x{index}": 1 for index in range(100_000)})) == 100
+
+
+def test_many_integers_are_one_look_into_a_set():
+    checker = compile_cddl(f"a = [* ({' / '.join(map(str, range(0, 10_000, 2)))})]").checker()
+    assert checker.matches([9998] * 20_000)
+    assert not any(checker.matches([value]) for value in (9999, 2.0, True, "2"))
