@@ -12,8 +12,8 @@ MAX_DEPTH = 400
 
 
 def is_deeper_than(limit: int, value: Any, data: bytes) -> bool:
-    """Tell whether a value nests deeper than a limit; `data` is its text, whose brackets rule most values out."""
-    return data.count(b"{") + data.count(b"[") > limit and depth(value, limit) > limit
+    """Tell whether a value nests deeper than a limit; `data` is its text, whose length and brackets rule most values out."""
+    return len(data) > 2 * limit and data.count(b"{") + data.count(b"[") > limit and depth(value, limit) > limit
 
 
 def depth(value: Any, limit: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from vacr.codec import canonical_json
-from vacr.codec.depth import depth
+from vacr.codec.depth import is_deeper_than
 from vacr.errors import UnreadableInput
 from vacr.model import Native
 from vacr.readers.lift import Lift, Move, mark
@@ -83,11 +83,12 @@ def function_name(native: Native) -> Any:
 def parse_arguments(entry: Native, native: Native) -> None:
     """Give a call's arguments as the object their text stands for; the text itself stays where it was."""
     text = entry["input"]
+    data = text.encode()
     try:
-        arguments = canonical_json.decode(text.encode())
-    except (UnreadableInput, UnicodeEncodeError):
+        arguments = canonical_json.decode(data)
+    except UnreadableInput:
         return
-    if type(arguments) is dict and depth(arguments, NATIVE_DEPTH) <= NATIVE_DEPTH:
+    if type(arguments) is dict and not is_deeper_than(NATIVE_DEPTH, arguments, data):
         entry["input"] = arguments
         native["arguments"] = text
 
