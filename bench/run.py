@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import resource
 import subprocess
 import sys
@@ -31,6 +30,12 @@ ROOT = Path(__file__).parent.parent
 CORPUS = ROOT.parent / "shared" / "corpus"
 ROUNDS = 7
 AGENTS: tuple[tuple[str, Any, str], ...] = (("claude", claude_code, "claude-code.jsonl"), ("codex", codex_cli, "codex-cli.jsonl"))
+
+PEAK = """
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * (1 if sys.platform == "darwin" else 1024))
+"""
 
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder(order="deterministic").encode
@@ -123,9 +128,8 @@ def memory() -> None:
             path.write_bytes(b"".join(_encode(one) + b"\n" for one in lines))
             size = path.stat().st_size
             command = [sys.executable, "-m", "vacr", "record", str(path), "-o", f"{folder}/out.json", "-q"]
-            process = subprocess.Popen(command)
-            _, process.returncode, usage = os.wait4(process.pid, 0)
-        peak = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+            # A child's peak starts at its parent's size, so a small process starts it, not this one.
+            peak = int(subprocess.check_output([sys.executable, "-c", PEAK, *command]))
         print(f"memory         {peak / size:5.2f} x a session of {size / 1e6:.0f} MB with one line of 67 MB, {label} (at most 5)")
 
 

@@ -158,7 +158,7 @@ def _mentions(file: Path, sessions: set[Any]) -> bool:
     except OSError:
         return False
     lines = head if len(head) < _HEAD else head[: head.rfind(b"\n") + 1]
-    return any(_session(value) in sessions for _, value in documents(lines))
+    return any(_session(value) in sessions for _, batch in documents(lines) for value in batch)
 
 
 def _session(value: Any) -> Any:

@@ -25,8 +25,8 @@ def recognises(sample):
 def read(source):
     session = Session("parrot-jsonl", "parrot")
     session.session_id = "cage"
-    for _, line in documents(source.main.data):
-        session.entries.append({"type": "assistant", "content": line["squawk"]})
+    for _, lines in documents(source.main.data):
+        session.entries.extend({"type": "assistant", "content": line["squawk"]} for line in lines)
     yield session.reading(source)
 """
 

@@ -151,7 +151,9 @@ def _one(path: str, found: Found, target: Target, voice: Voice, summary: Summary
         raise UsageError("the current folder is the agent's own store", hint="Say where to write with -o.")
     written = target.path(path, found)
     state = _write(written, pieces, found, target, voice)
-    described = _described(name, written, state, found) | {"bytes": sum(map(len, pieces)), "sha-256": outputs.digest(pieces)}
+    described = _described(name, written, state, found) | {"bytes": sum(map(len, pieces))}
+    if voice.json:
+        described["sha-256"] = outputs.digest(pieces)
     summary.records.append(described)
     agent = f"{described['agent']} {described['cli-version'] or ''}".rstrip()
     told = "" if state == "written" else ", unchanged" if state == "unchanged" else ", replaced an older record"

@@ -13,7 +13,7 @@ from typing import Any
 from vacr.content import children
 from vacr.model import CANONICAL_MEMBERS, USAGE_MEMBERS, Native
 from vacr.readers import claude_known as known
-from vacr.readers.assemble import Reading, Session
+from vacr.readers.assemble import Reading, Session, collector_paused
 from vacr.readers.lift import Lift, Move, is_one_of, keep_native, mark, set_aside, without_nulls
 from vacr.readers.lines import documents
 from vacr.readers.source import Source
@@ -75,7 +75,9 @@ def _is_kindred(value: Any) -> bool:
 
 def read(source: Source) -> Iterator[Reading]:
     """Read one transcript."""
-    yield _Transcript().read(source)
+    with collector_paused():
+        reading = _Transcript().read(source)
+    yield reading
 
 
 class _Transcript:
@@ -91,11 +93,12 @@ class _Transcript:
     def read(self, source: Source) -> Reading:
         session = self.session
         append = session.entries.append
-        for number, document in documents(source.main.data):
-            if type(document) is dict:
-                append(self.entry(document))
-            else:
-                session.keep_unusual(number, document, self.entry)
+        for number, batch in documents(source.main.data):
+            for document in batch:
+                if type(document) is dict:
+                    append(self.entry(document))
+                else:
+                    session.keep_unusual(number, document, self.entry)
         self.settle()
         session.tidy()
         return session.reading(source)

@@ -15,7 +15,7 @@ from vacr.model import CANONICAL_MEMBERS, Native
 from vacr.readers import codex_items as items
 from vacr.readers import codex_known as known
 from vacr.readers import codex_session
-from vacr.readers.assemble import Reading, Session
+from vacr.readers.assemble import Reading, Session, collector_paused
 from vacr.readers.codex_forks import inherited
 from vacr.readers.lift import is_one_of, keep_native, kind_of, mark, set_aside, without_nulls
 from vacr.readers.lines import documents
@@ -72,7 +72,9 @@ def _is_header(line: Native) -> bool:
 
 def read(source: Source) -> Iterator[Reading]:
     """Read one rollout."""
-    yield _Rollout().read(source)
+    with collector_paused():
+        reading = _Rollout().read(source)
+    yield reading
 
 
 class _Rollout:
@@ -95,11 +97,13 @@ class _Rollout:
 
     def read(self, source: Source) -> Reading:
         session = self.session
-        for number, document in documents(source.main.data):
-            if type(document) is dict:
-                session.entries.append(self.entry(document))
-            else:
-                session.keep_unusual(number, document, self.entry)
+        append = session.entries.append
+        for number, batch in documents(source.main.data):
+            for document in batch:
+                if type(document) is dict:
+                    append(self.entry(document))
+                else:
+                    session.keep_unusual(number, document, self.entry)
         self.settle()
         session.tidy()
         return session.reading(source)
@@ -113,9 +117,15 @@ class _Rollout:
         if not line.keys() <= known.LINE:
             self.session.drift.see_members("line", line.keys() - known.LINE)
             set_aside(line, _SET_ASIDE)
-        if envelope == "response_item" and self.item(line, payload):
-            return line
-        return self.event(line, envelope, payload)
+        if envelope != "response_item" or not self.item(line, payload):
+            self.event(line, envelope, payload)
+        if line.get("event-type") != envelope:
+            # Entries with no other marks share the object that names their envelope.
+            if "vacr" in line or envelope not in _ENVELOPE_MARKS:
+                keep_native(line, {"type": envelope})
+            else:
+                line["vacr"] = _ENVELOPE_MARKS[envelope]
+        return line
 
     def item(self, entry: Native, payload: Native) -> bool:
         """Make a typed entry of a response item, if it is one; what is left of the item stays in `payload`."""
@@ -128,10 +138,9 @@ class _Rollout:
             return False
         without_nulls(payload)
         entry["payload"] = payload
-        _keep_envelope(entry, "response_item")
         return True
 
-    def event(self, entry: Native, envelope: str, payload: Native) -> Native:
+    def event(self, entry: Native, envelope: str, payload: Native) -> None:
         """Make an event of any other payload, which is its data."""
         kind: Any = envelope
         if envelope not in known.STATES:
@@ -140,15 +149,11 @@ class _Rollout:
                 kind = envelope
             if kind not in known.EVENTS and envelope != "response_item":
                 self.session.drift.see_type(f"{envelope}/{_kind(payload)}" if envelope == "event_msg" else envelope)
-        event_type = EVENT_NAMES.get(kind, kind)
-        entry["type"], entry["event-type"], entry["data"] = "system-event", event_type, payload
-        if event_type != envelope:
-            _keep_envelope(entry, envelope)
+        entry["type"], entry["event-type"], entry["data"] = "system-event", EVENT_NAMES.get(kind, kind), payload
         if kind in self.noted:
             self.noted[kind].append((len(self.session.entries), entry))
         elif kind in ECHOES and envelope == "event_msg" and type(payload.get(ECHOES[kind][0])) is str:
             self.echoes.append((len(self.session.entries), entry))
-        return entry
 
     def bare(self, line: Native) -> Native:
         """Make an entry of a line without an envelope, as the oldest versions write them."""
@@ -251,14 +256,6 @@ class _Rollout:
         if entry_type == "assistant":
             self.assistants.append((index, entry))
         without_nulls(payload)
-
-
-def _keep_envelope(entry: Native, envelope: str) -> None:
-    """Keep the envelope's type; entries with no other marks share the object that says so."""
-    if "vacr" in entry or envelope not in _ENVELOPE_MARKS:
-        keep_native(entry, {"type": envelope})
-    else:
-        entry["vacr"] = _ENVELOPE_MARKS[envelope]
 
 
 def _kind(payload: Native) -> str:

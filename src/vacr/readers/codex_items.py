@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from vacr.codec import canonical_json
-from vacr.codec.depth import is_deeper_than
-from vacr.errors import UnreadableInput
+import msgspec
+
+from vacr.codec import numbers
+from vacr.codec.depth import depth
 from vacr.model import Native
 from vacr.readers.lift import Lift, Move, mark
 from vacr.readers.lines import NATIVE_DEPTH
+
+_decode = msgspec.json.Decoder(float_hook=numbers.number).decode
 
 
 class Item(NamedTuple):
@@ -83,12 +86,11 @@ def function_name(native: Native) -> Any:
 def parse_arguments(entry: Native, native: Native) -> None:
     """Give a call's arguments as the object their text stands for; the text itself stays where it was."""
     text = entry["input"]
-    data = text.encode()
     try:
-        arguments = canonical_json.decode(data)
-    except UnreadableInput:
+        arguments = _decode(text)
+    except (msgspec.DecodeError, ValueError, RecursionError):
         return
-    if type(arguments) is dict and not is_deeper_than(NATIVE_DEPTH, arguments, data):
+    if type(arguments) is dict and (len(text) < NATIVE_DEPTH or depth(arguments, NATIVE_DEPTH) <= NATIVE_DEPTH):
         entry["input"] = arguments
         native["arguments"] = text
 

@@ -20,6 +20,7 @@ USAGE = (
     ("total", "total_tokens"),
 )
 MODES = {"cli": "interactive", "vscode": "interactive", "exec": "autonomous", "mcp": "autonomous"}
+_UINT_END = 2**64
 _OPENAI_MODELS = ("gpt-", "o1", "o3", "o4", "codex", "chatgpt")
 
 
@@ -92,7 +93,9 @@ def count_tokens(token_counts: Noted, copied: frozenset[int]) -> None:
             mark(entry)["repeats"] = True
         elif index not in copied:
             usage = info["last_token_usage"]
-            counts = {member: usage[native] for member, native in USAGE if _is_count(usage.get(native))}
+            counts = {
+                member: count for member, native in USAGE if type(count := usage.get(native)) is int and 0 <= count < _UINT_END
+            }
             if USAGE_MEMBERS.isdisjoint(usage):
                 counts |= info.pop("last_token_usage")
             entry["token-usage"] = counts
@@ -100,10 +103,6 @@ def count_tokens(token_counts: Noted, copied: frozenset[int]) -> None:
 
 def _text(value: Any) -> str | None:
     return value if type(value) is str and value else None
-
-
-def _is_count(value: Any) -> bool:
-    return type(value) is int and 0 <= value < 2**64
 
 
 def _index(noted: tuple[int, Native]) -> int:

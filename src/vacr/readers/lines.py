@@ -40,20 +40,22 @@ class Repaired:
     reason: str
 
 
-def documents(data: bytes) -> Iterator[tuple[int, Any]]:
-    """Give each value with its line number: as it is, as `Repaired`, or `Undecodable` bytes."""
+def documents(data: bytes) -> Iterator[tuple[int, list[Any]]]:
+    """Give the values in the order of their lines: as they are, as `Repaired`, or `Undecodable` bytes.
+
+    They come in batches with the number of the first line. Values that are not as they were stand in a batch of their line alone.
+    """
     start = len(BYTE_ORDER_MARK) if data.startswith(BYTE_ORDER_MARK) else 0
     number, end = 1, len(data)
     while start < end:
         stop = _chunk_end(data, start)
         values = _exact(data, start, stop)
         if values is not None:
-            yield from enumerate(values, number)
+            yield number, values
             number += len(values)
         else:
             for line in data[start:stop].removesuffix(b"\n").split(b"\n"):
-                for document in _line(line):
-                    yield number, document
+                yield number, list(_line(line))
                 number += 1
         start = stop
 

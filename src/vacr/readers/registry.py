@@ -99,6 +99,7 @@ def reader_for(source: Source, agent: str | None = None) -> Reader:
 
 def _values(data: bytes) -> Iterator[Any]:
     """Give the values that can be read, as far as they can."""
-    for _, document in documents(data):
-        if not isinstance(document, Undecodable):
-            yield document.value if isinstance(document, Repaired) else document
+    for _, batch in documents(data):
+        for document in batch:
+            if not isinstance(document, Undecodable):
+                yield document.value if isinstance(document, Repaired) else document
