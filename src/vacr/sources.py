@@ -23,8 +23,6 @@ from vacr.readers.source import Part, Source
 
 STDIN = "-"
 
-_HEAD = 1 << 16
-
 _REASONS = {
     errno.ENOENT: "there is no such file",
     errno.EACCES: "no permission to read it",
@@ -43,6 +41,8 @@ class Found:
     reader: Reader
     source: Source | None = None
     sub_agent: bool = False
+    left_out: tuple[UnreadableInput, ...] = ()
+    """Files that belong to the session and could not be read."""
 
 
 def read_bytes(path: str | Path) -> bytes:
@@ -94,18 +94,22 @@ def read(
     except UnreadableInput as error:
         raise UnreadableInput(error.message, where=str(path), hint=error.hint) from error
     on_disk = str(path) != STDIN
+    left_out: list[UnreadableInput] = []
     if on_disk and sub_agents:
-        main = Source((*main.parts, *_attached(Path(path), reader)))
+        main = Source((*main.parts, *_attached(Path(path), reader, left_out)))
     readings = list(reader.read(main))
     sessions = {reading.record["session"]["session-id"] for reading in readings}
     kept = main if keep_source else None
     del main
     while readings:
-        yield Found(name, readings.pop(0), reader, kept)
+        yield Found(name, readings.pop(0), reader, kept, left_out=tuple(left_out))
     if on_disk and sub_agents:
-        for source in _sub_sessions(Path(path), reader, sessions, {os.path.realpath(one) for one in named}):
+        unreadable: list[UnreadableInput] = []
+        for source in _sub_sessions(Path(path), reader, sessions, {os.path.realpath(one) for one in named}, unreadable):
             for reading in reader.read(source):
                 yield Found(source.main.name, reading, reader, source if keep_source else None, sub_agent=True)
+        for problem in unreadable:
+            raise problem
 
 
 def in_store(folder: Path, reader: Reader) -> bool:
@@ -127,40 +131,55 @@ def _patterns(reader: Reader, which: str, path: Path) -> Iterator[Path]:
     for pattern in getattr(reader, which, ()):
         folder, _, name = pattern.format(stem=path.stem).rpartition("/")
         try:
-            # Links are not followed: what they lead to is not the agent's.
-            yield from sorted(found for found in (path.parent / folder).glob(name) if found.is_file() and not found.is_symlink())
+            yield from sorted(found for found in (path.parent / folder).glob(name) if found.is_file())
         except (OSError, ValueError):
             continue
 
 
-def _attached(path: Path, reader: Reader) -> Iterator[Part]:
+def _read_beside(file: Path, path: Path) -> bytes:
+    """Read a file that lies around a session's file.
+
+    Raises:
+        UnreadableInput: it cannot be read, or is a link to something that is not the agent's.
+    """
+    if not Path(os.path.realpath(file)).is_relative_to(os.path.realpath(path.parent)):
+        raise UnreadableInput("a link that leads out of the session's folder", where=str(file))
+    return read_bytes(file)
+
+
+def _attached(path: Path, reader: Reader, left_out: list[UnreadableInput]) -> Iterator[Part]:
     for file in _patterns(reader, "ATTACHED", path):
-        yield Part(_name(file.relative_to(path.parent)), read_bytes(file))
+        try:
+            yield Part(_name(file.relative_to(path.parent)), _read_beside(file, path))
+        except UnreadableInput as error:
+            left_out.append(error)
 
 
-def _sub_sessions(path: Path, reader: Reader, sessions: set[Any], named: set[str]) -> Iterator[Source]:
+def _sub_sessions(
+    path: Path, reader: Reader, sessions: set[Any], named: set[str], unreadable: list[UnreadableInput]
+) -> Iterator[Source]:
     """Give the sub-agents' files that belong to a session, each with what is said about it beside."""
     for file in _patterns(reader, "SUB_SESSIONS", path):
-        if file == path or os.path.realpath(file) in named or not _mentions(file, sessions):
+        if file == path or os.path.realpath(file) in named:
             continue
-        beside = file.with_suffix(".meta.json")
-        names = [file, beside] if beside.is_file() else [file]
-        yield Source(tuple(Part(_name(Path(name.name)), read_bytes(name)) for name in names))
+        try:
+            data = _read_beside(file, path)
+            if file.parent.name != "subagents" and not _mentions(data, sessions):
+                continue
+            beside = file.with_suffix(".meta.json")
+            parts = [Part(_name(Path(file.name)), data)]
+            if beside.is_file():
+                parts.append(Part(_name(Path(beside.name)), _read_beside(beside, path)))
+        except UnreadableInput as error:
+            unreadable.append(error)
+        else:
+            yield Source(tuple(parts))
 
 
-def _mentions(file: Path, sessions: set[Any]) -> bool:
-    """Tell whether a file is of one of the sessions; a folder of their own says so already, else its first lines do."""
-    if file.parent.name == "subagents":
-        return True
-    try:
-        with file.open("rb") as opened:
-            head = opened.read(_HEAD)
-    except OSError:
-        return False
-    lines = head if len(head) < _HEAD else head[: head.rfind(b"\n") + 1]
-    return any(_session(value) in sessions for _, batch in documents(lines) for value in batch)
-
-
-def _session(value: Any) -> Any:
-    session = value.get("sessionId") if isinstance(value, dict) else None
-    return session if isinstance(session, str) else None
+def _mentions(data: bytes, sessions: set[Any]) -> bool:
+    """Tell whether a file is of one of the sessions: its first object that names a session does."""
+    for _, batch in documents(data):
+        for value in batch:
+            if isinstance(value, dict) and isinstance(value.get("sessionId"), str):
+                return value["sessionId"] in sessions
+    return False

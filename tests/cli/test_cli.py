@@ -80,7 +80,7 @@ def test_record_to_a_file_a_folder_and_standard_output(vacr, tmp_path):
     written = (tmp_path / "x" / "y.json").read_bytes()
     assert (tmp_path / "records" / "claude-code.acr.json").read_bytes() == written
     assert (tmp_path / "records" / "codex-cli.acr.json").exists()
-    assert printed.stdout == written + b"\n"
+    assert printed.stdout == written
     both = vacr("record", CLAUDE, CODEX, "-o", "-").out.splitlines()
     assert [json.loads(line)["session"]["agent-meta"]["cli-name"] for line in both] == ["claude-code", "codex-cli"]
 

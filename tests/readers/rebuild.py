@@ -112,7 +112,9 @@ def codex_item(entry: dict, item: dict, kind: str, item_type, ours: dict) -> Non
     if "id" in entry:
         item["id"] = entry.pop("id")
     if "call-id" in entry:
-        item["call_id"] = entry.pop("call-id")
+        call_id = entry.pop("call-id")
+        if "call-id-from" not in ours:
+            item["call_id"] = call_id
     if item_type in ("user_message", "agent_message", "agent_reasoning"):
         item["text" if item_type == "agent_reasoning" else "message"] = entry.pop("content")
     elif kind in ("user", "assistant"):

@@ -246,3 +246,31 @@ def test_what_is_unknown_is_kept_and_counted():
 def test_the_mode_of_a_session(source, mode):
     record = record_of(jsonl(META | {"payload": META["payload"] | {"source": source}}))
     assert record["session"].get("format") == mode
+
+
+def test_a_foreign_session_named_later_inherits_nothing():
+    turn = line(
+        "turn_context", {"turn_id": "019cf2c0-5000-7000-8000-0000000000c1", "model": "m"}, timestamp="2026-01-01T00:01:00.000Z"
+    )
+    foreign = line("session_meta", {"id": "other"}, timestamp="2026-01-01T00:02:00.000Z")
+    record = record_of(jsonl(META, turn, foreign, turn))
+    assert not any("inherited" in entry.get("vacr", {}) for entry in record["session"]["entries"])
+
+
+def test_what_the_user_says_before_an_older_forks_first_turn_is_its_own():
+    parent = line("session_meta", {"id": "p1"})
+    copied = line("turn_context", {"model": "old"}, timestamp="2026-01-01T00:00:00.300Z")
+    prompt = line("response_item", {"type": "message", "role": "user", "content": "mine"}, timestamp="2026-01-01T00:05:00.000Z")
+    own = line("turn_context", {"model": "new"}, timestamp="2026-01-01T00:05:01.000Z")
+    record = record_of(jsonl(META, parent, copied, prompt, own))
+    assert [entry.get("vacr", {}).get("inherited") for entry in record["session"]["entries"]] == [None, True, True, None, None]
+
+
+def test_a_shell_call_without_a_call_id_is_named_by_its_own():
+    call = line(
+        "response_item",
+        {"type": "local_shell_call", "id": "lsh1", "call_id": None, "action": {"type": "exec", "command": ["ls"]}},
+    )
+    answer = line("response_item", {"type": "function_call_output", "call_id": "lsh1", "output": "a"})
+    _, one, two = record_of(jsonl(META, call, answer))["session"]["entries"]
+    assert one["call-id"] == two["call-id"] == "lsh1"

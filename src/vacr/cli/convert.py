@@ -50,7 +50,7 @@ def command(
         try:
             data = codec.encode(codec.decode(read_bytes(path)), cast("Form", to))
             if output == STDIN:
-                outputs.write_stdout([data, b"\n" if to == "json" else b""])
+                outputs.write_stdout([b"\n" if to == "json" and path != files[0] else b"", data])
                 continue
             target = Path(output or ".") / _renamed(path, to) if outputs.is_folder(output) else Path(output or "")
             state = _write(target, data, files, overwrite=overwrite)

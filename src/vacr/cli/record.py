@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +31,7 @@ class Target:
     cbor: bool
     overwrite: bool
     written: set[Path] = field(default_factory=set)
+    printed: int = 0
 
     @property
     def suffix(self) -> str:
@@ -122,6 +124,8 @@ def command(
                 summary.exit_code = max(summary.exit_code, error.exit_code)
                 voice.error(f"vacr: {error.diagnostics()}")
             step()
+    if output == STDIN and not cbor and sys.stdout.isatty():
+        outputs.write_stdout([b"\n"])
     if output != STDIN:
         voice.data({"records": summary.records, "errors": summary.errors})
     if strict and summary.findings and summary.exit_code == 0:
@@ -140,12 +144,15 @@ def _one(path: str, found: Found, target: Target, voice: Voice, summary: Summary
         voice.notice(f"vacr: {name}{f':{notice.line}' if notice.line else ''}: {notice.message}")
     if len(notices) > _NOTICES:
         voice.notice(f"vacr: {name}: and {plural(len(notices) - _NOTICES, 'more line')} like these; --format json lists them all")
+    for error in found.left_out:
+        voice.notice(f"vacr: left out: {error}")
     drift = record["vacr"].get("drift", {})
     if drift:
         voice.notice(f"vacr: {name}: {_told(drift)}; kept as they are")
-    summary.findings += len(notices) + len(drift)
+    summary.findings += len(notices) + len(drift) + len(found.left_out)
     if target.output == STDIN:
-        outputs.write_stdout([*pieces, b"" if target.cbor else b"\n"])
+        outputs.write_stdout([*([b"\n"] if target.printed and not target.cbor else []), *pieces])
+        target.printed += 1
         return
     if target.output is None and in_store(Path(), found.reader):
         raise UsageError("the current folder is the agent's own store", hint="Say where to write with -o.")
@@ -181,6 +188,7 @@ def _described(name: str, written: Path, state: str, found: Found) -> dict[str, 
         "entries": len(session["entries"]),
         "sealed": text_of(str(sealed)) if found.source is not None else None,
         "notices": [{"line": notice.line, "message": notice.message} for notice in found.reading.notices],
+        "left-out": [{"file": text_of(error.where), "reason": error.message} for error in found.left_out],
         "drift": record["vacr"].get("drift", {}),
     }
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -50,6 +51,9 @@ def encode(value: Any) -> bytes:
     Raises:
         InvalidRecord: it holds what JSON cannot: bytes, tags, keys that are not text, lone surrogates, not-a-number.
     """
+    if _is_plain(value):
+        with suppress(InvalidRecord):
+            return encode_decoded(value)
     return encode_decoded(_prepare(value, None, 0))
 
 
@@ -110,6 +114,27 @@ def says_it_all(value: Any, data: bytes) -> bool:
 
 def _members(data: bytes) -> int:
     return data.count(b'":') - data.count(b'\\":')
+
+
+def _is_plain(value: Any) -> bool:
+    """Tell whether a value can be written as it is: only text keys, no float that the encoder would spell otherwise."""
+    level, depth = [value], 0
+    while level:
+        inner: list[Any] = []
+        for item in level:
+            kind = type(item)
+            if kind is dict:
+                if any([type(key) is not str for key in item]):  # noqa: C419 - faster than a generator
+                    return False
+                inner += [one for one in item.values() if type(one) not in _PLAIN]
+            elif kind is list:
+                inner += [one for one in item if type(one) not in _PLAIN]
+            elif kind not in _PLAIN and kind is not numbers.SpelledFloat:
+                return False
+        level, depth = inner, depth + 1
+        if depth > MAX_DEPTH:
+            return False
+    return True
 
 
 def _prepare(value: Any, place: Place, depth: int) -> Any:

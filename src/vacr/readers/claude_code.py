@@ -130,6 +130,10 @@ class _Transcript:
     def entry(self, line: Native) -> Native:
         """Turn one line into one entry."""
         self.context(line)
+        return self.typed(line)
+
+    def typed(self, line: Native) -> Native:
+        """Turn a line, or a message that a line holds, into an entry of its type."""
         kind = line.pop("type", None)
         if type(kind) is str:
             if kind in _MESSAGES:
@@ -237,7 +241,7 @@ class _Transcript:
         embedded = inner.get("message") if type(inner) is dict else None
         if type(embedded) is dict and is_one_of(embedded.get("type"), known.MESSAGES) and type(embedded.get("message")) is dict:
             del data["data"]["message"]
-            entry["children"] = [self.entry(embedded)]
+            entry["children"] = [self.typed(embedded)]
 
     def settle(self) -> None:
         """Decide what only the whole transcript tells: usage counted once, and whose session this is."""

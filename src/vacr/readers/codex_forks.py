@@ -29,12 +29,14 @@ def inherited(entries: list[Native], metas: list[tuple[int, Native]], turns: lis
             for index, entry in enumerate(entries)
             if index > first and type(entry.get("ordinal")) is int and entry["ordinal"] < boundary
         )
-    foreign = [index for index, meta in metas[1:] if _identity(meta) != _identity(own)]
-    if not foreign:
-        return frozenset()
     began = _began(own)
-    ends = (index for index, turn in turns if index > foreign[-1] and _is_own(turn, began))
-    return frozenset(range(first + 1, next(ends, len(entries))))
+    first_own = next((index for index, turn in turns if index > first and _is_own(turn, began)), len(entries))
+    if not any(first < index < first_own and _identity(meta) != _identity(own) for index, meta in metas):
+        return frozenset()
+    # Older versions write what the user said before the turn that answers it.
+    while first_own > first + 1 and _is_prompt(entries[first_own - 1]) and _is_later(entries[first_own - 1], began):
+        first_own -= 1
+    return frozenset(range(first + 1, first_own))
 
 
 def _ordinal(meta: Native) -> int | None:
@@ -67,9 +69,18 @@ def _is_own(turn: Native, began: int | None) -> bool:
     when = _uuid_time(turn["data"].get("turn_id"))
     if when is not None:
         return when >= began
-    stamp = turn.get("timestamp")
+    return _is_later(turn, began)
+
+
+def _is_prompt(entry: Native) -> bool:
+    return entry["type"] == "user" or entry.get("event-type") in ("user_message", "message")
+
+
+def _is_later(entry: Native, began: int | None) -> bool:
+    """Tell whether a line was written after those that were copied, or does not say when."""
+    stamp = entry.get("timestamp")
     written = milliseconds(stamp) if isinstance(stamp, str | int) else None
-    return written is None or written > began + _MOMENT
+    return began is None or written is None or written > began + _MOMENT
 
 
 def _uuid_time(text: Any) -> int | None:

@@ -72,6 +72,10 @@ def lift_call(item: Item, native: Native, entry: Native) -> bool:
     entry["type"], entry["name"] = "tool-call", name
     if type(entry.setdefault("input", None)) is str and item.parsed:
         parse_arguments(entry, native)
+    if item.tool == "local_shell" and "call-id" not in entry and "id" in entry:
+        # Where such a call has no call id, its result names it by its own.
+        entry["call-id"] = entry["id"]
+        mark(entry)["call-id-from"] = "id"
     if item.result is not None and item.result in native:
         entry["children"] = [{"type": "tool-result", "output": native.pop(item.result)}]
     return True
