@@ -42,10 +42,14 @@ _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
 def sessions(folder: str, example: str) -> list[bytes]:
-    """Give real sessions, or the example often enough to be measured."""
+    """Give real sessions, or ones made of the example, as long as real ones and with lines as long as theirs."""
     if (CORPUS / folder).is_dir():
         return [path.read_bytes() for path in sorted((CORPUS / folder).iterdir())]
-    return [(ROOT / "examples" / example).read_bytes() * 40] * 20
+    data = (ROOT / "examples" / example).read_bytes().replace(b"return sum(", b"# a longer file\\n" * 150 + b"return sum(")
+    turns = [
+        data.replace(b"-1111-4222-", f"-{number:04x}-4222-".encode()).replace(b"msg_", b"msg_%d" % number) for number in range(20)
+    ]
+    return [b"".join(turns)] * 20
 
 
 def floor(data: bytes) -> None:

@@ -53,8 +53,28 @@ SAID = frozenset(
 )
 
 
-def children(content: Any, unknown: Counter[str] | None = None) -> list[Native]:
-    """Make the typed entries that the blocks of a content stand for; count the types of block that no table names."""
+# What blocks have beside the members that their views take.
+_EXTRAS: tuple[str, ...] = (
+    "type",
+    "cache_control",
+    "citations",
+    "caller",
+    "signature",
+    "text",
+    "source",
+    "from",
+    "to",
+    "title",
+    "context",
+)
+_EXTRAS += ("image_url", "detail", "file_id", "file_data", "filename", "annotations", "logprobs", "refusal", "encrypted_content")
+_EXTRAS += ("function", "summary", "status", "id", "content", "tool_name", "server_name", "input_audio")
+MEMBERS = frozenset(_EXTRAS).union(*((native for _, native, _ in view.members) for view in VIEWS.values()))
+"""Every member that some block is known to have."""
+
+
+def children(content: Any, types: Counter[str] | None = None, members: Counter[str] | None = None) -> list[Native]:
+    """Make the typed entries that the blocks of a content stand for; count the types and members that no table names."""
     if type(content) is not list:
         return []
     found = []
@@ -64,10 +84,13 @@ def children(content: Any, unknown: Counter[str] | None = None) -> list[Native]:
             kind = f"({type(block).__name__})"
         view = VIEWS.get(kind)
         if view is None:
-            if unknown is not None and kind not in SAID:
-                unknown[f"content/{kind}"] += 1
+            if types is not None and kind not in SAID:
+                types[f"content/{kind}"] += 1
+                continue
         elif (child := _child(block, view)) is not None:
             found.append(child)
+        if members is not None and type(block) is dict and not block.keys() <= MEMBERS:
+            members.update(f"content/{kind}.{name}" for name in block.keys() - MEMBERS)
     return found
 
 

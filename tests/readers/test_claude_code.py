@@ -168,12 +168,13 @@ def test_a_line_written_again_keeps_its_place_but_not_the_id():
 
 
 def test_what_is_unknown_is_kept_and_counted():
-    drifted = line(newMember=1, message={"role": "assistant", "content": [{"type": "hologram"}], "mood": "good"})
+    blocks = [{"type": "hologram"}, {"type": "text", "text": "x", "tone": 1}]
+    drifted = line(newMember=1, message={"role": "assistant", "content": blocks, "mood": "good", "usage": {"joules": 5}})
     record = record_of(
         jsonl(line(message={"role": "user", "content": "x"}), drifted, {"type": "brand-new", "sessionId": "s", "x": 1})
     )
     assert record["vacr"]["drift"] == {
-        "members": {"assistant.newMember": 1, "message.mood": 1},
+        "members": {"assistant.newMember": 1, "content/text.tone": 1, "message.mood": 1, "usage.joules": 1},
         "types": {"brand-new": 1, "content/hologram": 1},
     }
     assert entries(record, event_type="brand-new")[0]["data"] == {"x": 1}

@@ -274,3 +274,21 @@ def test_a_shell_call_without_a_call_id_is_named_by_its_own():
     answer = line("response_item", {"type": "function_call_output", "call_id": "lsh1", "output": "a"})
     _, one, two = record_of(jsonl(META, call, answer))["session"]["entries"]
     assert one["call-id"] == two["call-id"] == "lsh1"
+
+
+def test_unknown_members_deeper_down_are_counted():
+    turn = line("turn_context", {"model": "m", "mood": 1})
+    count = line("event_msg", {"type": "token_count", "info": None, "zeal": 2})
+    said = line(
+        "response_item",
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "x", "tone": 3}, {"type": "hologram"}]},
+    )
+    bare = {"type": "reasoning", "summary": [], "zzz": 4}
+    drift = record_of(jsonl(META, turn, count, said, bare))["vacr"]["drift"]
+    assert drift["members"] == {
+        "bare/reasoning.zzz": 1,
+        "content/input_text.tone": 1,
+        "token_count.zeal": 1,
+        "turn_context.mood": 1,
+    }
+    assert drift["types"] == {"content/hologram": 1}

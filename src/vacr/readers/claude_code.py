@@ -177,7 +177,7 @@ class _Transcript:
         if not message and entry.get("content") is not None:
             del entry["message"]
         content = entry.get("content")
-        if type(content) is list and (views := children(content, drift.types)):
+        if type(content) is list and (views := children(content, drift.types, drift.members)):
             entry["children"] = views
 
     def count(self, message: Native, entry: Native) -> None:
@@ -186,6 +186,8 @@ class _Transcript:
         if type(usage) is not dict:
             return
         key: Any = identity if type(identity) in (str, int) else id(entry), type(identity)
+        if not usage.keys() <= known.USAGE:
+            self.session.drift.see_members("usage", usage.keys() - known.USAGE)
         best = self.usages.get(key)
         if best is None or _output(usage) >= _output(best["message"]["usage"]):
             self.usages[key] = entry

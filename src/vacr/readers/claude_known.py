@@ -27,6 +27,10 @@ MESSAGE = frozenset(
     + ("context_management", "container")
 )
 
+USAGE = frozenset(
+    ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "cache_creation")
+    + ("service_tier", "server_tool_use", "inference_geo", "iterations", "speed", "output_tokens_details")
+)
 INPUT_COUNTERS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 # Line type → the members that are its own.

@@ -17,6 +17,7 @@ from vacr.readers import codex_known as known
 from vacr.readers import codex_session
 from vacr.readers.assemble import Reading, Session, collector_paused
 from vacr.readers.codex_forks import inherited
+from vacr.readers.codex_payloads import MEMBERS as PAYLOAD_MEMBERS
 from vacr.readers.lift import is_one_of, keep_native, kind_of, mark, set_aside, without_nulls
 from vacr.readers.lines import documents
 from vacr.readers.source import Source
@@ -149,6 +150,9 @@ class _Rollout:
                 kind = envelope
             if kind not in known.EVENTS and envelope != "response_item":
                 self.session.drift.see_type(f"{envelope}/{_kind(payload)}" if envelope == "event_msg" else envelope)
+        members = PAYLOAD_MEMBERS.get(kind) if envelope != "response_item" else None
+        if members is not None and not payload.keys() <= members:
+            self.session.drift.see_members(kind, payload.keys() - members)
         entry["type"], entry["event-type"], entry["data"] = "system-event", EVENT_NAMES.get(kind, kind), payload
         if kind in self.noted:
             self.noted[kind].append((len(self.session.entries), entry))
@@ -159,6 +163,9 @@ class _Rollout:
         """Make an entry of a line without an envelope, as the oldest versions write them."""
         kind = line.get("type")
         entry: Native = {}
+        known_members = KNOWN_ITEMS.get(kind) if type(kind) is str else None
+        if known_members is not None and not line.keys() <= known_members | {"timestamp"}:
+            self.session.drift.see_members(f"bare/{kind}", line.keys() - known_members - {"timestamp"})
         if not self.typed(entry, line):
             return self.bare_event(line, kind)
         native = {member: value for member, value in line.items() if member not in CANONICAL_MEMBERS}
@@ -220,7 +227,8 @@ class _Rollout:
             mark(entry)["content-from"] = "message"
         del native["role"]
         entry["type"] = role
-        if views := children(entry.get("content")):
+        drift = self.session.drift
+        if views := children(entry.get("content"), drift.types, drift.members):
             entry["children"] = views
         self.heard[role].append(entry.get("content"))
         if role == "assistant":
