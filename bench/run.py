@@ -45,7 +45,10 @@ def sessions(folder: str, example: str) -> list[bytes]:
     """Give real sessions, or ones made of the example, as long as real ones and with lines as long as theirs."""
     if (CORPUS / folder).is_dir():
         return [path.read_bytes() for path in sorted((CORPUS / folder).iterdir())]
-    data = (ROOT / "examples" / example).read_bytes().replace(b"return sum(", b"# a longer file\\n" * 150 + b"return sum(")
+    data = (ROOT / "examples" / example).read_bytes()
+    # Real lines are 2.2 kB long on average with Claude Code, and 1.3 kB with Codex CLI.
+    missing = (2200 if folder == "claude" else 1300) * data.count(b"\n") - len(data)
+    data = data.replace(b"return sum(", b"# a longer file\\n" * (missing // data.count(b"return sum(") // 18) + b"return sum(")
     turns = [
         data.replace(b"-1111-4222-", f"-{number:04x}-4222-".encode()).replace(b"msg_", b"msg_%d" % number) for number in range(20)
     ]

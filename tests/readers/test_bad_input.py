@@ -161,6 +161,8 @@ def test_line_numbers_count_physical_lines():
 def test_a_timestamp_outside_the_pattern_is_set_aside(stamp):
     record = record_of(jsonl(FIRST | {"timestamp": stamp}))
     entry = by_id(record, "u1")
+    (notice,) = read_one(jsonl(FIRST | {"timestamp": stamp})).notices
+    assert "1 outside the pattern, the first in entry 0" in notice.message
     assert "timestamp" not in entry
     assert entry["vacr"]["native"]["timestamp"] == stamp
     assert "session-start" not in record["session"]

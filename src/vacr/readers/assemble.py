@@ -92,7 +92,9 @@ class Session:
         """See to what only all entries together tell: timestamps outside the pattern, ids that are not unique."""
         embedded = [child for entry in self.entries if entry["type"] == "system-event" for child in entry.get("children", ())]
         entries = self.entries + embedded if embedded else self.entries
-        check_timestamps(entries)
+        if odd := check_timestamps(entries):
+            told = f"{len(odd)} outside the pattern, the first in entry {odd[0]}; kept in vacr.native"
+            self.notices.append(Notice(f"timestamps: {told}"))
         named = [entry for entry in entries if "id" in entry]
         if len({entry["id"] for entry in named}) != len(named):
             _keep_first_of_each_id(named)

@@ -80,15 +80,18 @@ def keep_native(entry: Native, members: Native) -> None:
     ours["native"] = {**ours.get("native", {}), **members}
 
 
-def check_timestamps(entries: list[Native]) -> None:
-    """Set native timestamps aside that are outside the pattern; leave out those that are null."""
+def check_timestamps(entries: list[Native]) -> list[int]:
+    """Set native timestamps aside that are outside the pattern, telling where; leave out those that are null."""
     if are_usual([entry["timestamp"] for entry in entries if "timestamp" in entry]):
-        return
-    for entry in [entry for entry in entries if "timestamp" in entry]:
-        if not is_timestamp(entry["timestamp"]):
+        return []
+    odd = []
+    for index, entry in enumerate(entries):
+        if "timestamp" in entry and not is_timestamp(entry["timestamp"]):
             stamp = entry.pop("timestamp")
             if stamp is not None:
                 keep_native(entry, {"timestamp": stamp})
+                odd.append(index)
+    return odd
 
 
 def kind_of(value: Any) -> str:
