@@ -105,6 +105,7 @@ def run(arguments: list[str] | None = None) -> int:
         silence_stdout()
         return 0
     except OSError as error:
+        silence_stdout()
         click.echo(f"vacr: {error.filename or 'the output'}: {error.strerror or error}", err=True)
         return UnreadableInput.exit_code
     except Exception as error:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from vacr.cli.options import silence_stdout
 from vacr.errors import UnreadableInput, UsageError
 from vacr.sources import STDIN
 
@@ -91,9 +92,20 @@ def _replace(path: Path, pieces: Pieces) -> None:
 
 
 def write_stdout(pieces: Pieces) -> None:
-    """Write bytes to standard output as they are."""
-    sys.stdout.buffer.writelines(pieces)
-    sys.stdout.buffer.flush()
+    """Write bytes to standard output as they are.
+
+    Raises:
+        UnreadableInput: there is no room for them.
+        BrokenPipeError: nobody reads them any more.
+    """
+    try:
+        sys.stdout.buffer.writelines(pieces)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        silence_stdout()
+        raise UnreadableInput(f"cannot be written: {error.strerror or error}", where="standard output") from error
 
 
 def _umask() -> int:
