@@ -14,7 +14,7 @@ from vacr.model import SCHEMA_VERSION, Native, Record
 from vacr.readers.lift import Drift, check_timestamps, kind_of, mark
 from vacr.readers.lines import Repaired, Undecodable
 from vacr.readers.source import Part, Source
-from vacr.timestamps import span
+from vacr.timestamps import are_usual, span
 from vacr.version import __version__
 
 UNKNOWN = "unknown"
@@ -59,6 +59,7 @@ class Session:
     session_id: str | None = None
     parent: str | None = None
     inherits: bool = False
+    extent: tuple[Any, Any] | None = None
     mode: str | None = None
     start: Any = None
     models: Counter[str] = field(default_factory=Counter)
@@ -88,16 +89,20 @@ class Session:
         event = {"type": "system-event", "event-type": UNKNOWN, "data": {"value": value}}
         return {**event, "vacr": {"not-an-object": True}}
 
-    def tidy(self) -> None:
+    def tidy(self, embedded: list[Native] | None = None) -> None:
         """See to what only all entries together tell: timestamps outside the pattern, ids that are not unique."""
-        embedded = [child for entry in self.entries if entry["type"] == "system-event" for child in entry.get("children", ())]
         entries = self.entries + embedded if embedded else self.entries
-        if odd := check_timestamps(entries):
+        stamps = [entry["timestamp"] for entry in entries if "timestamp" in entry]
+        if are_usual(stamps):
+            if stamps and not embedded and not self.inherits:
+                # Texts of the usual form sort as the moments do.
+                self.extent = min(stamps), max(stamps)
+        elif odd := check_timestamps(entries):
             told = f"{len(odd)} outside the pattern, the first in entry {odd[0]}; kept in vacr.native"
             self.notices.append(Notice(f"timestamps: {told}"))
-        named = [entry for entry in entries if "id" in entry]
-        if len({entry["id"] for entry in named}) != len(named):
-            _keep_first_of_each_id(named)
+        ids = [entry["id"] for entry in entries if "id" in entry]
+        if len(set(ids)) != len(ids):
+            _keep_first_of_each_id([entry for entry in entries if "id" in entry])
 
     def reading(self, source: Source) -> Reading:
         """Make the record."""
@@ -109,9 +114,7 @@ class Session:
         }
         if self.mode:
             trace["format"] = self.mode
-        own = [entry for entry in self.entries if "inherited" not in entry.get("vacr", ())] if self.inherits else self.entries
-        stamps = [entry["timestamp"] for entry in own if "timestamp" in entry]
-        if extent := span(stamps):
+        if extent := self.extent or self._span():
             trace["session-start"], trace["session-end"] = extent
         if self.start is not None:
             trace["session-start"] = self.start
@@ -128,6 +131,11 @@ class Session:
         if unknown := self.drift.report():
             record["vacr"]["drift"] = unknown
         return Reading(cast("Record", record), tuple(self.notices))
+
+    def _span(self) -> tuple[Any, Any] | None:
+        """Give the first and the last time that the session itself names."""
+        own = [entry for entry in self.entries if "inherited" not in entry.get("vacr", ())] if self.inherits else self.entries
+        return span([entry["timestamp"] for entry in own if "timestamp" in entry])
 
     def _agent_meta(self) -> Native:
         meta: Native = {"cli-name": self.cli_name, "model-id": UNKNOWN, "model-provider": self.provider}

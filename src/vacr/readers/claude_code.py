@@ -88,6 +88,7 @@ class _Transcript:
         self.usages: dict[Any, Native] = {}
         self.agents: set[Any] = set()
         self.sidechain_only = True
+        self.embedded: list[Native] = []
         self.unlearned = ["sessionId", "cwd", "version", "gitBranch", "entrypoint"]
 
     def read(self, source: Source) -> Reading:
@@ -100,7 +101,7 @@ class _Transcript:
                 else:
                     session.keep_unusual(number, document, self.entry)
         self.settle()
-        session.tidy()
+        session.tidy(self.embedded)
         return session.reading(source)
 
     def context(self, line: Native) -> None:
@@ -244,6 +245,7 @@ class _Transcript:
         if type(embedded) is dict and is_one_of(embedded.get("type"), known.MESSAGES) and type(embedded.get("message")) is dict:
             del data["data"]["message"]
             entry["children"] = [self.typed(embedded)]
+            self.embedded += entry["children"]
 
     def settle(self) -> None:
         """Decide what only the whole transcript tells: usage counted once, and whose session this is."""

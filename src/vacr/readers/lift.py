@@ -11,7 +11,7 @@ from collections.abc import Callable, Container
 from typing import Any, NamedTuple, TypeGuard
 
 from vacr.model import Native
-from vacr.timestamps import are_usual, is_timestamp
+from vacr.timestamps import is_timestamp
 
 
 class Move(NamedTuple):
@@ -82,8 +82,6 @@ def keep_native(entry: Native, members: Native) -> None:
 
 def check_timestamps(entries: list[Native]) -> list[int]:
     """Set native timestamps aside that are outside the pattern, telling where; leave out those that are null."""
-    if are_usual([entry["timestamp"] for entry in entries if "timestamp" in entry]):
-        return []
     odd = []
     for index, entry in enumerate(entries):
         if "timestamp" in entry and not is_timestamp(entry["timestamp"]):
