@@ -16,7 +16,7 @@ from vacr.errors import InvalidRecord, VacrError
 from vacr.identity import made_by_vacr, record_id
 from vacr.schema import Finding, Report, is_ours, rule_for, validate
 from vacr.schema.cddl import Schema
-from vacr.schema.semantics import LIMIT
+from vacr.schema.semantics import LIMIT, short
 from vacr.sources import read_bytes
 
 FAILED = 1
@@ -121,7 +121,7 @@ def _identity(record: Any) -> tuple[list[Finding], list[Finding]]:
     rule = "the id is that of the content"
     if not made_by_vacr(record):
         agent = record.get("recording-agent")
-        made_by = _short(agent.get("name") if isinstance(agent, dict) else "nobody")
+        made_by = short(agent.get("name") if isinstance(agent, dict) else "nobody")
         return [], [Finding("/id", rule, f"recorded by {made_by}", "vacr, whose ids can be checked")]
     try:
         expected = record_id(record)
@@ -129,7 +129,7 @@ def _identity(record: Any) -> tuple[list[Finding], list[Finding]]:
         return [Finding(error.where, rule, error.message, "what vacr writes, which JSON can hold too")], []
     if record["id"] == expected:
         return [], []
-    changed = f"{_short(record['id'])}: the record was changed after it was made"
+    changed = f"{short(record['id'])}: the record was changed after it was made"
     return [Finding("/id", rule, changed, f"{expected!r}, which the content gives")], []
 
 
@@ -139,7 +139,7 @@ def _signed(payload: bytes, header: Any) -> list[Finding]:
     told = metadata.get("content-hash") if isinstance(metadata, dict) else None
     digest = hashlib.sha256(payload).hexdigest()
     if told is not None and told != digest:
-        return [Finding("/1/100/content-hash", "the digest is that of the payload", _short(told), repr(digest))]
+        return [Finding("/1/100/content-hash", "the digest is that of the payload", short(told), repr(digest))]
     try:
         record, form = codec.decode_either(payload)
     except VacrError:
@@ -149,11 +149,6 @@ def _signed(payload: bytes, header: Any) -> list[Finding]:
     inner = validate(record, json=form == "json")
     findings = inner.findings or _identity(record)[0]
     return [Finding(f"/{_PAYLOAD}{one.pointer}", one.rule, one.found, one.expected) for one in findings]
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:59]}…"  # noqa: PLR2004 - one line of a message
 
 
 def _lines(path: str, report: Report, findings: list[Finding], remarks: list[Finding], value: Any) -> list[str]:

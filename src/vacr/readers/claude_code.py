@@ -15,7 +15,6 @@ from vacr.model import CANONICAL_MEMBERS, USAGE_MEMBERS, Native
 from vacr.readers import claude_known as known
 from vacr.readers.assemble import Reading, Session, collector_paused
 from vacr.readers.lift import Lift, Move, is_one_of, keep_native, mark, set_aside, without_nulls
-from vacr.readers.lines import documents
 from vacr.readers.source import Source
 
 name = "claude-code"
@@ -93,13 +92,7 @@ class _Transcript:
 
     def read(self, source: Source) -> Reading:
         session = self.session
-        append = session.entries.append
-        for number, batch in documents(source.main.data):
-            for document in batch:
-                if type(document) is dict:
-                    append(self.entry(document))
-                else:
-                    session.keep_unusual(number, document, self.entry)
+        session.take_lines(source, self.entry)
         self.settle()
         session.tidy(self.embedded)
         return session.reading(source)

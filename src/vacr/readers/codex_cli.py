@@ -19,7 +19,6 @@ from vacr.readers.assemble import Reading, Session, collector_paused
 from vacr.readers.codex_forks import inherited
 from vacr.readers.codex_payloads import MEMBERS as PAYLOAD_MEMBERS
 from vacr.readers.lift import is_one_of, keep_native, kind_of, mark, set_aside, without_nulls
-from vacr.readers.lines import documents
 from vacr.readers.source import Source
 from vacr.timestamps import is_timestamp
 
@@ -98,13 +97,7 @@ class _Rollout:
 
     def read(self, source: Source) -> Reading:
         session = self.session
-        append = session.entries.append
-        for number, batch in documents(source.main.data):
-            for document in batch:
-                if type(document) is dict:
-                    append(self.entry(document))
-                else:
-                    session.keep_unusual(number, document, self.entry)
+        session.take_lines(source, self.entry)
         self.settle()
         session.tidy()
         return session.reading(source)

@@ -46,13 +46,13 @@ class Semantics:
             self.entry(entry, (index,))
         for parent, path in self.parents.items():
             if parent not in self.ids:
-                self.remark(path, "parent-id", "parents exist", f"no entry has the id {_short(parent)}", "the parent")
+                self.remark(path, "parent-id", "parents exist", f"no entry has the id {short(parent)}", "the parent")
         for call, path in self.results.items():
             if call not in self.calls:
-                self.remark(path, "call-id", "calls and results pair", f"a result of {_short(call)}", "its call")
+                self.remark(path, "call-id", "calls and results pair", f"a result of {short(call)}", "its call")
         for call, path in self.calls.items():
             if call not in self.results:
-                self.remark(path, "call-id", "calls and results pair", f"a call {_short(call)}", "its result")
+                self.remark(path, "call-id", "calls and results pair", f"a call {short(call)}", "its result")
         stamps = [entry["timestamp"] for entry in entries if "timestamp" in entry]
         self.order(stamps)
 
@@ -66,7 +66,7 @@ class Semantics:
                     path,
                     "id",
                     "ids are unique",
-                    f"{_short(identity)}, which is the id of {first}",
+                    f"{short(identity)}, which is the id of {first}",
                     "another id",
                 )
             else:
@@ -108,13 +108,13 @@ class Semantics:
             for member in _VIEW_MEMBERS:
                 if view.get(member) != child.get(member):
                     where = (*path, next(index for index, one in enumerate(children) if one is child))
-                    told = _short(child.get(member))
+                    told = short(child.get(member))
                     self.find(
                         where,
                         member,
                         "children agree with content",
                         told,
-                        f"{_short(view.get(member))}, as in the content",
+                        f"{short(view.get(member))}, as in the content",
                     )
 
     def usage(self, usage: Native, path: Path) -> None:
@@ -165,8 +165,8 @@ def check_session(session: Native, base: str, *, strict_views: bool = False) -> 
                 Finding(
                     f"{base}/session-end",
                     "times are in order",
-                    _short(end),
-                    f"a time after the start, {_short(start)}",
+                    short(end),
+                    f"a time after the start, {short(start)}",
                 )
             )
     return semantics.findings, semantics.remarks
@@ -181,6 +181,7 @@ def _pairs(expected: list[Native], seen: list[Native]) -> Iterator[tuple[Native,
             yield view, child
 
 
-def _short(value: Any) -> str:
+def short(value: Any) -> str:
+    """Show a value in a message, cut to a line."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:59]}…"  # noqa: PLR2004 - one line of a message
