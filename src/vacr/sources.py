@@ -17,7 +17,7 @@ from typing import Any
 
 from vacr.errors import UnreadableInput
 from vacr.readers.assemble import Reading
-from vacr.readers.lines import documents
+from vacr.readers.documents import documents
 from vacr.readers.registry import Reader, reader_for
 from vacr.readers.source import Part, Source
 

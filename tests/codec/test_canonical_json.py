@@ -128,3 +128,17 @@ def test_mutated_bytes_give_a_value_or_our_error(value, data):
         text[data.draw(st.integers(0, len(text) - 1))] = data.draw(st.integers(0, 255))
     with contextlib.suppress(UnreadableInput):
         codec.encode(codec.decode(bytes(text)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'{"a":1,"a":2,"b":"\\u003ax"}',
+        b'{"a":1,"a":2,"b":"\\u003Ax"}',
+        b'{ "a\\\\": 1, "a\\\\": 2 }',
+        b'{\n  "a": {"b": 1,\n "b": ": \\\\\\": 1"}\n}',
+    ],
+)
+def test_a_repeated_member_is_found_whatever_the_text_looks_like(text):
+    with pytest.raises(UnreadableInput, match="more than once"):
+        codec.decode(text)

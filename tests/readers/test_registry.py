@@ -14,7 +14,7 @@ from vacr.readers.source import Part, Source
 
 READER = """
 from vacr.readers.assemble import Session
-from vacr.readers.lines import documents
+from vacr.readers.documents import documents
 
 name = "parrot"
 formats = ("parrot-jsonl",)

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from vacr.model import SCHEMA_VERSION, Native, Record
 from vacr.readers.lift import Drift, check_timestamps, kind_of, mark
-from vacr.readers.lines import Repaired, Undecodable, documents
+from vacr.readers.lines import Repaired, Undecodable
 from vacr.readers.source import Part, Source
 from vacr.timestamps import are_usual, span
 from vacr.version import __version__
@@ -74,7 +74,7 @@ class Session:
     def take_lines(self, source: Source, entry: Callable[[Native], Native]) -> None:
         """Make entries of the lines of a source, each object by the reader's own way."""
         append = self.entries.append
-        for number, batch in documents(source.main.data):
+        for number, batch in source.main.documents():
             for document in batch:
                 if type(document) is dict:
                     append(entry(document))

@@ -21,7 +21,10 @@ NATIVE_DEPTH = MAX_DEPTH - 16
 
 _CHUNK = 1 << 15
 
-_decoder = msgspec.json.Decoder(float_hook=numbers.spelled)
+decode_native = msgspec.json.Decoder(float_hook=numbers.spelled).decode
+"""Decode one value, keeping how its numbers were written."""
+
+_decode_lines = msgspec.json.Decoder(float_hook=numbers.spelled).decode_lines
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class Repaired:
     reason: str
 
 
-def documents(data: bytes) -> Iterator[tuple[int, list[Any]]]:
+def lines(data: bytes) -> Iterator[tuple[int, list[Any]]]:
     """Give the values in the order of their lines: as they are, as `Repaired`, or `Undecodable` bytes.
 
     They come in batches with the number of the first line. Values that are not as they were stand in a batch of their line alone.
@@ -55,7 +58,7 @@ def documents(data: bytes) -> Iterator[tuple[int, list[Any]]]:
             number += len(values)
         else:
             for line in data[start:stop].removesuffix(b"\n").split(b"\n"):
-                yield number, list(_line(line))
+                yield number, list(read_text(line))
                 number += 1
         start = stop
 
@@ -73,7 +76,7 @@ def _exact(data: bytes, start: int, stop: int) -> list[Any] | None:
     # A chunk is copied, which makes comparing fast; a line that is larger than any chunk is not, to spare the memory.
     chunk = data[start:stop] if stop - start <= _CHUNK else memoryview(data)[start:stop]
     try:
-        values = _decoder.decode_lines(chunk)
+        values = _decode_lines(chunk)
         again = native_encoder.encode_lines(values)
     except (msgspec.DecodeError, ValueError, RecursionError):
         return None
@@ -87,24 +90,24 @@ def _exact(data: bytes, start: int, stop: int) -> list[Any] | None:
     return values
 
 
-def _line(line: bytes) -> Iterator[Any]:
-    """Read one line that may not be exact."""
-    line = line.removeprefix(BYTE_ORDER_MARK).strip(b" \t\r")
-    if not line:
+def read_text(text: bytes) -> Iterator[Any]:
+    """Read a line, or a value of several lines, that may not be exact."""
+    text = text.removeprefix(BYTE_ORDER_MARK).strip(b" \t\r\n")
+    if not text:
         return
     try:
-        value = _decoder.decode(line)
-        if says_it_all(value, line) and not is_deeper_than(NATIVE_DEPTH, value, line):
+        value = decode_native(text)
+        if says_it_all(value, text) and not is_deeper_than(NATIVE_DEPTH, value, text):
             yield value
             return
     except (msgspec.DecodeError, ValueError, RecursionError):
         pass
-    yield from _careful(line)
+    yield from _careful(text)
 
 
-def _careful(line: bytes) -> Iterator[Any]:
-    """Read a line that the fast decoder cannot vouch for: several values, repeated members, broken text."""
-    scan = json_scan.scan(line, NATIVE_DEPTH)
+def _careful(text: bytes) -> Iterator[Any]:
+    """Read text that the fast decoder cannot vouch for: several values, repeated members, broken strings."""
+    scan = json_scan.scan(text, NATIVE_DEPTH)
     if not scan.problems:
         yield from scan.values
         return
@@ -112,7 +115,7 @@ def _careful(line: bytes) -> Iterator[Any]:
     only_rest = bool(scan.rest) and len(scan.problems) == 1
     for value in scan.values:
         yield value if only_rest else Repaired(value, reason)
-    yield Undecodable(reason, scan.rest if only_rest else line)
+    yield Undecodable(reason, scan.rest if only_rest else text)
 
 
 def _told(problem: json_scan.Problem) -> str:

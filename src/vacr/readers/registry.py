@@ -6,7 +6,6 @@ A reader is a module, or any object, with the members below. Third parties add t
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import import_module
@@ -15,7 +14,6 @@ from typing import Any, Protocol, cast
 
 from vacr.errors import UnreadableInput, UsageError
 from vacr.readers.assemble import Reading
-from vacr.readers.lines import Repaired, Undecodable, documents
 from vacr.readers.source import Source
 
 GROUP = "vacr.readers"
@@ -83,7 +81,7 @@ def reader_for(source: Source, agent: str | None = None) -> Reader:
     if not source.main.data.strip():
         raise UnreadableInput("empty: there is no session in it", where=where)
     for size in (_SAMPLE, None):
-        sample = list(itertools.islice(_values(source.main.data), size))
+        sample = source.main.sample(size)
         scores = {name: reader.recognises(sample) for name, reader in known.items()} if sample else {}
         best = max(scores, key=lambda name: scores[name], default="")
         if best and scores[best] >= _ENOUGH:
@@ -96,10 +94,3 @@ def reader_for(source: Source, agent: str | None = None) -> Reader:
         hint=f"Known agents: {', '.join(known)}. Name one with --agent if it is one of theirs.",
     )
 
-
-def _values(data: bytes) -> Iterator[Any]:
-    """Give the values that can be read, as far as they can."""
-    for _, batch in documents(data):
-        for document in batch:
-            if not isinstance(document, Undecodable):
-                yield document.value if isinstance(document, Repaired) else document

@@ -3,44 +3,69 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import threading
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
+
+from vacr.readers.documents import documents
+from vacr.readers.lines import Repaired, Undecodable
+
+Batch = tuple[int, list[Any]]
+"""The number of a line, and the values that begin there."""
 
 # Below this, starting a thread costs as much as it saves.
 _WORTH_A_THREAD = 1 << 17
 
 
-@dataclass(frozen=True)
 class Part:
     """One file of a source, or what stands for it, under its name relative to the source.
 
     Its digest is computed beside the reading, which the hash function lets happen at the same time.
     """
 
-    name: str
-    data: bytes
-    _digest: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
-    _hasher: threading.Thread = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
+    def __init__(self, name: str, data: bytes) -> None:
         """Start hashing."""
-        hasher = threading.Thread(target=self._hash, daemon=True)
-        object.__setattr__(self, "_hasher", hasher)
-        if len(self.data) >= _WORTH_A_THREAD:
-            hasher.start()
+        self.name = name
+        self.data = data
+        self._digest = ""
+        self._hasher = threading.Thread(target=self._hash, daemon=True) if len(data) >= _WORTH_A_THREAD else None
+        self._seen: list[Batch] = []
+        self._unseen: Iterator[Batch] | None = None
+        if self._hasher:
+            self._hasher.start()
 
     def _hash(self) -> None:
-        self._digest.append(hashlib.sha256(self.data).hexdigest())
+        self._digest = hashlib.sha256(self.data).hexdigest()
 
     @property
     def sha256(self) -> str:
         """The digest of the bytes as they were read."""
-        if self._hasher.ident is not None:
+        if self._hasher:
             self._hasher.join()
         if not self._digest:
             self._hash()
-        return self._digest[0]
+        return self._digest
+
+    def sample(self, size: int | None = None) -> list[Any]:
+        """Look at the first JSON values, or all of them, without taking them: what cannot be decoded is left out."""
+        if self._unseen is None:
+            self._unseen = documents(self.data)
+        while size is None or sum(len(batch) for _, batch in self._seen) < size:
+            batch = next(self._unseen, None)
+            if batch is None:
+                break
+            self._seen.append(batch)
+        values = (value for _, batch in self._seen for value in batch if not isinstance(value, Undecodable))
+        return [value.value if isinstance(value, Repaired) else value for value in itertools.islice(values, size)]
+
+    def documents(self) -> Iterator[Batch]:
+        """Give the JSON values, for whoever takes them to keep and change; those that were looked at are not decoded again."""
+        seen, unseen = self._seen, self._unseen or documents(self.data)
+        self._seen, self._unseen = [], None
+        yield from seen
+        yield from unseen
 
 
 @dataclass(frozen=True)

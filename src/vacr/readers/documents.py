@@ -1,0 +1,71 @@
+"""The JSON values of a native file, whatever their layout: one a line, or one or more that go over many lines. Step: read.
+
+Agents write JSONL, a single JSON value, and people put several of these into one file. Every byte that says something
+comes out, as with lines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from vacr.codec.canonical_json import BYTE_ORDER_MARK, native_encoder
+from vacr.readers.lines import NATIVE_DEPTH, Undecodable, decode_native, lines, read_text
+
+_FIRST_LINE = re.compile(rb"\s*([{\[][^\n]*)\n")
+_OPEN_ENDS = (b"{", b"[", b",", b":")
+# No JSON value has an opening bracket right after a closing one, so a new value begins there.
+_NEXT_VALUE = re.compile(rb"^[}\]][ \t\r\n]*(?=[{\[])", re.MULTILINE)
+_LINE_THAT_OPENS = re.compile(rb"\n(?=[{\[])")
+_INDENT = 2
+_TOO_DEEP = b"\n" + b" " * (_INDENT * NATIVE_DEPTH)
+
+
+def documents(data: bytes) -> Iterator[tuple[int, list[Any]]]:
+    """Give the values in their order: as they are, as `Repaired`, or `Undecodable` bytes.
+
+    They come in batches with the number of the first line.
+    """
+    if not _spans_lines(data):
+        yield from lines(data)
+        return
+    data = data.removeprefix(BYTE_ORDER_MARK).rstrip()
+    start, number = 0, 1
+    for stop in [match.end() for match in _NEXT_VALUE.finditer(data)] + [len(data)]:
+        yield from _value(data[start:stop].rstrip(), number)
+        number += data.count(b"\n", start, stop)
+        start = stop
+
+
+def _spans_lines(data: bytes) -> bool:
+    """Tell whether the first value goes on after its first line."""
+    first = _FIRST_LINE.match(data.removeprefix(BYTE_ORDER_MARK) if data.startswith(BYTE_ORDER_MARK) else data)
+    return first is not None and first[1].rstrip().endswith(_OPEN_ENDS)
+
+
+def _value(text: bytes, number: int) -> Iterator[tuple[int, list[Any]]]:
+    """Read one value; what cannot be read is tried again from each line that opens one."""
+    value = _indented(text)
+    if value is not None:
+        yield number, [value]
+        return
+    found = list(read_text(text))
+    if any(isinstance(one, Undecodable) for one in found) and _LINE_THAT_OPENS.search(text):
+        for piece in _LINE_THAT_OPENS.split(text):
+            yield number, list(read_text(piece))
+            number += piece.count(b"\n") + 1
+    else:
+        yield number, found
+
+
+def _indented(text: bytes) -> Any | None:
+    """Decode text that comes out again with the usual indentation: that proves that nothing in it was lost."""
+    try:
+        value = decode_native(text)
+        again = msgspec.json.format(native_encoder.encode(value), indent=_INDENT)
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return None
+    return value if again == text and _TOO_DEEP not in text else None
