@@ -46,6 +46,26 @@ VIEWS = {
     "function_call_output": View("tool-result", (("output", "output", None), ("call-id", "call_id", str))),
 }
 
+_FUNCTION_CALL = View("tool-call", (("name", "name", str), ("input", "args", None), ("call-id", "id", str)), ("name",))
+_FUNCTION_RESPONSE = View("tool-result", (("output", "response", None), ("call-id", "id", str)))
+
+# Gemini's parts have no type: the member they have tells what they are. It holds what the view takes.
+PARTS = {
+    "functionCall": _FUNCTION_CALL,
+    "function_call": _FUNCTION_CALL,
+    "functionResponse": _FUNCTION_RESPONSE,
+    "function_response": _FUNCTION_RESPONSE,
+}
+THOUGHT = View("reasoning", (("content", "text", None),))
+SAID_PARTS = frozenset(
+    ("text", "inlineData", "inline_data", "fileData", "file_data", "executableCode", "codeExecutionResult", "videoMetadata")
+)
+
+BESIDE = frozenset(
+    ("gemini-json", "gemini-jsonl", "opencode-json", "opencode-export", "opencode-sqlite", "cursor-text", "cursor-vscdb")
+)
+"""The trace formats that have calls and reasoning beside the content of a message too: there, more children follow the views."""
+
 # Blocks that are part of what was said, and have no view of their own.
 SAID = frozenset(
     ("text", "image", "document", "fallback", "search_result", "container_upload", "tool_reference", "connector_text")
@@ -81,6 +101,9 @@ def children(content: Any, types: Counter[str] | None = None, members: Counter[s
     for block in content:
         kind = block.get("type") if type(block) is dict else None
         if type(kind) is not str:
+            if type(block) is dict and _is_part(block):
+                found += _part_children(block)
+                continue
             kind = f"({type(block).__name__})"
         view = VIEWS.get(kind)
         if view is None:
@@ -92,6 +115,20 @@ def children(content: Any, types: Counter[str] | None = None, members: Counter[s
         if members is not None and type(block) is dict and not block.keys() <= MEMBERS:
             members.update(f"content/{kind}.{name}" for name in block.keys() - MEMBERS)
     return found
+
+
+def _is_part(block: Native) -> bool:
+    """Tell whether a block is one of Gemini's parts."""
+    return "type" not in block and not (PARTS.keys() | SAID_PARTS).isdisjoint(block)
+
+
+def _part_children(part: Native) -> list[Native]:
+    """See one of Gemini's parts as entries: a call, a response or a thought."""
+    if part.get("thought") is True and "text" in part:
+        views = [(part, THOUGHT)]
+    else:
+        views = [(part[name], view) for name, view in PARTS.items() if type(part.get(name)) is dict]
+    return [child for held, view in views if (child := _child(held, view)) is not None]
 
 
 def _child(block: Native, view: View) -> Native | None:

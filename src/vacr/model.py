@@ -26,7 +26,7 @@ class VcsContext(TypedDict, total=False):
 
 
 class TokenUsage(TypedDict, total=False):
-    """The canonical counters: `cached` is part of `input`, `reasoning` of `output`."""
+    """The canonical counters: `cached` is part of `input`; whether `output` holds `reasoning` is as the agent counts."""
 
     input: int
     output: int
@@ -100,3 +100,6 @@ CANONICAL_MEMBERS = frozenset(Entry.__annotations__)
 """Every member that a rule of the schema gives a meaning in some entry; a native member of such a name cannot stay there."""
 
 USAGE_MEMBERS = frozenset(TokenUsage.__annotations__)
+
+SESSION_MEMBERS = frozenset(SessionTrace.__annotations__)
+"""The members of a session trace."""

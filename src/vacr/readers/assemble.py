@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from vacr.model import SCHEMA_VERSION, Native, Record
+from vacr.model import SCHEMA_VERSION, SESSION_MEMBERS, Native, Record
 from vacr.readers.lift import Drift, check_timestamps, kind_of, mark
 from vacr.readers.lines import Repaired, Undecodable
 from vacr.readers.source import Part, Source
@@ -62,12 +62,19 @@ class Session:
     extent: tuple[Any, Any] | None = None
     mode: str | None = None
     start: Any = None
+    end: Any = None
     models: Counter[str] = field(default_factory=Counter)
     provider: str = UNKNOWN
     cli_version: str | None = None
     working_dir: str | None = None
     sandboxes: list[str] = field(default_factory=list)
     vcs: Native = field(default_factory=dict)
+    native: Native = field(default_factory=dict)
+    """What the agent says about the session that has no canonical member; it stays under its native name."""
+    embedded: list[Native] = field(default_factory=list)
+    """Entries that stand inside others and have times or ids of their own."""
+    repaired: list[str] = field(default_factory=list)
+    """What was replaced in values that hold more than an entry; their bytes are kept in an event."""
     drift: Drift = field(default_factory=Drift)
     notices: list[Notice] = field(default_factory=list)
 
@@ -83,15 +90,19 @@ class Session:
 
     def keep_unusual(self, line: int, document: Any, entry: Callable[[Native], Native]) -> None:
         """Keep what is no plain object: bytes that could not be decoded, a repaired line, a value of another type."""
-        if isinstance(document, Undecodable):
-            self.entries.append(undecodable(line, document))
-            self.notices.append(Notice(f"cannot be decoded: {document.reason}; kept as bytes", line))
-        elif isinstance(document, Repaired):
+        if isinstance(document, Repaired):
             made = entry(document.value) if isinstance(document.value, dict) else self.other(document.value)
             mark(made)["repaired"] = document.reason
             self.entries.append(made)
         else:
-            self.entries.append(self.other(document))
+            self.entries.append(self.unusual(line, document))
+
+    def unusual(self, line: int, document: Any) -> Native:
+        """Make the event that keeps bytes which could not be decoded, or a value of an unexpected type."""
+        if isinstance(document, Undecodable):
+            self.notices.append(Notice(f"cannot be decoded: {document.reason}; kept as bytes", line))
+            return undecodable(line, document)
+        return self.other(document)
 
     def other(self, value: Any) -> Native:
         """Make an event of a value that is no object."""
@@ -99,8 +110,9 @@ class Session:
         event = {"type": "system-event", "event-type": UNKNOWN, "data": {"value": value}}
         return {**event, "vacr": {"not-an-object": True}}
 
-    def tidy(self, embedded: list[Native] | None = None) -> None:
+    def tidy(self) -> None:
         """See to what only all entries together tell: timestamps outside the pattern, ids that are not unique."""
+        embedded = self.embedded
         entries = self.entries + embedded if embedded else self.entries
         stamps = [entry["timestamp"] for entry in entries if "timestamp" in entry]
         if are_usual(stamps):
@@ -124,11 +136,7 @@ class Session:
         }
         if self.mode:
             trace["format"] = self.mode
-        if extent := self.extent or self._span():
-            trace["session-start"], trace["session-end"] = extent
-        if self.start is not None:
-            trace["session-start"] = self.start
-            trace["session-end"] = (span([self.start, *extent[1:]]) or (self.start, self.start))[1] if extent else self.start
+        trace.update(self._times())
         record: Native = {
             "version": SCHEMA_VERSION,
             "session": trace,
@@ -136,11 +144,33 @@ class Session:
             "vacr": {"source": {"format": self.format_id, "parts": source.manifest()}},
         }
         self._place(trace, record)
+        self._fill(trace, record)
         if self.parent:
             record["vacr"]["parent"] = {"session-id": self.parent}
+        if self.repaired:
+            record["vacr"]["repaired"] = self.repaired
         if unknown := self.drift.report():
             record["vacr"]["drift"] = unknown
         return Reading(cast("Record", record), tuple(self.notices))
+
+    def _fill(self, trace: Native, record: Native) -> None:
+        """Leave the agent's own members in the session, and aside where their names mean something else there."""
+        native = {name: value for name, value in self.native.items() if value is not None}
+        aside = {name: native.pop(name) for name in SESSION_MEMBERS.intersection(native)}
+        trace.update(native)
+        if aside:
+            record["vacr"]["native"] = aside
+
+    def _times(self) -> Native:
+        """Say when the session began and ended: as the agent says, or by the first and the last time there is."""
+        extent = self.extent or self._span()
+        said = [stamp for stamp in (self.start, self.end) if stamp is not None]
+        if said:
+            # A day that no calendar has says nothing about order.
+            extent = span([*(extent or ()), *said]) or (said[0], said[-1])
+        if extent is None:
+            return {}
+        return {"session-start": extent[0] if self.start is None else self.start, "session-end": extent[1]}
 
     def _span(self) -> tuple[Any, Any] | None:
         """Give the first and the last time that the session itself names."""

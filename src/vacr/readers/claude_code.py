@@ -87,14 +87,13 @@ class _Transcript:
         self.usages: dict[Any, Native] = {}
         self.agents: set[Any] = set()
         self.sidechain_only = True
-        self.embedded: list[Native] = []
         self.unlearned = ["sessionId", "cwd", "version", "gitBranch", "entrypoint"]
 
     def read(self, source: Source) -> Reading:
         session = self.session
         session.take_lines(source, self.entry)
         self.settle()
-        session.tidy(self.embedded)
+        session.tidy()
         return session.reading(source)
 
     def context(self, line: Native) -> None:
@@ -238,7 +237,7 @@ class _Transcript:
         if type(embedded) is dict and is_one_of(embedded.get("type"), known.MESSAGES) and type(embedded.get("message")) is dict:
             del data["data"]["message"]
             entry["children"] = [self.typed(embedded)]
-            self.embedded += entry["children"]
+            self.session.embedded += entry["children"]
 
     def settle(self) -> None:
         """Decide what only the whole transcript tells: usage counted once, and whose session this is."""

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Container
 from typing import Any, NamedTuple, TypeGuard
 
-from vacr.model import Native
+from vacr.model import CANONICAL_MEMBERS, Native
 from vacr.timestamps import is_timestamp
 
 
@@ -65,6 +65,24 @@ def mark(entry: Native) -> Native:
     """Give the member of an entry that holds what is ours, to be added to; entries may share what they have so far."""
     ours = entry["vacr"] = dict(entry.get("vacr", ()))
     return ours
+
+
+def fill(entry: Native, native: Native, same: frozenset[str] = frozenset()) -> Native:
+    """Put what is left of a native object into its entry, nulls left out.
+
+    A name that has a meaning of its own in an entry is set aside, unless it is one of those that mean the same.
+    """
+    aside = {}
+    for name, value in native.items():
+        if value is None:
+            continue
+        if name in CANONICAL_MEMBERS and (name not in same or name in entry):
+            aside[name] = value
+        else:
+            entry[name] = value
+    if aside:
+        keep_native(entry, aside)
+    return entry
 
 
 def set_aside(entry: Native, names: frozenset[str]) -> None:

@@ -17,7 +17,7 @@ from vacr.readers.assemble import Reading
 from vacr.readers.source import Source
 
 GROUP = "vacr.readers"
-BUILT_IN = ("vacr.readers.claude_code", "vacr.readers.codex_cli")
+BUILT_IN = ("vacr.readers.claude_code", "vacr.readers.codex_cli", "vacr.readers.gemini_cli")
 
 _SAMPLE = 16
 _ENOUGH = 0.3
@@ -93,4 +93,3 @@ def reader_for(source: Source, agent: str | None = None) -> Reader:
         where=where,
         hint=f"Known agents: {', '.join(known)}. Name one with --agent if it is one of theirs.",
     )
-

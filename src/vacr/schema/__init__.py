@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from vacr.errors import InvalidRecord
-from vacr.identity import made_by_vacr
 from vacr.schema.cddl import Finding, Schema
 from vacr.schema.report import Report
-from vacr.schema.semantics import check_session
+from vacr.schema.semantics import check_record, check_session
 from vacr.schema.versions import SUPPORTED, schema_for
 
 __all__ = ["Finding", "Report", "Schema", "is_ours", "rule_for", "schema_for", "validate"]
@@ -71,9 +70,9 @@ def _semantics(value: Any, rule: str, schema: Schema, *, json: bool) -> tuple[li
     match kind:
         case "verifiable-agent-record":
             if "session" in value:
-                return check_session(value["session"], "/session", strict_views=made_by_vacr(value))
+                return check_record(value)
         case "session-trace":
-            return check_session(value, "")
+            return check_session(value)
         case "[* entry]":
-            return check_session({"entries": value}, "")
+            return check_session({"entries": value})
     return [], []
