@@ -75,6 +75,8 @@ class Session:
     """Entries that stand inside others and have times or ids of their own."""
     repaired: list[str] = field(default_factory=list)
     """What was replaced in values that hold more than an entry; their bytes are kept in an event."""
+    secrets: list[str] = field(default_factory=list)
+    """Pointers to what gives whoever reads the record a power it should not have."""
     drift: Drift = field(default_factory=Drift)
     notices: list[Notice] = field(default_factory=list)
 
@@ -126,9 +128,10 @@ class Session:
         if len(set(ids)) != len(ids):
             _keep_first_of_each_id([entry for entry in entries if "id" in entry])
 
-    def reading(self, source: Source) -> Reading:
-        """Make the record."""
-        self.entries.extend(attached(part) for part in source.parts[1:])
+    def reading(self, source: Source, *, attached: bool = True) -> Reading:
+        """Make the record; the other parts of the source are attached to the session unless they were read with it."""
+        if attached:
+            self.entries.extend(attached_file(part) for part in source.parts[1:])
         trace: Native = {
             "session-id": self.session_id or source.main.sha256,
             "agent-meta": self._agent_meta(),
@@ -147,6 +150,8 @@ class Session:
         self._fill(trace, record)
         if self.parent:
             record["vacr"]["parent"] = {"session-id": self.parent}
+        if self.secrets:
+            record["vacr"]["secrets"] = self.secrets
         if self.repaired:
             record["vacr"]["repaired"] = self.repaired
         if unknown := self.drift.report():
@@ -204,7 +209,7 @@ def undecodable(line: int, found: Undecodable) -> Native:
     return {"type": "system-event", "event-type": "undecodable", "data": data, "vacr": {"encoding": "base64"}}
 
 
-def attached(part: Part) -> Native:
+def attached_file(part: Part) -> Native:
     """Make the event that keeps a file which belongs to the session beside its transcript."""
     data: Native = {"name": part.name}
     try:

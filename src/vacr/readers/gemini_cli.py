@@ -16,7 +16,7 @@ from vacr.model import USAGE_MEMBERS, Native
 from vacr.readers import gemini_known as known
 from vacr.readers.assemble import Reading, Session, collector_paused
 from vacr.readers.gemini_fold import REPLACED, Fold, patch_of
-from vacr.readers.lift import Lift, Move, fill, is_one_of, keep_native, mark
+from vacr.readers.lift import Lift, Move, fill, is_count, is_one_of, keep_native, mark
 from vacr.readers.lines import Repaired
 from vacr.readers.source import Source
 from vacr.timestamps import is_timestamp
@@ -48,7 +48,6 @@ HISTORIES = ("history", "clientHistory")
 
 _HEADER_MEMBERS = frozenset(("sessionId", "messages", *HISTORIES))
 _STATUS = frozenset(("status",))
-_UINT_END = 2**64
 
 
 def recognises(sample: Sequence[Any]) -> float:
@@ -328,16 +327,12 @@ def lift_tokens(message: Native, entry: Native, session: Session) -> None:
     """
     tokens = message["tokens"]
     session.drift.see_members("tokens", tokens.keys() - known.TOKENS)
-    counts = {name: count for name, count in tokens.items() if name in USAGE_MEMBERS and _is_count(count)}
+    counts = {name: count for name, count in tokens.items() if name in USAGE_MEMBERS and is_count(count)}
     exact = len(counts) == len(USAGE_MEMBERS.intersection(tokens)) and "reasoning" not in tokens
-    if _is_count(tokens.get("thoughts")):
+    if is_count(tokens.get("thoughts")):
         counts.setdefault("reasoning", tokens["thoughts"])
     if exact:
         del message["tokens"]
         entry["token-usage"] = tokens | counts
     elif counts:
         entry["token-usage"] = counts
-
-
-def _is_count(value: Any) -> bool:
-    return type(value) is int and 0 <= value < _UINT_END

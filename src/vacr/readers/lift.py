@@ -13,6 +13,8 @@ from typing import Any, NamedTuple, TypeGuard
 from vacr.model import CANONICAL_MEMBERS, Native
 from vacr.timestamps import is_timestamp
 
+_UINT_END = 2**64
+
 
 class Move(NamedTuple):
     """A native member and the canonical one that its value becomes, when it is of the kind that member takes."""
@@ -52,6 +54,11 @@ def _compiled(moves: tuple[Move, ...]) -> Callable[[Native, Native], None]:
 def is_one_of(value: Any, names: Container[str]) -> TypeGuard[str]:
     """Tell whether a native value, which may be of any type, is one of some names."""
     return type(value) is str and value in names
+
+
+def is_count(value: Any) -> TypeGuard[int]:
+    """Tell whether a native value can be one of the canonical counters."""
+    return type(value) is int and 0 <= value < _UINT_END
 
 
 def without_nulls(native: Native) -> None:

@@ -90,19 +90,23 @@ def _exact(data: bytes, start: int, stop: int) -> list[Any] | None:
     return values
 
 
+def exact(text: bytes) -> list[Any]:
+    """Decode one value of which nothing can have been lost; nothing of any other text."""
+    try:
+        value = decode_native(text)
+        if says_it_all(value, text) and not is_deeper_than(NATIVE_DEPTH, value, text):
+            return [value]
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        pass
+    return []
+
+
 def read_text(text: bytes) -> Iterator[Any]:
     """Read a line, or a value of several lines, that may not be exact."""
     text = text.removeprefix(BYTE_ORDER_MARK).strip(b" \t\r\n")
     if not text:
         return
-    try:
-        value = decode_native(text)
-        if says_it_all(value, text) and not is_deeper_than(NATIVE_DEPTH, value, text):
-            yield value
-            return
-    except (msgspec.DecodeError, ValueError, RecursionError):
-        pass
-    yield from _careful(text)
+    yield from exact(text) or _careful(text)
 
 
 def _careful(text: bytes) -> Iterator[Any]:

@@ -17,7 +17,7 @@ from vacr.readers.assemble import Reading
 from vacr.readers.source import Source
 
 GROUP = "vacr.readers"
-BUILT_IN = ("vacr.readers.claude_code", "vacr.readers.codex_cli", "vacr.readers.gemini_cli")
+BUILT_IN = tuple(f"vacr.readers.{module}" for module in ("claude_code", "codex_cli", "gemini_cli", "opencode"))
 
 _SAMPLE = 16
 _ENOUGH = 0.3

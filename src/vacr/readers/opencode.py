@@ -1,0 +1,241 @@
+"""OpenCode sessions: exports, the storage folder, the database's rows, dumps of these, and samples. Step: read.
+
+A message becomes one entry, its parts what it says and its children (`opencode_parts`). Sessions that a source mixes are
+told apart (`opencode_pieces`) and become a record each. Token usage is the message's; its steps repeat it and keep theirs
+as they are. What the tables below name is moved; docs/mapping/opencode.md is made of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from vacr.model import Native
+from vacr.readers import export
+from vacr.readers import opencode_known as known
+from vacr.readers import opencode_samples as samples
+from vacr.readers.assemble import Notice, Reading, Session, collector_paused
+from vacr.readers.lift import Lift, Move, fill, is_count, is_one_of, keep_native, kind_of, mark
+from vacr.readers.lines import Repaired, Undecodable
+from vacr.readers.opencode_parts import lift_time, part_entries, take_parts
+from vacr.readers.opencode_pieces import Conversation, Message, Pieces, kind_of_piece
+from vacr.readers.opencode_rows import from_row, row_entries
+from vacr.readers.opencode_stores import DATABASE, FOLDER, from_file
+from vacr.readers.source import Source
+from vacr.timestamps import is_timestamp
+
+__all__ = ["DATABASE", "FOLDER", "formats", "name", "read", "recognises"]
+
+name = "opencode"
+formats = ("opencode-export", "opencode-json", "opencode-sqlite")
+
+MESSAGE = Lift(Move("id", "id"), Move("parentID", "parent-id"), Move("modelID", "model-id"), Move("finish", "stop-reason"))
+ROLES = frozenset(("user", "assistant"))
+USAGE = (("output", "output"), ("reasoning", "reasoning"), ("total", "total"))
+REVERTED = "reverted"
+
+
+def recognises(sample: Sequence[Any]) -> float:
+    """Tell how much of a sample of native values is OpenCode's."""
+    return 1.0 if export.is_head(sample[0], DATABASE.format_id) else sum(map(_is_ours, sample)) / len(sample)
+
+
+def _is_ours(value: Any) -> bool:
+    return _is_export(value) or samples.is_sample(value) or kind_of_piece(value) != ""
+
+
+def _is_export(value: Any) -> bool:
+    if type(value) is not dict or type(value.get("info")) is not dict or type(value.get("messages")) is not list:
+        return False
+    return all(type(message) is dict and "info" in message for message in value["messages"])
+
+
+def read(source: Source) -> Iterator[Reading]:
+    """Read the sessions of a source, one record each."""
+    with collector_paused():
+        found = _Sessions(source).found()
+    while found:
+        with collector_paused():
+            reading = found.pop(0).read(source)
+        yield reading
+
+
+class _Sessions:
+    """The sessions of a source, on the way of being told apart."""
+
+    def __init__(self, source: Source) -> None:
+        self.pieces = Pieces()
+        self.whole: list[_Session] = []
+        self.format_id = "opencode-json"
+        self.unusual: list[tuple[int, Any]] = []
+        self.repaired: list[str] = []
+        if FOLDER.holds(source):
+            for part in source.parts:
+                for line, batch in part.documents():
+                    for document in batch:
+                        self.take(line, from_file(part.name, document))
+        else:
+            for line, batch in source.main.documents():
+                for document in batch:
+                    self.take(line, document)
+
+    def take(self, line: int, document: Any) -> None:
+        """Take one value of the source."""
+        if isinstance(document, Repaired):
+            self.repaired.append(document.reason)
+            self.take(line, document.value)
+        elif isinstance(document, Undecodable):
+            self.unusual.append((line, document))
+        elif _is_export(document):
+            self.whole.append(_Session("opencode-export", _exported(document)))
+        elif samples.is_sample(document):
+            self.whole.append(_Session("opencode-json", samples.conversation(document)))
+        elif export.is_head(document, DATABASE.format_id):
+            self.format_id = DATABASE.format_id
+        elif self.format_id == DATABASE.format_id and export.is_row(document):
+            from_row(document["table"], document["row"], self.pieces)
+        else:
+            self.pieces.add(document)
+
+    def found(self) -> list[_Session]:
+        """Give the sessions; what could not be decoded goes with the last of them."""
+        found = self.whole + [_Session(self.format_id, one, session) for session, one in self.pieces.conversations()]
+        found = found or [_Session(self.format_id, Conversation())]
+        found[-1].unusual = self.unusual
+        for one in found:
+            one.session.repaired = self.repaired
+        return found
+
+
+def _exported(export: Native) -> Conversation:
+    """Take an export apart."""
+    messages = [
+        Message(message.pop("info"), message.pop("parts") if type(message.get("parts")) is list else [], message)
+        for message in export.pop("messages")
+    ]
+    return Conversation(export.pop("info"), messages, export)
+
+
+class _Session:
+    """One session on its way into a record."""
+
+    def __init__(self, format_id: str, conversation: Conversation, session_id: str = "") -> None:
+        self.session = Session(format_id, "opencode", session_id=session_id or None)
+        self.conversation = conversation
+        self.providers: Counter[str] = Counter()
+        self.unusual: list[tuple[int, Any]] = []
+
+    def read(self, source: Source) -> Reading:
+        """Make the record."""
+        session, conversation = self.session, self.conversation
+        self.describe({} if conversation.info is None else conversation.info, conversation.extras)
+        session.entries = [self.message(message) for message in conversation.messages]
+        session.entries += [samples.chat_entry(message, session) for message in conversation.chat]
+        session.entries += row_entries(conversation, session)
+        session.entries += [entry for value in conversation.loose for entry in part_entries(value, session)]
+        session.entries += [session.unusual(line, document) for line, document in self.unusual]
+        self.mark_reverted()
+        if self.providers:
+            session.provider = self.providers.most_common(1)[0][0]
+        session.tidy()
+        return session.reading(source, attached=not FOLDER.holds(source))
+
+    def describe(self, info: Native, extras: Native) -> None:
+        """Learn about the session; what has no canonical member stays under its own name."""
+        session = self.session
+        session.drift.see_members("session", info.keys() - known.SESSION)
+        if type(info.get("id")) is str:
+            session.session_id = info.pop("id")
+        session.working_dir = info.pop("directory") if type(info.get("directory")) is str else None
+        session.cli_version = info.pop("version") if type(info.get("version")) is str else None
+        parent = info.get("parentID", info.get("parent_id"))
+        if type(parent) is str:
+            session.parent, session.mode = parent, "autonomous"
+        times = info["time"] if type(info.get("time")) is dict else info
+        for member in ("created", "time_created"):
+            if is_timestamp(times.get(member)):
+                session.start = times[member]
+        for member in ("updated", "time_updated"):
+            if is_timestamp(times.get(member)):
+                session.end = times[member]
+        project = extras.get("project")
+        if type(project) is dict and type(project.get("sandboxes")) is list:
+            session.sandboxes = [path for path in project["sandboxes"] if type(path) is str]
+        session.native = info
+        for member, value in extras.items():
+            if member in info:
+                self.conversation.loose.append({member: value})
+            else:
+                info[member] = value
+        self.flag_secrets()
+
+    def flag_secrets(self) -> None:
+        """Tell where the secret of a shared session stands: whoever has it can change or delete what is shared."""
+        for member in ("share", "session_share"):
+            share = self.session.native.get(member)
+            if type(share) is dict and share.get("secret"):
+                pointer = f"/session/{member}/secret"
+                self.session.secrets.append(pointer)
+                told = f"holds the secret of a shared session, at {pointer}: whoever reads the record can change what is shared"
+                self.session.notices.append(Notice(told))
+
+    def message(self, message: Message) -> Native:
+        """Turn a message into an entry."""
+        info, session = message.info, self.session
+        role = info.get("role") if type(info) is dict else None
+        if not is_one_of(role, ROLES):
+            session.drift.see_type(f"role/{role if type(role) is str else kind_of(role)}")
+            data = {"info": info, "parts": message.parts} | message.beside
+            return {"type": "system-event", "event-type": "message", "data": data}
+        session.drift.see_members("message", info.keys() - known.MESSAGE)
+        entry: Native = {"type": info.pop("role")}
+        MESSAGE.apply(info, entry)
+        lift_time(info, "created", entry)
+        lift_usage(info, entry)
+        take_parts(message.parts, entry, session)
+        self.learn(info, entry)
+        fill(entry, info)
+        if message.beside:
+            keep_native(entry, message.beside)
+        return entry
+
+    def learn(self, info: Native, entry: Native) -> None:
+        """Learn from a message which model spoke, by whom it is provided, and where the agent was."""
+        if "model-id" in entry:
+            self.session.models[entry["model-id"]] += 1
+            if type(info.get("providerID")) is str:
+                self.providers[info["providerID"]] += 1
+        path = info.get("path")
+        if self.session.working_dir is None and type(path) is dict and type(path.get("cwd")) is str:
+            self.session.working_dir = path["cwd"]
+
+    def mark_reverted(self) -> None:
+        """Mark the messages that the user took back; OpenCode hides them until the next prompt deletes them."""
+        revert = self.session.native.get("revert")
+        target = revert.get("messageID") if type(revert) is dict else None
+        if target is None:
+            return
+        taken_back = False
+        for entry in self.session.entries[: len(self.conversation.messages)]:
+            taken_back = taken_back or entry.get("id") == target
+            if taken_back:
+                mark(entry)["superseded"] = REVERTED
+
+
+def lift_usage(info: Native, entry: Native) -> None:
+    """Give the canonical counters of a message; OpenCode counts cached input and reasoning beside input and output."""
+    usage: Native = {}
+    tokens = info.get("tokens")
+    if type(tokens) is dict:
+        usage = {name: tokens[native] for name, native in USAGE if is_count(tokens.get(native))}
+        cache = tokens["cache"] if type(tokens.get("cache")) is dict else {}
+        counted = [tokens.get("input"), cache.get("read"), cache.get("write")]
+        if is_count(counted[0]):
+            usage["input"] = sum(count for count in counted if is_count(count))
+        if is_count(cache.get("read")):
+            usage["cached"] = cache["read"]
+    if type(info.get("cost")) in (int, float):
+        usage["cost"] = info.pop("cost")
+    if usage:
+        entry["token-usage"] = usage

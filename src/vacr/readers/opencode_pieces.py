@@ -1,0 +1,174 @@
+"""The pieces of OpenCode's conversations, put together whatever form they lie in. Step: read.
+
+An export holds a session whole; the storage folder has a file for each message and part, the database a row, and dumps
+of either mix the sessions of many. Here they are told apart by what they are, and sorted to the session they belong to.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from vacr.model import Native
+
+
+@dataclass
+class Message:
+    """A message and its parts."""
+
+    info: Any
+    parts: list[Any] = field(default_factory=list)
+    beside: Native = field(default_factory=dict)
+    """What stands beside the two in an export."""
+
+
+@dataclass
+class Conversation:
+    """All that is known of one session."""
+
+    info: Native | None = None
+    messages: list[Message] = field(default_factory=list)
+    extras: dict[str, Any] = field(default_factory=dict)
+    """What belongs to the session beside its messages, by the name of its folder or table."""
+    rows: list[tuple[str, Native]] = field(default_factory=list)
+    """Rows of tables that say something about the session in a way of their own."""
+    chat: list[Native] = field(default_factory=list)
+    """Messages in the form of a sample."""
+    loose: list[Any] = field(default_factory=list)
+    """Values that fit nowhere."""
+
+
+class Pieces:
+    """The pieces of a source, while they are being collected."""
+
+    def __init__(self) -> None:
+        """Start with nothing."""
+        self._sessions: dict[str, Conversation] = {}
+        self._messages: dict[str, Message] = {}
+        self._order: dict[str, list[tuple[Any, str]]] = {}
+        self._parts: dict[str, list[Native]] = {}
+        self._part_sessions: dict[str, str] = {}
+        self._projects: dict[str, Native] = {}
+        self._unplaced: list[tuple[str, str, Any]] = []
+        self._current = ""
+
+    def add(self, value: Any) -> None:
+        """Take one value that stands by itself."""
+        kind = kind_of_piece(value)
+        if kind in ("session", "message", "part", "project"):
+            getattr(self, f"_add_{kind}")(value)
+        else:
+            self._unplaced.append((kind, self._current, value))
+
+    def add_row(self, table: str, row: Native) -> None:
+        """Take a row of a table that is none of the above."""
+        session = row.get("session_id") or row.get("aggregate_id")
+        self._at(session if type(session) is str else self._current).rows.append((table, row))
+
+    def _add_session(self, info: Native) -> None:
+        conversation = self._at(info["id"])
+        if conversation.info is None:
+            conversation.info = info
+        else:
+            conversation.loose.append(info)
+
+    def _add_message(self, info: Native) -> None:
+        session, identity = info.get("sessionID"), info["id"]
+        if identity in self._messages:
+            self._unplaced.append(("", self._current, info))
+            return
+        self._messages[identity] = Message(info)
+        self._at(session if type(session) is str else self._current)
+        self._order.setdefault(self._current, []).append((_created(info), identity))
+
+    def _add_part(self, part: Native) -> None:
+        session, message = part.get("sessionID"), part["messageID"]
+        self._at(session if type(session) is str else self._current)
+        self._parts.setdefault(message, []).append(part)
+        self._part_sessions.setdefault(message, self._current)
+
+    def _add_project(self, project: Native) -> None:
+        if self._projects.setdefault(project["id"], project) is not project:
+            self._unplaced.append(("", self._current, project))
+
+    def _at(self, session: str) -> Conversation:
+        self._current = session
+        return self._sessions.setdefault(session, Conversation())
+
+    def conversations(self) -> list[tuple[str, Conversation]]:
+        """Give the sessions with their ids, in the order they were met; what belongs to none goes to the nearest."""
+        for session, conversation in self._sessions.items():
+            for _, identity in sorted(self._order.get(session, ())):
+                message = self._messages[identity]
+                message.parts = sorted(self._parts.pop(identity, ()), key=_identity)
+                conversation.messages.append(message)
+        for message_id, parts in self._parts.items():
+            self._sessions[self._part_sessions[message_id]].loose += parts
+        used = self._place_projects()
+        for identity, project in self._projects.items():
+            if identity not in used:
+                self._unplaced.append(("project", self._current, project))
+        for kind, session, value in self._unplaced:
+            self._place(kind, session, value)
+        return [(session, found) for session, found in self._sessions.items() if session or found != Conversation()]
+
+    def _place_projects(self) -> set[str]:
+        """Give each session its project, which several may share."""
+        used = set()
+        for conversation in self._sessions.values():
+            info = conversation.info or {}
+            project = info.get("projectID", info.get("project_id"))
+            if type(project) is str and project in self._projects:
+                conversation.extras["project"] = self._projects[project]
+                used.add(project)
+        return used
+
+    def _place(self, kind: str, session: str, value: Any) -> None:
+        """Give a value to the session it names, or else to the one it stands with."""
+        if kind == "session_share":
+            session = next((one for one in self._sessions if type(value["id"]) is str and one.endswith(value["id"])), session)
+        if not session and self._sessions:
+            session = next(iter(self._sessions))
+        conversation = self._sessions.setdefault(session, Conversation())
+        if kind and kind not in conversation.extras:
+            conversation.extras[kind] = value
+        else:
+            conversation.loose.append(value)
+
+
+def kind_of_piece(value: Any) -> str:
+    """Tell what a value that stands by itself is; nothing for what is not known."""
+    if type(value) is list:
+        return _kind_of_list(value)
+    if type(value) is not dict or type(value.get("id")) is not str:
+        return ""
+    if type(value.get("messageID")) is str and "type" in value:
+        return "part"
+    if "role" in value and ("sessionID" in value or value["id"].startswith("msg")):
+        return "message"
+    if "worktree" in value:
+        return "project"
+    if "secret" in value and "url" in value:
+        return "session_share"
+    if "directory" in value and ("projectID" in value or "project_id" in value or value["id"].startswith("ses")):
+        return "session"
+    return ""
+
+
+def _kind_of_list(items: list[Any]) -> str:
+    if not items or not all(type(item) is dict for item in items):
+        return ""
+    if all("file" in item and "additions" in item for item in items):
+        return "session_diff"
+    return "todo" if all("content" in item and "status" in item for item in items) else ""
+
+
+def _created(info: Native) -> int:
+    """Give the time of a message for sorting; what has none comes first."""
+    times = info.get("time")
+    created = times.get("created") if type(times) is dict else info.get("time_created")
+    return created if type(created) is int else -1
+
+
+def _identity(part: Native) -> str:
+    return part["id"] if type(part.get("id")) is str else ""
