@@ -23,11 +23,12 @@ class View(NamedTuple):
 _CALL = View("tool-call", (("name", "name", str), ("input", "input", None), ("call-id", "id", str)), ("name",))
 _RESULT = View("tool-result", (("output", "content", None), ("call-id", "tool_use_id", str), ("is-error", "is_error", bool)))
 
-# Block type → view. Anthropic's blocks first, then those of OpenAI's Responses.
+# Block type → view. Anthropic's blocks first, then those of OpenAI's Responses, then those of the AI SDK, which Cursor has.
 VIEWS = {
     "tool_use": _CALL,
     "server_tool_use": _CALL,
     "mcp_tool_use": _CALL,
+    "tool_call": _CALL,
     "tool_result": _RESULT,
     "server_tool_result": _RESULT,
     "mcp_tool_result": _RESULT,
@@ -44,6 +45,13 @@ VIEWS = {
         "tool-call", (("name", "name", str), ("input", "arguments", None), ("call-id", "call_id", str)), ("name",)
     ),
     "function_call_output": View("tool-result", (("output", "output", None), ("call-id", "call_id", str))),
+    "tool-call": View(
+        "tool-call", (("name", "toolName", str), ("input", "args", None), ("call-id", "toolCallId", str)), ("name",)
+    ),
+    "tool-result": View(
+        "tool-result", (("output", "result", None), ("call-id", "toolCallId", str), ("is-error", "isError", bool))
+    ),
+    "redacted-reasoning": View("reasoning", (("encrypted", "data", str),)),
 }
 
 _FUNCTION_CALL = View("tool-call", (("name", "name", str), ("input", "args", None), ("call-id", "id", str)), ("name",))
@@ -61,9 +69,7 @@ SAID_PARTS = frozenset(
     ("text", "inlineData", "inline_data", "fileData", "file_data", "executableCode", "codeExecutionResult", "videoMetadata")
 )
 
-BESIDE = frozenset(
-    ("gemini-json", "gemini-jsonl", "opencode-json", "opencode-export", "opencode-sqlite", "cursor-text", "cursor-vscdb")
-)
+BESIDE = frozenset(("gemini-json", "gemini-jsonl", "opencode-json", "opencode-export", "opencode-sqlite", "cursor-vscdb"))
 """The trace formats that have calls and reasoning beside the content of a message too: there, more children follow the views."""
 
 # Blocks that are part of what was said, and have no view of their own.
@@ -88,6 +94,7 @@ _EXTRAS: tuple[str, ...] = (
     "context",
 )
 _EXTRAS += ("image_url", "detail", "file_id", "file_data", "filename", "annotations", "logprobs", "refusal", "encrypted_content")
+_EXTRAS += ("providerOptions", "experimental_content")
 _EXTRAS += ("function", "summary", "status", "id", "content", "tool_name", "server_name", "input_audio")
 MEMBERS = frozenset(_EXTRAS).union(*((native for _, native, _ in view.members) for view in VIEWS.values()))
 """Every member that some block is known to have."""
@@ -143,6 +150,8 @@ def _child(block: Native, view: View) -> Native | None:
             return _named_by_function(block, child)
     if view.entry_type == "reasoning":
         _as_reasoning(block, child)
+    elif view.entry_type == "tool-result" and child["output"] is None:
+        child["output"] = block.get("content")
     return child
 
 
@@ -156,6 +165,7 @@ def _named_by_function(block: Native, child: Native) -> Native | None:
 def _as_reasoning(block: Native, child: Native) -> None:
     """Give reasoning the content it must have; where only a sealed form was kept, that is what the content hides."""
     if child.get("content") is None:
-        child["content"] = ""
+        # The AI SDK's blocks say it as text.
+        child["content"] = block["text"] if block.get("type") == "reasoning" and "text" in block else ""
     if child["content"] == "" and type(block.get("signature")) is str:
         child["encrypted"] = block["signature"]

@@ -51,9 +51,9 @@ class Database(Protocol):
         ...
 
 
-def export(format_id: str, rows: Iterable[tuple[str, Native]]) -> bytes:
+def export(format_id: str, session_id: str, rows: Iterable[tuple[str, Native]]) -> bytes:
     """Write the rows of a session as lines."""
-    lines = [canonical_json.encode({HEAD: format_id})]
+    lines = [canonical_json.encode({HEAD: format_id, "session": session_id})]
     lines += [canonical_json.encode({"row": _plain(row), "table": table}) for table, row in rows]
     return b"".join(line + b"\n" for line in lines)
 

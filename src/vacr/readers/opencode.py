@@ -21,11 +21,11 @@ from vacr.readers.lines import Repaired, Undecodable
 from vacr.readers.opencode_parts import lift_time, part_entries, take_parts
 from vacr.readers.opencode_pieces import Conversation, Message, Pieces, kind_of_piece
 from vacr.readers.opencode_rows import from_row, row_entries
-from vacr.readers.opencode_stores import DATABASE, FOLDER, from_file
+from vacr.readers.opencode_stores import DATABASE, DATABASES, FOLDER, from_file
 from vacr.readers.source import Source
 from vacr.timestamps import is_timestamp
 
-__all__ = ["DATABASE", "FOLDER", "formats", "name", "read", "recognises"]
+__all__ = ["DATABASES", "FOLDER", "formats", "name", "read", "recognises"]
 
 name = "opencode"
 formats = ("opencode-export", "opencode-json", "opencode-sqlite")

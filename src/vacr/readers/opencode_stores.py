@@ -67,6 +67,7 @@ def _text(value: Any) -> str:
 
 
 DATABASE = _Database()
+DATABASES = (DATABASE,)
 
 
 class _Folder:

@@ -17,9 +17,10 @@ from vacr.readers.assemble import Reading
 from vacr.readers.source import Source
 
 GROUP = "vacr.readers"
-BUILT_IN = tuple(f"vacr.readers.{module}" for module in ("claude_code", "codex_cli", "gemini_cli", "opencode"))
+BUILT_IN = tuple(f"vacr.readers.{module}" for module in ("claude_code", "codex_cli", "gemini_cli", "opencode", "cursor"))
 
 _SAMPLE = 16
+_TEXT = 4096
 _ENOUGH = 0.3
 
 
@@ -37,7 +38,7 @@ class Reader(Protocol):
         ...
 
     def recognises(self, sample: Sequence[Any]) -> float:
-        """Tell how much of a sample of native values is this agent's, from 0 to 1."""
+        """Tell how much of a sample of native values is this agent's, from 0 to 1; a text that is no JSON is one value."""
         ...
 
     def read(self, source: Source) -> Iterator[Reading]:
@@ -80,16 +81,24 @@ def reader_for(source: Source, agent: str | None = None) -> Reader:
     where = source.main.name
     if not source.main.data.strip():
         raise UnreadableInput("empty: there is no session in it", where=where)
-    for size in (_SAMPLE, None):
-        sample = source.main.sample(size)
+    for sample in _samples(source):
         scores = {name: reader.recognises(sample) for name, reader in known.items()} if sample else {}
         best = max(scores, key=lambda name: scores[name], default="")
         if best and scores[best] >= _ENOUGH:
             return known[best]
-    if any(isinstance(value, dict) and {"version", "session"} <= value.keys() for value in sample[:1]):
+    sample = source.main.sample(1)
+    if any(isinstance(value, dict) and {"version", "session"} <= value.keys() for value in sample):
         raise UnreadableInput("a record already, not a native session", where=where, hint="Check it with: vacr validate FILE.")
     raise UnreadableInput(
         "not a session of an agent that is known",
         where=where,
         hint=f"Known agents: {', '.join(known)}. Name one with --agent if it is one of theirs.",
     )
+
+
+def _samples(source: Source) -> Iterator[list[Any]]:
+    """Give what a source is recognised by: its first values, then all of them, then its text if it holds others than values."""
+    yield source.main.sample(_SAMPLE)
+    yield source.main.sample()
+    text = source.main.data[:_TEXT].decode("utf-8", "ignore")
+    yield [text] if "\0" not in text else []

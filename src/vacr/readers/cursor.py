@@ -1,0 +1,173 @@
+"""Cursor's conversations: transcripts in JSONL and in text, and the rows of its two databases. Step: read.
+
+A transcript has no ids, times, models or results: its session is named by its file, where that is a UUID, or else by its
+content. The databases know more (`cursor_bubbles`, `cursor_blobs`). docs/mapping/cursor.md is made of the tables.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
+from typing import Any
+
+from vacr.content import children
+from vacr.model import Native
+from vacr.readers import cursor_text, export
+from vacr.readers.assemble import Reading, Session, collector_paused
+from vacr.readers.cursor_blobs import take_blobs
+from vacr.readers.cursor_bubbles import bubble_entry, take_composer
+from vacr.readers.cursor_stores import DATABASES
+from vacr.readers.lift import Lift, Move, fill, is_one_of
+from vacr.readers.source import Source
+
+__all__ = ["DATABASES", "NAMED", "SUB_SESSIONS", "formats", "name", "read", "recognises"]
+
+name = "cursor"
+formats = ("cursor-jsonl", "cursor-text", "cursor-vscdb", "cursor-store")
+
+# A sub-agent's transcript lies below its parent's; nothing in it says whose it is.
+NAMED = re.compile(r"[^/]+/subagents/[^/]+$")
+SUB_SESSIONS = ("subagents/*.jsonl", "subagents/*.txt", "{stem}/subagents/*.jsonl", "{stem}/subagents/*.txt")
+
+LINE = Lift(Move("model", "model-id"))
+MESSAGE = Lift(Move("content", "content", None))
+ROLES = frozenset(("user", "assistant"))
+EVENTS = frozenset(("turn_ended", "error"))
+MEMBERS = frozenset(("role", "message"))
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+
+
+def recognises(sample: Sequence[Any]) -> float:
+    """Tell how much of a sample of native values is Cursor's; text that holds no JSON comes as one value."""
+    if any(export.is_head(sample[0], database.format_id) for database in DATABASES):
+        return 1.0
+    return sum(map(_is_ours, sample)) / len(sample)
+
+
+def _is_ours(value: Any) -> bool:
+    if type(value) is str:
+        return cursor_text.is_transcript(value)
+    if type(value) is not dict or "uuid" in value or "payload" in value:
+        return False
+    if is_one_of(value.get("role"), ROLES):
+        return type(value.get("message")) is dict and "content" in value["message"] and "type" not in value
+    return is_one_of(value.get("type"), EVENTS) and "status" in value
+
+
+def read(source: Source) -> Iterator[Reading]:
+    """Read one conversation."""
+    with collector_paused():
+        reading = _Conversation(source).read()
+    yield reading
+
+
+class _Conversation:
+    """One conversation on its way into a record."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.session = Session("cursor-jsonl", "cursor")
+        self.rows: dict[str, dict[str, Any]] = {"meta": {}, "blobs": {}, "cursorDiskKV": {}}
+
+    def read(self) -> Reading:
+        """Make the record."""
+        session = self.session
+        text = self.text()
+        if text is not None:
+            self.take_text(text)
+        elif any(export.is_head(value, one.format_id) for value in self.source.main.sample(1) for one in DATABASES):
+            self.take_rows()
+        else:
+            session.take_lines(self.source, self.entry)
+        if session.session_id is None:
+            self.name_by_file()
+        session.tidy()
+        return session.reading(self.source)
+
+    def text(self) -> str | None:
+        """Give the text of a transcript that is no JSON."""
+        if self.source.main.data.lstrip()[:1] in (b"{", b"["):
+            return None
+        try:
+            text = self.source.main.data.decode()
+        except UnicodeDecodeError:
+            return None
+        return text if cursor_text.is_transcript(text) else None
+
+    def name_by_file(self) -> None:
+        """Name a session by its file, as Cursor does."""
+        path = PurePosixPath(self.source.main.name)
+        if _UUID.fullmatch(path.stem):
+            self.session.session_id = path.stem
+        if path.parent.name == "subagents" and len(path.parts) > 2:  # noqa: PLR2004 - parent, folder and file
+            self.session.parent, self.session.mode = path.parent.parent.name, "autonomous"
+            self.session.session_id = f"{self.session.parent}/{path.stem}"
+
+    def entry(self, line: Native) -> Native:
+        """Turn one line of a transcript into an entry."""
+        session = self.session
+        message = line.get("message")
+        if not is_one_of(line.get("role"), ROLES) or type(message) is not dict:
+            kind = line.get("type")
+            if not is_one_of(kind, EVENTS):
+                session.drift.see_type(kind)
+            entry: Native = {"type": "system-event", "event-type": kind if type(kind) is str else "unknown"}
+            if type(kind) is str:
+                del line["type"]
+            return entry | {"data": line}
+        session.drift.see_members("line", line.keys() - MEMBERS)
+        entry = {"type": line.pop("role")}
+        LINE.apply(line, entry)
+        if "model-id" in entry:
+            session.models[entry["model-id"]] += 1
+        MESSAGE.apply(message, entry)
+        if not message:
+            del line["message"]
+        if views := children(entry.get("content"), session.drift.types, session.drift.members):
+            entry["children"] = views
+        return fill(entry, line)
+
+    def take_text(self, text: str) -> None:
+        """Make entries of a transcript in text."""
+        session = self.session
+        session.format_id = "cursor-text"
+        if head := cursor_text.before(text):
+            session.entries.append({"type": "system-event", "event-type": "text", "data": {"text": head}})
+        for message in cursor_text.messages(text):
+            entry: Native = {"type": message["role"], "line": message["line"], "content": message["content"]}
+            if views := children(entry["content"]):
+                entry["children"] = views
+            session.entries.append(entry)
+
+    def take_rows(self) -> None:
+        """Make entries of the rows of a database."""
+        session = self.session
+        for line, batch in self.source.main.documents():
+            for document in batch:
+                if export.is_row(document):
+                    self.take_row(document["table"], document["row"])
+                elif type(document) is dict and type(document.get(export.HEAD)) is str:
+                    session.format_id = document[export.HEAD]
+                    session.session_id = document.get("session")
+                else:
+                    session.entries.append(session.unusual(line, document))
+        if session.format_id == "cursor-store":
+            take_blobs(self.rows["meta"], self.rows["blobs"], session)
+        elif self.rows["cursorDiskKV"]:
+            take_composer(self.rows["cursorDiskKV"], session)
+
+    def take_row(self, table: str, row: Native) -> None:
+        """Take one row, by its key."""
+        if table == "chatdata":
+            self.take_chat(row)
+        elif table in self.rows and type(key := row.get("key", row.get("id"))) is str:
+            self.rows[table][key] = row.get("value", row.get("data"))
+        else:
+            self.session.entries.append({"type": "system-event", "event-type": table, "data": row})
+
+    def take_chat(self, tab: Native) -> None:
+        """Take a chat of the versions before the composer."""
+        bubbles = tab.pop("bubbles") if type(tab.get("bubbles")) is list else []
+        self.session.entries += [bubble_entry(bubble, self.session) for bubble in bubbles]
+        self.session.native = tab

@@ -1,0 +1,188 @@
+"""The conversations of Cursor's editor, from the rows of its `state.vscdb`. Step: read.
+
+`composerData:<id>` describes a conversation and names its bubbles in order; each bubble is a row of its own (older versions
+keep them inside). A bubble becomes an entry; its thinking and its tool call are taken out of it and become children. JSON that
+a bubble holds as text is read, and the text dropped where it comes out of the value again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vacr.codec.canonical_json import native_encoder
+from vacr.model import Native
+from vacr.readers.assemble import Notice, Session
+from vacr.readers.lift import Lift, Move, fill, is_count, is_one_of, keep_native
+from vacr.readers.lines import exact
+from vacr.timestamps import is_timestamp
+
+BUBBLE = Lift(Move("bubbleId", "id"), Move("text", "content"), Move("createdAt", "timestamp", None))
+CHAT_BUBBLE = Lift(Move("id", "id"), Move("modelType", "model-id"))
+TYPES = {1: "user", 2: "assistant", "user": "user", "ai": "assistant"}
+CALL = Lift(Move("name", "name"), Move("toolCallId", "call-id"))
+USAGE = (("input", "inputTokens"), ("output", "outputTokens"))
+SECRETS = ("blobEncryptionKey", "speculativeSummarizationEncryptionKey")
+
+
+def text_value(value: Any) -> Any:
+    """Read a value that may be JSON as text."""
+    if type(value) is str and value[:1] in ("{", "["):
+        return next(iter(exact(value.encode())), value)
+    return value
+
+
+def take_composer(rows: dict[str, Any], session: Session) -> None:
+    """Make the entries of a conversation of its rows, by key."""
+    identity = session.session_id
+    composer = text_value(rows.pop(f"composerData:{identity}", None))
+    if type(composer) is not dict:
+        session.entries += [] if composer is None else [_row(f"composerData:{identity}", composer)]
+        composer = {}
+    bubbles = {}
+    for key in [key for key in rows if key.startswith(f"bubbleId:{identity}:")]:
+        bubble = text_value(rows[key])
+        if type(bubble) is dict:
+            bubbles[key.rpartition(":")[2]] = bubble
+            del rows[key]
+    for bubble in _in_order(composer, bubbles):
+        session.entries.append(bubble_entry(bubble, session))
+    session.entries += [_row(key, text_value(value)) for key, value in rows.items() if value is not None]
+    _describe(composer, session)
+
+
+def _row(key: str, value: Any) -> Native:
+    """Keep a row that is no bubble."""
+    return {"type": "system-event", "event-type": key.partition(":")[0], "data": {"key": key, "value": value}}
+
+
+def _in_order(composer: Native, bubbles: dict[str, Native]) -> list[Any]:
+    """Give the bubbles in the order of the conversation; those that it does not name follow by time."""
+    inline = composer.get("conversation")
+    found = composer.pop("conversation") if type(inline) is list else []
+    headers = composer.get("fullConversationHeadersOnly")
+    older = composer.get("conversationMap")
+    for header in headers if type(headers) is list else ():
+        name = header.get("bubbleId") if type(header) is dict else None
+        if type(name) is str and name in bubbles:
+            found.append(_named(bubbles.pop(name), name))
+        elif type(older) is dict and type(name) is str and type(older.get(name)) is dict:
+            found.append(_named(older.pop(name), name))
+    rest = sorted(bubbles.items(), key=lambda item: (str(item[1].get("createdAt", "")), item[0]))
+    return found + [_named(bubble, name) for name, bubble in rest]
+
+
+def _named(bubble: Native, name: str) -> Native:
+    bubble.setdefault("bubbleId", name)
+    return bubble
+
+
+def _describe(composer: Native, session: Session) -> None:
+    """Learn about the session; what has no canonical member stays under its own name."""
+    if composer.get("composerId") == session.session_id:
+        composer.pop("composerId", None)
+    for member, end in (("createdAt", False), ("lastUpdatedAt", True)):
+        if is_timestamp(composer.get(member)):
+            setattr(session, "end" if end else "start", composer[member])
+    config = composer.get("modelConfig")
+    if not session.models and type(config) is dict and type(config.get("modelName")) is str and config["modelName"] != "default":
+        session.models[config["modelName"]] += 1
+    workspace = composer.get("workspaceIdentifier")
+    uri = workspace.get("uri") if type(workspace) is dict else None
+    if type(uri) is dict and type(uri.get("fsPath")) is str:
+        session.working_dir = uri["fsPath"]
+    info = composer.get("subagentInfo")
+    if type(info) is dict and type(info.get("parentComposerId")) is str:
+        session.parent, session.mode = info["parentComposerId"], "autonomous"
+    session.native = composer
+    flag_secrets(session)
+
+
+def flag_secrets(session: Session) -> None:
+    """Tell where keys stand that open what Cursor keeps encrypted."""
+    for member in SECRETS:
+        if session.native.get(member):
+            session.secrets.append(f"/session/{member}")
+            session.notices.append(Notice(f"holds a key of Cursor's, at /session/{member}: whoever reads the record has it"))
+
+
+def bubble_entry(bubble: Any, session: Session) -> Native:
+    """Turn a bubble into an entry."""
+    kind = bubble.get("type") if type(bubble) is dict else None
+    if type(kind) not in (int, str) or kind not in TYPES:
+        if type(bubble) is not dict:
+            return session.other(bubble)
+        session.drift.see_type(f"bubble/{kind}")
+        return {"type": "system-event", "event-type": "bubble", "data": bubble}
+    entry: Native = {"type": TYPES[bubble.pop("type")]}
+    if kind != entry["type"]:
+        keep_native(entry, {"type": kind})
+    (BUBBLE if type(kind) is int else CHAT_BUBBLE).apply(bubble, entry)
+    _learn(bubble, entry, session)
+    children = _thinking(bubble) + _tool(bubble)
+    if children:
+        entry["children"] = children
+        session.embedded += children
+    return fill(entry, bubble, frozenset(("content",)))
+
+
+def _learn(bubble: Native, entry: Native, session: Session) -> None:
+    """Learn from a bubble which model spoke, what it cost, and where the editor was."""
+    model = bubble.get("modelInfo")
+    if type(model) is dict and type(model.get("modelName")) is str and model["modelName"] != "default":
+        entry["model-id"] = model["modelName"]
+    if "model-id" in entry:
+        session.models[entry["model-id"]] += 1
+    counts = bubble.get("tokenCount")
+    if type(counts) is dict:
+        usage = {name: counts[native] for name, native in USAGE if is_count(counts.get(native))}
+        if any(usage.values()):
+            entry["token-usage"] = usage
+    places = bubble.get("workspaceUris")
+    if session.working_dir is None and type(places) is list and places and type(places[0]) is str:
+        session.working_dir = places[0].removeprefix("file://")
+
+
+def _thinking(bubble: Native) -> list[Native]:
+    thinking = bubble.get("thinking")
+    if type(thinking) is str and thinking:
+        del bubble["thinking"]
+        return [{"type": "reasoning", "content": thinking, "vacr": {"bare": True}}]
+    if type(thinking) is not dict or "text" not in thinking:
+        return []
+    del bubble["thinking"]
+    entry: Native = {"type": "reasoning", "content": thinking.pop("text")}
+    return [fill(entry, thinking)]
+
+
+def _tool(bubble: Native) -> list[Native]:
+    """Part a tool call from its result; what else is known about it stays with the bubble."""
+    tool = bubble.get("toolFormerData")
+    if type(tool) is not dict or type(tool.get("name")) is not str:
+        return []
+    call: Native = {"type": "tool-call"}
+    CALL.apply(tool, call)
+    call["input"] = None
+    for member in ("rawArgs", "params"):
+        if tool.get(member) is not None:
+            call["input"] = _taken(tool, member)
+            break
+    given = next((name for name in ("result", "error") if tool.get(name) is not None), None)
+    if given is None:
+        return [call]
+    result: Native = {"type": "tool-result", "output": _taken(tool, given)}
+    if "call-id" in call:
+        result["call-id"] = call["call-id"]
+    if type(tool.get("status")) is str:
+        result["status"] = tool["status"]
+    if given == "error" or is_one_of(tool.get("status"), ("error",)):
+        result["is-error"] = True
+    return [call, result]
+
+
+def _taken(holder: Native, member: str) -> Any:
+    """Read a member that may be JSON as text; the text stays if it does not come out of the value again."""
+    text = holder[member]
+    value = text_value(text)
+    if type(text) is not str or value is text or native_encoder.encode(value) == text.encode():
+        del holder[member]
+    return value

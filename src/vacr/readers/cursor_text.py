@@ -1,0 +1,112 @@
+"""Cursor's older transcripts in plain text, as messages with blocks. Step: read.
+
+A line `user:` or `assistant:` opens a message; `[Thinking]`, `[Tool call] Name` and `[Tool result] Name` open a block in it.
+Nothing marks where thinking ends and the answer begins, so what follows `[Thinking]` stays with it. Every block keeps its text
+as it stands in the file, so that the file comes out again; a call's parameters are read from it as well as can be.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from vacr.model import Native
+from vacr.readers.lines import exact
+
+ROLE = re.compile(r"^(user|assistant|A):[ \t]*\n", re.MULTILINE)
+BLOCK = re.compile(r"^\[(Thinking|Tool call|Tool result)\][ \t]?", re.MULTILINE)
+ROLES = {"user": "user", "assistant": "assistant", "A": "assistant"}
+_PARAMETER = re.compile(r"^  ([A-Za-z0-9_.-]+): ?", re.MULTILINE)
+_JSON = re.compile(r'true|false|null|-?[0-9][0-9.eE+-]*|[\[{].*[\]}]|"(?:[^"\\]|\\.)*"')
+
+# What the tools take: a value may hold lines that look like parameters.
+PARAMETERS = {
+    "Write": ("path", "contents"),
+    "StrReplace": ("path", "old_string", "new_string", "replace_all"),
+    "Delete": ("path",),
+    "Read": ("path", "offset", "limit"),
+    "ReadFile": ("path", "offset", "limit"),
+    "Shell": (
+        "command",
+        "description",
+        "working_directory",
+        "timeout",
+        "block_until_ms",
+        "required_permissions",
+        "is_background",
+    ),
+    "Grep": ("pattern", "path", "-i", "-A", "-B", "-C", "glob", "type", "output_mode", "head_limit", "multiline"),
+    "Glob": ("target_directory", "glob_pattern"),
+    "LS": ("target_directory", "ignore_globs"),
+    "TodoWrite": ("todos", "merge"),
+    "WebSearch": ("search_term", "explanation"),
+    "WebFetch": ("url", "explanation"),
+    "Task": ("subagent_type", "description", "prompt", "model", "readonly", "resume"),
+    "ReadLints": ("paths",),
+    "SemanticSearch": ("query", "target_directories", "num_results"),
+    "ApplyPatch": ("patch",),
+}
+
+
+def is_transcript(text: str) -> bool:
+    """Tell whether a text begins as a transcript does."""
+    return ROLE.match(text.lstrip()) is not None
+
+
+def messages(text: str) -> Iterator[Native]:
+    """Give the messages of a transcript: a role, the line that opens it, and blocks whose texts make up the rest."""
+    opened = list(ROLE.finditer(text))
+    ends = [match.start() for match in opened[1:]] + [len(text)]
+    for match, end in zip(opened, ends, strict=True):
+        yield {"role": ROLES[match[1]], "line": match[0], "content": list(_blocks(text[match.end() : end]))}
+
+
+def before(text: str) -> str:
+    """Give what stands before the first message."""
+    first = ROLE.search(text)
+    return text if first is None else text[: first.start()]
+
+
+def _blocks(text: str) -> Iterator[Native]:
+    opened = list(BLOCK.finditer(text))
+    said = text[: opened[0].start()] if opened else text
+    if said or not opened:
+        yield {"type": "text", "text": said}
+    ends = [match.start() for match in opened[1:]] + [len(text)]
+    for match, end in zip(opened, ends, strict=True):
+        yield _block(match[1], text[match.start() : end], text[match.end() : end])
+
+
+def _block(kind: str, text: str, body: str) -> Native:
+    """Read one block; `text` is all of it, `body` what follows the marker."""
+    if kind == "Thinking":
+        return {"type": "thinking", "thinking": body, "text": text}
+    name, _, rest = body.partition("\n")
+    if kind == "Tool result":
+        return {"type": "tool_result", "content": rest.strip("\n"), "name": name.strip(), "text": text}
+    return {"type": "tool_use", "name": name.strip(), "input": parameters(name.strip(), rest), "text": text}
+
+
+def parameters(tool: str, body: str) -> Any:
+    """Read the parameters of a call; a body of another form is given as the text it is."""
+    known = PARAMETERS.get(tool)
+    opened = [match for match in _PARAMETER.finditer(body) if known is None or match[1] in known]
+    if not opened or body[: opened[0].start()].strip():
+        found = exact(body.strip().encode())
+        return found[0] if found else body.strip("\n")
+    ends = [match.start() for match in opened[1:]] + [len(body)]
+    values: Native = {}
+    for match, end in zip(opened, ends, strict=True):
+        if match[1] in values:
+            return body.strip("\n")
+        # The last line of a call is followed by an empty one.
+        value = body[match.end() : end].removesuffix("\n")
+        values[match[1]] = _value(value.removesuffix("\n") if end == len(body) else value)
+    return values
+
+
+def _value(text: str) -> Any:
+    """Read a value: text stands as it is, everything else as JSON on one line."""
+    found = exact(text.encode()) if _JSON.fullmatch(text) and not text.startswith('"') else []
+    return found[0] if found else text
