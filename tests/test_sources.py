@@ -83,10 +83,10 @@ def test_what_lies_around_a_session_is_found_or_named(tmp_path):
     assert [one.name for one in found] == [main.name, "agent-a1b2c3d.jsonl", "agent-e4f5a6b.jsonl", "agent-long.jsonl"]
     assert [error.message for error in found[0].left_out] == ["a link that leads out of the session's folder"]
     (project / main.stem / "subagents" / "agent-gone.jsonl").symlink_to("/etc/hostname")
-    names = []
-    with pytest.raises(UnreadableInput, match="leads out"):
-        names.extend(one.name for one in read(main))
-    assert len(names) == 4
+    again = list(read(main))
+    (failed,) = [one for one in again if isinstance(one, UnreadableInput)]
+    assert "leads out" in failed.message
+    assert len(again) == 5
 
 
 def test_a_sub_agent_that_has_a_sub_agent_is_still_one(tmp_path):

@@ -27,17 +27,24 @@ if TYPE_CHECKING:
 
 
 def read(path: str | Path, *, agent: str | None = None) -> Iterator[Record]:
-    """Read the session in a native file, and its sub-agents' that have files of their own, as identified records.
+    """Read the sessions in a native file, a database or a folder, and those of sub-agents, as identified records.
 
     Raises:
-        UnreadableInput: the file cannot be read, or is of no agent that is known.
+        UnreadableInput: something cannot be read, or is of no agent that is known. What can be read beside it comes first.
     """
+    from vacr.errors import VacrError
     from vacr.identity import identify
     from vacr.sources import read as read_source
 
+    failed = None
     for found in read_source(path, agent=agent):
-        identify(found.reading.record)
-        yield found.reading.record
+        if isinstance(found, VacrError):
+            failed = failed or found
+        else:
+            identify(found.reading.record)
+            yield found.reading.record
+    if failed is not None:
+        raise failed
 
 
 def __dir__() -> list[str]:

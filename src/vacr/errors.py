@@ -41,6 +41,10 @@ class UnreadableInput(VacrError):  # noqa: N818 - named after the exit code's me
     exit_code = 3
 
 
+class NotASession(UnreadableInput):
+    """The input can be read, but is no session of an agent that is known."""
+
+
 class InvalidSchema(UnreadableInput):
     """A CDDL text that cannot be compiled."""
 
@@ -49,6 +53,12 @@ class InvalidRecord(VacrError):  # noqa: N818 - named after the exit code's mean
     """The input was read and checked, and is not what it has to be."""
 
     exit_code = 1
+
+
+class Unreachable(VacrError):  # noqa: N818 - named after the exit code's meaning
+    """A service, or something that trust rests on, cannot be reached."""
+
+    exit_code = 4
 
 
 def _one_line(text: str) -> str:

@@ -155,7 +155,7 @@ def test_sub_agents_with_files_of_their_own_are_records_of_their_own():
     ]
     assert sessions[0]["entries"][-1]["data"] == {"name": f"{main.stem}/tool-results/out.txt", "text": "a long output\n"}
     assert sessions[1]["entries"][-1]["data"]["text"] == '{"agentType":"general-purpose","description":"do y"}'
-    assert [one.sub_agent for one in found] == [False, True, True]
+    assert [one.label for one in found] == ["", "a1b2c3d", "e4f5a6b"]
 
 
 def test_a_line_written_again_keeps_its_place_but_not_the_id():

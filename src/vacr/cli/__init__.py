@@ -22,6 +22,7 @@ class Verbs(click.Group):
     """The verbs, each in the module of its name, which is loaded when the verb is used and not to be listed."""
 
     verbs: ClassVar = {
+        "list": "List the sessions of all agents on this machine.",
         "record": "Turn native sessions into records.",
         "restore": "Give back the native files of a record.",
         "validate": "Check records against their schema.",
@@ -60,8 +61,9 @@ class Verbs(click.Group):
 @click.group(
     cls=Verbs,
     context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "VACR", "max_content_width": 100},
-    epilog="Exit codes: 0 done · 1 checked and failed · 2 usage · 3 unreadable or unsupported · 5 findings under "
-    "--strict · 70 bug · 130 interrupted. Every option also reads an environment variable: VACR_<VERB>_<OPTION>.",
+    epilog="Exit codes: 0 done · 1 checked and failed, or nothing found · 2 usage · 3 unreadable or unsupported · "
+    "4 unreachable · 5 findings under --strict · 70 bug · 130 interrupted. Every option also reads an environment variable: "
+    "VACR_<VERB>_<OPTION>.",
 )
 @click.version_option(__version__, "-V", "--version", message="vacr %(version)s")
 def group() -> None:

@@ -12,6 +12,7 @@ from vacr.cli import options, outputs
 from vacr.cli.options import PATH, Voice, size, text_of
 from vacr.codec import Form
 from vacr.errors import UsageError, VacrError
+from vacr.recording.files import digest, refuse_input, same, write
 from vacr.sources import STDIN, read_bytes
 
 _SUFFIXES = {"json": ".json", "cbor": ".cbor"}
@@ -62,7 +63,7 @@ def command(
             continue
         voice.result(f"{target}: {size(len(data))}")
         described = {"source": text_of(path), "output": text_of(str(target)), "state": state}
-        done.append(described | {"bytes": len(data), "sha-256": outputs.digest([data])})
+        done.append(described | {"bytes": len(data), "sha-256": digest([data])})
     if output != STDIN:
         voice.data({"records": done, "errors": errors})
     return worst
@@ -82,10 +83,10 @@ def _write(target: Path, data: bytes, files: tuple[str, ...], *, overwrite: bool
         UsageError: something else is there.
     """
     if target.is_file():
-        if outputs.same(target, [data]):
+        if same(target, [data]):
             return "unchanged"
-        outputs.refuse_input(target, files)
+        refuse_input(target, files)
         if not overwrite:
             raise UsageError(f"{target} is there and differs", hint="Give --overwrite, or another place with -o.")
-    outputs.write(target, [data])
+    write(target, [data])
     return "written"

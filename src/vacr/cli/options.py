@@ -34,7 +34,7 @@ class Voice:
     @property
     def json(self) -> bool:
         """Whether results are for programs."""
-        return self.format == "json"
+        return self.format != "text"
 
     def result(self, text: str) -> None:
         """Print a line of the result for a person."""
@@ -47,8 +47,13 @@ class Voice:
             _say(printable(text))
 
     def data(self, document: dict[str, Any]) -> None:
-        """Print the result for a program."""
-        if self.json:
+        """Print the result for a program, in one document."""
+        if self.format == "json":
+            _say(canonical_json.encode({"schema_version": SCHEMA_VERSION, **document}))
+
+    def line(self, document: dict[str, Any]) -> None:
+        """Print a part of the result for a program that takes it line by line."""
+        if self.format == "jsonl":
             _say(canonical_json.encode({"schema_version": SCHEMA_VERSION, **document}))
 
     def notice(self, text: str, level: int = 0) -> None:
@@ -63,12 +68,19 @@ class Voice:
 
 def voice_options(function: F) -> F:
     """Add `--format`, `-q` and `-v` to a verb."""
+    return _with_voice(function, ["text", "json"])
+
+
+def streaming_voice_options(function: F) -> F:
+    """Add the same to a verb whose result may be long, with one more format that prints it as it comes."""
+    return _with_voice(function, ["text", "json", "jsonl"])
+
+
+def _with_voice(function: F, formats: list[str]) -> F:
     for option in (
         click.option("-v", "--verbose", count=True, help="Say more."),
         click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors."),
-        click.option(
-            "--format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to print the result."
-        ),
+        click.option("--format", type=click.Choice(formats), default="text", show_default=True, help="How to print the result."),
     ):
         function = option(function)
     return function
@@ -94,9 +106,11 @@ def complete_agent(_context: click.Context, _parameter: click.Parameter, typed: 
 
 
 @contextmanager
-def progress(total: int, voice: Voice) -> Iterator[Callable[[], None]]:
+def progress(count: Callable[[], int], voice: Voice) -> Iterator[Callable[[], None]]:
     """Show on a terminal how far a long run is; give the function to call when one more is done."""
-    if total == 1 or voice.quiet or voice.json or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+    shown = not voice.quiet and not voice.json and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    total = count() if shown else 1
+    if total == 1:
         yield lambda: None
         return
     from rich.console import Console

@@ -10,10 +10,12 @@ from typing import Any
 import click
 
 from vacr import codec
-from vacr.cli import options, outputs, sealing
+from vacr.cli import options
 from vacr.cli.options import PATH, Voice, size, text_of
 from vacr.errors import InvalidRecord, UnreadableInput, UsageError
 from vacr.identity import made_by_vacr, record_id
+from vacr.recording import sealing
+from vacr.recording.files import write
 from vacr.sources import STDIN, read_bytes
 
 _LARGEST = 1 << 40
@@ -55,7 +57,7 @@ def command(
         if path.exists() and not overwrite and (not path.is_file() or path.read_bytes() != data):
             raise UsageError(f"{path} is there and differs", hint="Give --overwrite, or another folder.")
     for path, data in parts:
-        outputs.write(path, [data])
+        write(path, [data])
         voice.result(f"{path}: {size(len(data))}, as recorded")
     files = [
         {"path": text_of(str(path)), "bytes": len(data), "sha-256": hashlib.sha256(data).hexdigest()} for path, data in parts

@@ -16,13 +16,18 @@ from vacr.readers import claude_known as known
 from vacr.readers.assemble import Reading, Session, collector_paused
 from vacr.readers.lift import Lift, Move, is_one_of, keep_native, mark, set_aside, without_nulls
 from vacr.readers.source import Source
+from vacr.readers.stores import Store
 
 name = "claude-code"
 formats = ("claude-jsonl",)
 
 # Where Claude Code keeps its sessions, and what lies around a session's file there.
-STORE = ("CLAUDE_CONFIG_DIR", ".claude")
-ATTACHED = ("{stem}/tool-results/*",)
+_SESSIONS = ("projects/*/*.jsonl", "projects/*/*/subagents/*.jsonl")
+STORES = (
+    Store(_SESSIONS, "~/.claude", "CLAUDE_CONFIG_DIR"),
+    Store(_SESSIONS, "~/.config", "XDG_CONFIG_HOME", "claude", unless="CLAUDE_CONFIG_DIR"),
+)
+ATTACHED = ("{stem}/tool-results/*", "{stem}.meta.json")
 SUB_SESSIONS = ("{stem}/subagents/agent-*.jsonl", "agent-*.jsonl")
 
 LINE = Lift(Move("uuid", "id"), Move("parentUuid", "parent-id"))

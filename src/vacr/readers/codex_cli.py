@@ -20,13 +20,14 @@ from vacr.readers.codex_forks import inherited
 from vacr.readers.codex_payloads import MEMBERS as PAYLOAD_MEMBERS
 from vacr.readers.lift import is_one_of, keep_native, kind_of, mark, set_aside, without_nulls
 from vacr.readers.source import Source
+from vacr.readers.stores import Store
 from vacr.timestamps import is_timestamp
 
 name = "codex-cli"
 formats = ("codex-jsonl",)
 
 # Where Codex CLI keeps its sessions.
-STORE = ("CODEX_HOME", ".codex")
+STORES = (Store(("sessions/**/*.jsonl", "archived_sessions/**/*.jsonl"), "~/.codex", "CODEX_HOME"),)
 
 ROLES = frozenset(("user", "assistant"))
 EVENT_NAMES = {"session_meta": "session-start", "token_count": "token-count"}

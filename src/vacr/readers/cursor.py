@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import PurePosixPath
 from typing import Any
 
 from vacr.content import children
@@ -20,12 +19,36 @@ from vacr.readers.cursor_bubbles import bubble_entry, take_composer
 from vacr.readers.cursor_stores import DATABASES
 from vacr.readers.lift import Lift, Move, fill, is_one_of
 from vacr.readers.source import Source
+from vacr.readers.stores import Store
 
 __all__ = ["DATABASES", "NAMED", "SUB_SESSIONS", "formats", "name", "read", "recognises"]
 
 name = "cursor"
 formats = ("cursor-jsonl", "cursor-text", "cursor-vscdb", "cursor-store")
 
+STORES = (
+    Store(
+        (
+            "projects/*/agent-transcripts/*.jsonl",
+            "projects/*/agent-transcripts/*.txt",
+            "projects/*/agent-transcripts/*/*.jsonl",
+            "projects/*/agent-transcripts/*/*.txt",
+            "projects/*/agent-transcripts/*/subagents/*.jsonl",
+            "chats/*/*/store.db",
+            "acp-sessions/*/store.db",
+        ),
+        "~/.cursor",
+        "CURSOR_DATA_DIR",
+    ),
+    Store(
+        ("globalStorage/state.vscdb", "workspaceStorage/*/state.vscdb"),
+        "~/.config",
+        "XDG_CONFIG_HOME",
+        "Cursor/User",
+        systems={"darwin": "~/Library/Application Support", "win32": "~/AppData/Roaming"},
+        variables={"darwin": "", "win32": "APPDATA"},
+    ),
+)
 # A sub-agent's transcript lies below its parent's; nothing in it says whose it is.
 NAMED = re.compile(r"[^/]+/subagents/[^/]+$")
 SUB_SESSIONS = ("subagents/*.jsonl", "subagents/*.txt", "{stem}/subagents/*.jsonl", "{stem}/subagents/*.txt")
@@ -97,12 +120,13 @@ class _Conversation:
 
     def name_by_file(self) -> None:
         """Name a session by its file, as Cursor does."""
-        path = PurePosixPath(self.source.main.name)
-        if _UUID.fullmatch(path.stem):
-            self.session.session_id = path.stem
-        if path.parent.name == "subagents" and len(path.parts) > 2:  # noqa: PLR2004 - parent, folder and file
-            self.session.parent, self.session.mode = path.parent.parent.name, "autonomous"
-            self.session.session_id = f"{self.session.parent}/{path.stem}"
+        *folders, file = self.source.main.name.split("/")
+        stem = file.rpartition(".")[0] or file
+        if _UUID.fullmatch(stem):
+            self.session.session_id = stem
+        if folders[1:] == ["subagents"]:
+            self.session.parent, self.session.mode = folders[0], "autonomous"
+            self.session.session_id = f"{folders[0]}/{stem}"
 
     def entry(self, line: Native) -> Native:
         """Turn one line of a transcript into an entry."""

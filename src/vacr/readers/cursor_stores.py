@@ -96,10 +96,10 @@ class _CommandLine:
 DATABASES = (_CommandLine(), _Editor())
 
 
-def _between(query: Query, prefix: str) -> list[Native]:
+def _between(query: Query, prefix: str) -> Iterable[Native]:
     """Give the rows whose keys begin so, in order of their keys; an editor's database may lack the table."""
     if not list(query("SELECT name FROM sqlite_master WHERE name = 'cursorDiskKV'")):
-        return []
+        return ()
     end = prefix[:-1] + chr(ord(prefix[-1]) + 1)
     statement = (
         "SELECT key, CAST(value AS BLOB) AS value FROM cursorDiskKV WHERE key >= ? AND key < ? AND value IS NOT NULL ORDER BY key"
@@ -108,7 +108,7 @@ def _between(query: Query, prefix: str) -> list[Native]:
 
 
 def _has_bubbles(query: Query, identity: str) -> bool:
-    return bool(_between(query, f"bubbleId:{identity}:"))
+    return any(True for _ in _between(query, f"bubbleId:{identity}:"))
 
 
 def _tabs(query: Query) -> Iterator[Native]:

@@ -8,7 +8,7 @@ as it stands in the file, so that the file comes out again; a call's parameters 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from vacr.model import Native
@@ -56,9 +56,7 @@ def is_transcript(text: str) -> bool:
 
 def messages(text: str) -> Iterator[Native]:
     """Give the messages of a transcript: a role, the line that opens it, and blocks whose texts make up the rest."""
-    opened = list(ROLE.finditer(text))
-    ends = [match.start() for match in opened[1:]] + [len(text)]
-    for match, end in zip(opened, ends, strict=True):
+    for match, end in _parts(ROLE.finditer(text), len(text)):
         yield {"role": ROLES[match[1]], "line": match[0], "content": list(_blocks(text[match.end() : end]))}
 
 
@@ -68,14 +66,23 @@ def before(text: str) -> str:
     return text if first is None else text[: first.start()]
 
 
+def _parts(opened: Iterable[re.Match[str]], end: int) -> list[tuple[re.Match[str], int]]:
+    """Give what opens each part of a text, and where the part ends."""
+    found = list(opened)
+    return list(zip(found, [*(match.start() for match in found[1:]), end], strict=False))
+
+
 def _blocks(text: str) -> Iterator[Native]:
     opened = list(BLOCK.finditer(text))
     said = text[: opened[0].start()] if opened else text
     if said or not opened:
         yield {"type": "text", "text": said}
-    ends = [match.start() for match in opened[1:]] + [len(text)]
-    for match, end in zip(opened, ends, strict=True):
-        yield _block(match[1], text[match.start() : end], text[match.end() : end])
+    for match, end in _parts(opened, len(text)):
+        body = text[match.end() : end]
+        if not text.startswith("[Tool call]", end):
+            # An empty line stands before results and before the next message.
+            body = body.removesuffix("\n")
+        yield _block(match[1], text[match.start() : end], body)
 
 
 def _block(kind: str, text: str, body: str) -> Native:
@@ -95,14 +102,11 @@ def parameters(tool: str, body: str) -> Any:
     if not opened or body[: opened[0].start()].strip():
         found = exact(body.strip().encode())
         return found[0] if found else body.strip("\n")
-    ends = [match.start() for match in opened[1:]] + [len(body)]
     values: Native = {}
-    for match, end in zip(opened, ends, strict=True):
+    for match, end in _parts(opened, len(body)):
         if match[1] in values:
             return body.strip("\n")
-        # The last line of a call is followed by an empty one.
-        value = body[match.end() : end].removesuffix("\n")
-        values[match[1]] = _value(value.removesuffix("\n") if end == len(body) else value)
+        values[match[1]] = _value(body[match.end() : end].removesuffix("\n"))
     return values
 
 

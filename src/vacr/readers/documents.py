@@ -29,7 +29,7 @@ def documents(data: bytes) -> Iterator[tuple[int, list[Any]]]:
 
     They come in batches with the number of the first line.
     """
-    if not _spans_lines(data):
+    if not spans_lines(data):
         yield from lines(data)
         return
     data = data.removeprefix(BYTE_ORDER_MARK).rstrip()
@@ -40,7 +40,7 @@ def documents(data: bytes) -> Iterator[tuple[int, list[Any]]]:
         start = stop
 
 
-def _spans_lines(data: bytes) -> bool:
+def spans_lines(data: bytes) -> bool:
     """Tell whether the first value goes on after its first line."""
     first = _FIRST_LINE.match(data.removeprefix(BYTE_ORDER_MARK) if data.startswith(BYTE_ORDER_MARK) else data)
     return first is not None and first[1].rstrip().endswith(_OPEN_ENDS)

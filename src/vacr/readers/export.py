@@ -31,6 +31,7 @@ class Listed:
     start: Any = None
     end: Any = None
     size: int = 0
+    parent: str | None = None
 
 
 class Database(Protocol):

@@ -19,11 +19,20 @@ from vacr.readers.gemini_fold import REPLACED, Fold, patch_of
 from vacr.readers.lift import Lift, Move, fill, is_count, is_one_of, keep_native, mark
 from vacr.readers.lines import Repaired
 from vacr.readers.source import Source
+from vacr.readers.stores import Store
 from vacr.timestamps import is_timestamp
 
 name = "gemini-cli"
 formats = ("gemini-json", "gemini-jsonl")
 
+STORES = (
+    Store(
+        ("tmp/*/chats/*.json", "tmp/*/chats/*.jsonl", "tmp/*/chats/*/*.jsonl", "tmp/*/checkpoint-*.json"),
+        "~",
+        "GEMINI_CLI_HOME",
+        ".gemini",
+    ),
+)
 # A sub-agent's session lies in a folder of its parent's name; nothing in it says whose it is.
 NAMED = re.compile(r"[0-9a-f-]{36}/[^/]+\.jsonl?$")
 SUB_SESSIONS = ("{session}/*.jsonl", "{session}/*.json")
@@ -65,7 +74,7 @@ def _is_ours(value: Any) -> bool:
     if any(type(value.get(name)) is list and all(map(_is_turn, value[name])) for name in HISTORIES):
         return True
     if type(value.get("messages")) is list:
-        return "sessionId" in value and all(map(_is_message, value["messages"]))
+        return "sessionId" in value and ("projectHash" in value or all(map(_is_message, value["messages"])))
     return ("sessionId" in value and "projectHash" in value) or _is_message(value)
 
 

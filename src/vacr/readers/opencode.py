@@ -23,6 +23,7 @@ from vacr.readers.opencode_pieces import Conversation, Message, Pieces, kind_of_
 from vacr.readers.opencode_rows import from_row, row_entries
 from vacr.readers.opencode_stores import DATABASE, DATABASES, FOLDER, from_file
 from vacr.readers.source import Source
+from vacr.readers.stores import Store
 from vacr.timestamps import is_timestamp
 
 __all__ = ["DATABASES", "FOLDER", "formats", "name", "read", "recognises"]
@@ -30,6 +31,10 @@ __all__ = ["DATABASES", "FOLDER", "formats", "name", "read", "recognises"]
 name = "opencode"
 formats = ("opencode-export", "opencode-json", "opencode-sqlite")
 
+STORES = (
+    Store(("opencode*.db", "storage"), "~/.local/share", "XDG_DATA_HOME", "opencode"),
+    Store(("",), "", "OPENCODE_DB", within="~/.local/share/opencode"),
+)
 MESSAGE = Lift(Move("id", "id"), Move("parentID", "parent-id"), Move("modelID", "model-id"), Move("finish", "stop-reason"))
 ROLES = frozenset(("user", "assistant"))
 USAGE = (("output", "output"), ("reasoning", "reasoning"), ("total", "total"))

@@ -104,7 +104,7 @@ def event(part: Native, session: Session) -> Native:
     kind = part.pop("type", None)
     if is_one_of(kind, known.EVENTS):
         session.drift.see_members(kind, part.keys() - known.PART - known.EVENTS[kind])
-    else:
+    elif not is_one_of(kind, known.SAID):
         session.drift.see_type(f"part/{kind if type(kind) is str else kind_of(kind)}")
     entry: Native = {"type": "system-event", "event-type": kind if type(kind) is str else "unknown"}
     if type(kind) is not str and kind is not None:

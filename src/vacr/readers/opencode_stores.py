@@ -6,13 +6,15 @@ Kilo Code keeps the same database under its own name.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import PurePosixPath
 from typing import Any
 
 from vacr.model import Native
 from vacr.readers.export import Listed, Query
 from vacr.readers.lines import Repaired
 from vacr.readers.source import Source
+
+Files = Callable[[str], list[str]]
+"""Gives the paths of a folder's files that match a pattern, in order."""
 
 # Tables about the machine or its user, not about a session; some hold credentials.
 NOT_OURS = frozenset(("credential", "account", "account_state", "control_account", "permission", "workspace", "data_migration"))
@@ -30,13 +32,15 @@ class _Database:
 
     def sessions(self, query: Query) -> Iterable[Listed]:
         """List the sessions, and those that only messages name."""
-        columns = _columns(query, "session")
+        sizes = {
+            row["id"]: row["size"] for row in query("SELECT session_id AS id, SUM(LENGTH(data)) AS size FROM part GROUP BY 1")
+        }
         for row in query("SELECT * FROM session ORDER BY id"):
-            title, directory = row.get("title"), row.get("directory")
-            yield Listed(str(row["id"]), _text(title), _text(directory), row.get("time_created"), row.get("time_updated"))
-        if "id" in columns:
-            orphans = "SELECT DISTINCT session_id AS id FROM message WHERE session_id NOT IN (SELECT id FROM session) ORDER BY 1"
-            yield from (Listed(str(row["id"])) for row in query(orphans))
+            title, directory, size = row.get("title"), row.get("directory"), sizes.get(row["id"])
+            times = row.get("time_created"), row.get("time_updated")
+            yield Listed(str(row["id"]), _text(title), _text(directory), *times, size or 0, row.get("parent_id"))
+        orphans = "SELECT DISTINCT session_id AS id FROM message WHERE session_id NOT IN (SELECT id FROM session) ORDER BY 1"
+        yield from (Listed(str(row["id"])) for row in query(orphans))
 
     def rows(self, query: Query, session_id: str) -> Iterator[tuple[str, Native]]:
         """Give the rows of a session: itself, its project, its messages and parts, then what else names it."""
@@ -80,21 +84,22 @@ class _Folder:
         """Tell whether a source was made of a storage folder."""
         return source.main.name.startswith(("session/", "message/")) and source.main.name.endswith(".json")
 
-    def sessions(self, files: Callable[[str], list[str]]) -> list[str]:
+    def sessions(self, files: Files) -> list[str]:
         """List the ids of the sessions: those that have a file, and those that only messages name."""
-        own = {PurePosixPath(path).stem for path in files("session/*/*.json")}
-        return sorted(own | {PurePosixPath(path).parts[1] for path in files("message/*/*.json")})
+        own = {_stem(path) for path in files("session/*/*.json")}
+        return sorted(own | {path.split("/")[1] for path in files("message/*/*.json")})
 
-    def parts(self, files: Callable[[str], list[str]], session_id: str) -> list[str]:
+    def parts(self, files: Files, session_id: str) -> list[str]:
         """Name the files of a session, its own first."""
-        messages = files(f"message/{session_id}/*.json")
-        found = files(f"session/*/{session_id}.json") + messages
-        for path in messages:
-            found += files(f"part/{PurePosixPath(path).stem}/*.json")
-        for name in ("session_diff", "todo", "session_share"):
-            found += files(f"{name}/{session_id}.json")
-        projects = [PurePosixPath(path).parts[1] for path in files(f"session/*/{session_id}.json")]
-        return found + [path for project in projects for path in files(f"project/{project}.json")]
+        own, messages = files(f"session/*/{session_id}.json"), files(f"message/{session_id}/*.json")
+        parts = [part for path in messages for part in files(f"part/{_stem(path)}/*.json")]
+        beside = [path for name in ("session_diff", "todo", "session_share") for path in files(f"{name}/{session_id}.json")]
+        projects = [project for path in own for project in files(f"project/{path.split('/')[1]}.json")]
+        return own + messages + parts + beside + projects
+
+
+def _stem(path: str) -> str:
+    return path.rpartition("/")[2].removesuffix(".json")
 
 
 FOLDER = _Folder()
@@ -104,7 +109,7 @@ def from_file(path: str, document: Any) -> Any:
     """Give what a file of the storage folder holds the ids that its path names: migrations moved files and not what they say."""
     value = document.value if isinstance(document, Repaired) else document
     if type(value) is dict:
-        folder, *between, name = PurePosixPath(path).with_suffix("").parts
+        folder, *between, name = path.removesuffix(".json").split("/")
         above = between[-1] if between else ""
         ids = {
             "session": {"id": name, "projectID": above},

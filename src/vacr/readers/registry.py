@@ -12,7 +12,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any, Protocol, cast
 
-from vacr.errors import UnreadableInput, UsageError
+from vacr.errors import NotASession, UnreadableInput, UsageError
 from vacr.readers.assemble import Reading
 from vacr.readers.source import Source
 
@@ -71,7 +71,7 @@ def reader_for(source: Source, agent: str | None = None) -> Reader:
 
     Raises:
         UsageError: there is no reader of that name.
-        UnreadableInput: the source is empty, or of no agent that is known.
+        NotASession: the source is empty, or of no agent that is known.
     """
     known = readers()
     if agent is not None:
@@ -80,7 +80,7 @@ def reader_for(source: Source, agent: str | None = None) -> Reader:
         return known[agent]
     where = source.main.name
     if not source.main.data.strip():
-        raise UnreadableInput("empty: there is no session in it", where=where)
+        raise NotASession("empty: there is no session in it", where=where)
     for sample in _samples(source):
         scores = {name: reader.recognises(sample) for name, reader in known.items()} if sample else {}
         best = max(scores, key=lambda name: scores[name], default="")
@@ -88,8 +88,8 @@ def reader_for(source: Source, agent: str | None = None) -> Reader:
             return known[best]
     sample = source.main.sample(1)
     if any(isinstance(value, dict) and {"version", "session"} <= value.keys() for value in sample):
-        raise UnreadableInput("a record already, not a native session", where=where, hint="Check it with: vacr validate FILE.")
-    raise UnreadableInput(
+        raise NotASession("a record already, not a native session", where=where, hint="Check it with: vacr validate FILE.")
+    raise NotASession(
         "not a session of an agent that is known",
         where=where,
         hint=f"Known agents: {', '.join(known)}. Name one with --agent if it is one of theirs.",

@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from vacr.cli import outputs
 from vacr.errors import InvalidRecord, UnreadableInput, VacrError
 from vacr.readers.source import Source
+from vacr.recording.files import write
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _BLOCK = 1 << 20
@@ -37,7 +37,7 @@ def seal(path: Path, source: Source) -> None:
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for part in source.parts:
             archive.writestr(zipfile.ZipInfo(part.name, _EPOCH), part.data, zipfile.ZIP_DEFLATED)
-    outputs.write(path, [buffer.getbuffer()])
+    write(path, [buffer.getbuffer()])
 
 
 def holds(path: Path, source: Source) -> bool:

@@ -1,0 +1,150 @@
+"""What a run of `vacr record` has to say: a line for each record, or a table by agent when there are many."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from vacr.cli.options import Voice, plural, size
+from vacr.cli.tables import laid_out
+from vacr.recording.tasks import Outcome
+
+_NOTICES = 20
+COLUMNS = ("records", "entries", "bytes", "written", "replaced", "unchanged", "drift", "notices")
+
+
+@dataclass
+class Report:
+    """The result of a run, while it comes in. Only what is asked for as one document is kept whole."""
+
+    voice: Voice
+    folder: bool
+    """Whether a folder was gone through: then there are many records, and files that are no sessions are to be expected."""
+    records: list[dict[str, Any]] = field(default_factory=list)
+    errors: list[dict[str, Any]] = field(default_factory=list)
+    skipped: list[dict[str, Any]] = field(default_factory=list)
+    agents: dict[str, Counter[str]] = field(default_factory=dict)
+    drift: Counter[str] = field(default_factory=Counter)
+    failed: int = 0
+    not_sessions: int = 0
+    exit_code: int = 0
+    findings: int = 0
+
+    def add(self, outcome: Outcome) -> None:
+        """Take in what came of a task, and say it."""
+        self.findings += outcome.findings
+        for record in outcome.records:
+            self._record(record)
+        if outcome.skipped and self.folder:
+            self._skip(outcome.errors[0] if outcome.errors else {"source": outcome.task.path, "error": outcome.skipped})
+            return
+        self.exit_code = max(self.exit_code, outcome.exit_code)
+        for error in outcome.errors:
+            self.failed += 1
+            self._keep(self.errors, error)
+            self.voice.line({"kind": "error", **error})
+            where = f"{error['where']}: " if error["where"] else ""
+            hint = f"\n  {error['hint']}" if error["hint"] else ""
+            self.voice.error(_one_line(f"vacr: {where}{error['error']}") + hint)
+
+    def _skip(self, error: dict[str, Any]) -> None:
+        self.not_sessions += 1
+        told = {"source": error["source"], "reason": error["error"]}
+        self._keep(self.skipped, told)
+        self.voice.line({"kind": "skipped", **told})
+        self.voice.notice(f"vacr: {error['source']}: {error['error']}", 1)
+
+    def _keep(self, items: list[dict[str, Any]], item: dict[str, Any]) -> None:
+        if self.voice.format == "json":
+            items.append(item)
+
+    def _record(self, record: dict[str, Any]) -> None:
+        counts = self.agents.setdefault(record["agent"], Counter())
+        names = [f"{kind[:-1]} {name}" for kind, found in record["drift"].items() for name in found]
+        self.drift.update(names)
+        counts.update(
+            {"records": 1, "entries": record["entries"], "bytes": record["bytes"], record["state"]: 1}
+            | {"drift": len(names), "notices": len(record["notices"]) + len(record["left-out"])}
+        )
+        told = {name: value for name, value in record.items() if name not in ("seen", "stale")}
+        self._keep(self.records, told)
+        self.voice.line({"kind": "record", **told})
+        self._tell(record, 1 if self.folder else 0)
+
+    def _tell(self, record: dict[str, Any], level: int) -> None:
+        """Say what there is to know about a record, then what it is."""
+        voice, name = self.voice, record["source"]
+        for notice in record["notices"][:_NOTICES]:
+            line = f":{notice['line']}" if notice["line"] else ""
+            voice.notice(f"vacr: {name}{line}: {notice['message']}", level)
+        if len(record["notices"]) > _NOTICES:
+            more = plural(len(record["notices"]) - _NOTICES, "more line")
+            voice.notice(f"vacr: {name}: and {more} like these; --format json lists them all", level)
+        for left in record["left-out"]:
+            voice.notice(f"vacr: left out: {left['file']}: {left['reason']}", level)
+        if record["drift"]:
+            voice.notice(f"vacr: {name}: {_told(record['drift'])}; kept as they are", level)
+        if "stale" in record:
+            told = "holds the source of the older record; record with --seal-source to renew it"
+            voice.notice(f"vacr: {record['stale']} {told}", level)
+        if record["output"] is None or voice.verbose < level:
+            return
+        agent = f"{record['agent']} {record['cli-version'] or ''}".rstrip()
+        state = {"written": "", "unchanged": ", unchanged", "replaced": ", replaced an older record"}[record["state"]]
+        voice.result(f"{record['output']}: {agent}, {plural(record['entries'], 'entry')}, {size(record['bytes'])}{state}")
+        models = ", ".join(record["models"]) or "unknown"
+        voice.notice(f"  session {record['session-id']}, models {models}, id {record['id']}", 1)
+
+    def summary(self) -> dict[str, Any]:
+        """Give the counts by agent, for programs."""
+        agents = {agent: {name: counts[name] for name in COLUMNS} for agent, counts in sorted(self.agents.items())}
+        return {"agents": agents, "drift": dict(sorted(self.drift.items())), "failed": self.failed, "skipped": self.not_sessions}
+
+    def finish(self) -> None:
+        """Say what the whole run came to."""
+        found = {"records": self.records, "errors": self.errors}
+        self.voice.data(found | ({"skipped": self.skipped, "summary": self.summary()} if self.folder else {}))
+        if not self.folder:
+            return
+        self.voice.line({"kind": "summary", **self.summary()})
+        if self.agents:
+            for row in self._table():
+                self.voice.result(row)
+        told = [plural(self.failed, "failure")] if self.failed else []
+        if self.not_sessions:
+            told.append(
+                f"{plural(self.not_sessions, 'file')} that {'is' if self.not_sessions == 1 else 'are'} no session (-v names them)"
+            )
+        if self.drift:
+            told.append(f"unknown to this version: {_few(self.drift)}")
+        for line in told:
+            self.voice.result(line)
+
+    def _table(self) -> list[str]:
+        """Lay out the counts by agent, with their sum."""
+        counted = sorted(self.agents.items())
+        if len(counted) > 1:
+            counted.append(("all", sum((counts for _, counts in counted), Counter())))
+        rows = [["agent", *COLUMNS]]
+        for agent, counts in counted:
+            rows.append([agent, *(size(counts[name]) if name == "bytes" else str(counts[name]) for name in COLUMNS)])
+        return laid_out(rows, right=frozenset(range(1, len(COLUMNS) + 1)))
+
+
+def _one_line(text: str) -> str:
+    return text.replace("\n", "\\n").replace("\r", "\\r")
+
+
+def _told(drift: dict[str, dict[str, int]]) -> str:
+    """Say what is unknown, the most frequent first."""
+    return "; ".join(
+        f"{plural(len(counts), kind[:-1])} unknown to this version: {_few(counts)}"
+        for kind, counts in sorted(drift.items(), reverse=True)
+    )
+
+
+def _few(counts: dict[str, int]) -> str:
+    shown = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    names = ", ".join(f"{name} ({count})" for name, count in shown[:5])
+    return f"{names} and {len(counts) - 5} more" if len(counts) > 5 else names  # noqa: PLR2004 - as many as are shown

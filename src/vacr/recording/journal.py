@@ -1,0 +1,93 @@
+"""What a run over a folder has done so far, so that the next one goes on where it stopped.
+
+A line for each place, written when its records are; a line that was cut short is as if it were not there. A place counts as done
+when it looks as it did, the wish is the same, and its records are still there as they were written.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from vacr.recording.tasks import Outcome, Task
+from vacr.version import __version__
+
+NAME = ".vacr-journal.jsonl"
+
+
+class Journal:
+    """The journal of an output folder."""
+
+    def __init__(self, folder: Path) -> None:
+        """Read what there is; only where each line stands is kept."""
+        self._path = folder / NAME
+        self._lines: dict[str, tuple[str, int]] = {}
+        self._file: BinaryIO | None = None
+        if self._path.is_file():
+            with self._path.open("rb") as file:
+                position = 0
+                for line in file:
+                    try:
+                        done = json.loads(line)
+                        self._lines[done["key"]] = done["state"], position
+                    except (ValueError, KeyError, TypeError):
+                        pass
+                    position += len(line)
+
+    def done(self, task: Task) -> Outcome | None:
+        """Give what came of a task in an earlier run, if that still stands."""
+        state, position = self._lines.get(_key(task), ("", 0))
+        if not state or state != task.state:
+            return None
+        with self._path.open("rb") as file:
+            file.seek(position)
+            done = json.loads(file.readline())
+        if not all(_is_there(record) for record in done["records"]):
+            return None
+        return Outcome(task, [record | {"state": "unchanged"} for record in done["records"]], [], done["skipped"])
+
+    def write(self, outcome: Outcome) -> None:
+        """Add what came of a task, unless it failed: then the next run tries again."""
+        if not outcome.task.state or (outcome.errors and not outcome.skipped):
+            return
+        records = [record | _seen(record) for record in outcome.records]
+        line = {"key": _key(outcome.task), "state": outcome.task.state, "records": records, "skipped": outcome.skipped}
+        if self._file is None:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = self._path.open("ab")
+            if self._file.tell() and not self._ends_in_newline():
+                self._file.write(b"\n")
+        self._file.write(json.dumps(line, separators=(",", ":")).encode() + b"\n")
+        self._file.flush()
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._file is not None:
+            self._file.close()
+
+    def _ends_in_newline(self) -> bool:
+        with self._path.open("rb") as file:
+            file.seek(-1, os.SEEK_END)
+            return file.read(1) == b"\n"
+
+
+def _key(task: Task) -> str:
+    """Name a task and the wish it is done under."""
+    wish = task.wish
+    return json.dumps([os.path.realpath(task.path), task.session, task.output, wish.suffix, wish.seal, wish.agent, __version__])
+
+
+def _seen(record: dict[str, Any]) -> dict[str, Any]:
+    """Tell what a record's file looks like."""
+    try:
+        status = Path(record["output"]).stat()
+    except OSError:
+        return {}
+    return {"seen": [status.st_size, status.st_mtime_ns]}
+
+
+def _is_there(record: dict[str, Any]) -> bool:
+    sealed = record.get("sealed")
+    return record.get("seen") == _seen(record).get("seen", False) and (sealed is None or Path(sealed).is_file())

@@ -1,0 +1,42 @@
+"""From what a user names to the tasks of a run: files are named after themselves, folders are gone through."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from vacr.recording.places import places, state_of, stem
+from vacr.recording.tasks import Task, Wish
+from vacr.sources import STDIN
+
+
+def file_tasks(paths: list[str], folder: str, wish: Wish) -> list[Task]:
+    """Give the tasks of files whose records go into a folder; only the first of those that would have one name may have it."""
+    tasks: dict[str, Task] = {}
+    found = []
+    for path in paths:
+        task = file_task(path, folder, None, wish)
+        first = tasks.setdefault(task.output, task)
+        found.append(task if first is task else replace(task, clashes_with=first.path))
+    return found
+
+
+def file_task(path: str, folder: str, chosen: str | None, wish: Wish, session: str | None = None) -> Task:
+    """Give the task of a file; its record goes into a folder, or is the chosen file."""
+    if chosen is not None:
+        name = Path(chosen).name
+        output = Path(chosen).with_name(name.removesuffix(Path(name).suffix).removesuffix(".acr"))
+        return Task(path, str(output), wish, chosen, session)
+    return Task(path, os.path.join(folder, stem("stdin" if path == STDIN else Path(path).name)), wish, session=session)  # noqa: PTH118
+
+
+def folder_tasks(path: Path, output: Path, wish: Wish) -> Iterator[Task]:
+    """Give the tasks of a folder: its tree is that of the records.
+
+    Raises:
+        UnreadableInput: the folder cannot be read.
+    """
+    for place in places(path, output):
+        yield Task(place.path, str(output / place.name), wish, session=place.session, state=state_of(place))

@@ -1,0 +1,176 @@
+"""Native sessions on this machine, as sources for the readers: files, folders of files, databases.
+
+A place is where a session lies: a file, or a session in a database or a folder that holds several. A path that cannot be read
+is an error that says why; where a place holds several sessions, one that cannot be read does not keep the others back.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vacr.errors import UnreadableInput
+from vacr.readers.assemble import Reading
+from vacr.readers.registry import Reader, reader_for
+from vacr.readers.source import Part, Source
+from vacr.sources.databases import MAGIC, DatabaseFile, is_database
+from vacr.sources.discovery import roots
+from vacr.sources.files import STDIN, attached, part_name, read_beside, read_bytes, sub_sessions
+from vacr.sources.folders import FolderStore, folder_store, store_of_session
+
+__all__ = ["STDIN", "Found", "in_store", "read", "read_bytes"]
+
+
+@dataclass(frozen=True)
+class Found:
+    """A reading and where it comes from; the native bytes only where they are to be kept."""
+
+    name: str
+    """The name of its source."""
+    reading: Reading
+    reader: Reader
+    label: str = ""
+    """What tells it from others of the same place: a session, or a sub-agent."""
+    source: Source | None = None
+    left_out: tuple[UnreadableInput, ...] = ()
+    """Files that belong to the session and could not be read."""
+
+
+@dataclass(frozen=True)
+class _Wish:
+    agent: str | None
+    sub_agents: bool
+    keep_source: bool
+
+
+def read(
+    path: str | Path,
+    *,
+    session: str | None = None,
+    agent: str | None = None,
+    sub_agents: bool = True,
+    keep_source: bool = False,
+    named: Iterable[str | Path] = (),
+) -> Iterator[Found | UnreadableInput]:
+    """Read the sessions at a place, then those of sub-agents that have files of their own and are not named anyway.
+
+    Where a place holds several, what cannot be read comes as an error among them. The native bytes are let go once they are
+    read, for a session may be large, unless they are to be kept.
+
+    Raises:
+        UnreadableInput: the place cannot be read, or is of no agent that is known.
+        UsageError: no reader has that name.
+    """
+    wish = _Wish(agent, sub_agents, keep_source)
+    on_disk = str(path) != STDIN
+    if on_disk and (store := _folder(Path(path), session)):
+        yield from _from_folder(*store, wish)
+        return
+    if on_disk and is_database(path):
+        yield from _from_database(Path(path), session, wish)
+        return
+    data = read_bytes(path)
+    if data.startswith(MAGIC):
+        # It came through a pipe; only a file can be opened as a database.
+        with tempfile.TemporaryDirectory(prefix="vacr-") as folder:
+            copy = Path(folder) / "stdin.db"
+            copy.write_bytes(data)
+            yield from _from_database(copy, session, wish)
+        return
+    yield from _from_file(Path(path), data, wish, {os.path.realpath(one) for one in named})
+
+
+def _folder(path: Path, session: str | None) -> tuple[FolderStore, list[str]] | None:
+    """Give the store that a path is or lies in, and which of its sessions are meant."""
+    try:
+        if path.is_dir():
+            store = folder_store(path)
+            return (store, [session] if session else store.sessions()) if store else None
+        found = store_of_session(path)
+    except (OSError, ValueError):
+        return None
+    return (found[0], [found[1]]) if found else None
+
+
+def _from_folder(store: FolderStore, sessions: list[str], wish: _Wish) -> Iterator[Found | UnreadableInput]:
+    for session in sessions:
+        try:
+            source = store.source(session)
+        except UnreadableInput as error:
+            yield error
+        else:
+            # The sessions of such a folder have files of their own names.
+            yield from _readings(source, store.reader, f"{session}.json", "", wish)
+
+
+def _from_database(path: Path, session: str | None, wish: _Wish) -> Iterator[Found | UnreadableInput]:
+    with closing(DatabaseFile(path, wish.agent)) as database:
+        listed = [session] if session is not None else [one.session_id for one in database.sessions()]
+        if not listed:
+            raise UnreadableInput("there is no session in it", where=str(path))
+        for one in listed:
+            try:
+                source = database.source(one)
+            except UnreadableInput as error:
+                yield error
+            else:
+                yield from _readings(source, database.reader, database.name, one, wish)
+
+
+def _readings(source: Source, reader: Reader, name: str, label: str, wish: _Wish) -> Iterator[Found]:
+    """Read a source that holds one session of a store."""
+    for reading in reader.read(source):
+        yield Found(name, reading, reader, label, source if wish.keep_source else None)
+
+
+def _from_file(path: Path, data: bytes, wish: _Wish, named: set[str]) -> Iterator[Found | UnreadableInput]:
+    on_disk = str(path) != STDIN
+    main = Source((Part(part_name(path) if on_disk else "stdin", data),))
+    del data
+    try:
+        reader = reader_for(main, wish.agent)
+    except UnreadableInput as error:
+        raise type(error)(error.message, where=str(path), hint=error.hint) from error
+    left_out: list[UnreadableInput] = []
+    if on_disk:
+        main.main.name = part_name(path, reader)
+        main = Source((*main.parts, *attached(path, reader, left_out)))
+    readings = list(reader.read(main))
+    sessions = {reading.record["session"]["session-id"] for reading in readings}
+    several = len(readings) > 1
+    kept = main if wish.keep_source else None
+    del main
+    while readings:
+        reading = readings.pop(0)
+        label = str(reading.record["session"]["session-id"]) if several else ""
+        yield Found(path.name if on_disk else "stdin", reading, reader, label, kept, tuple(left_out))
+    if on_disk and wish.sub_agents:
+        yield from _sub_agents(path, reader, sessions, wish, named)
+
+
+def _sub_agents(
+    path: Path, reader: Reader, sessions: set[Any], wish: _Wish, named: set[str]
+) -> Iterator[Found | UnreadableInput]:
+    for file in sub_sessions(path, reader, sessions):
+        if os.path.realpath(file) in named:
+            continue
+        try:
+            data = read_beside(file, path)
+        except UnreadableInput as error:
+            yield error
+            continue
+        left_out: list[UnreadableInput] = []
+        source = Source((Part(part_name(file, reader), data), *attached(file, reader, left_out)))
+        for reading in reader.read(source):
+            label = file.stem.removeprefix("agent-")
+            yield Found(file.name, reading, reader, label, source if wish.keep_source else None, tuple(left_out))
+
+
+def in_store(folder: Path, reader: Reader) -> bool:
+    """Tell whether a folder lies in the agent's own store, where nothing of ours belongs."""
+    return any(folder.resolve().is_relative_to(root.resolve()) for root, _ in roots(reader))

@@ -1,0 +1,75 @@
+"""Folders that agents keep a session in, as many files: read as one source, or listed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from vacr.errors import UnreadableInput
+from vacr.readers.registry import Reader, readers
+from vacr.readers.source import Part, Source
+from vacr.sources.files import as_text, read_bytes
+
+
+class FolderStore:
+    """A folder that holds the sessions of an agent, a file for each of their pieces."""
+
+    def __init__(self, path: Path, reader: Reader) -> None:
+        """Keep whose folder it is."""
+        self.path = path
+        self.reader = reader
+        self._folder: Any = reader.FOLDER  # type: ignore[attr-defined]
+
+    def sessions(self) -> list[str]:
+        """List the ids of the sessions."""
+        found: list[str] = self._folder.sessions(self._files)
+        return found
+
+    def source(self, session_id: str) -> Source:
+        """Read the files of a session.
+
+        Raises:
+            UnreadableInput: there are none, or one cannot be read.
+        """
+        names = self._folder.parts(self._files, session_id)
+        if not names:
+            raise UnreadableInput(f"no session {session_id} in it", where=str(self.path))
+        return Source(tuple(Part(as_text(name), read_bytes(self.path / name)) for name in names))
+
+    def files(self, session_id: str) -> list[Path]:
+        """Name the files of a session."""
+        return [self.path / name for name in self._folder.parts(self._files, session_id)]
+
+    def _files(self, pattern: str) -> list[str]:
+        """Give the paths of files by a pattern; a name that has a meaning in patterns stands for itself."""
+        *folders, name = pattern.split("/")
+        places = [self.path]
+        for folder in folders:
+            places = [found for place in places for found in _matching(place, folder) if found.is_dir()]
+        found = [file for place in places for file in _matching(place, name) if file.is_file() and not file.is_symlink()]
+        return [file.relative_to(self.path).as_posix() for file in found]
+
+
+def _matching(place: Path, name: str) -> list[Path]:
+    if "*" not in name:
+        return [place / name]
+    ending = name.removeprefix("*")
+    return sorted(found for found in place.iterdir() if found.name.endswith(ending) and not found.name.startswith("."))
+
+
+def folder_store(path: Path) -> FolderStore | None:
+    """Give the store that a folder is, if it is one."""
+    for reader in readers().values():
+        folder: Any = getattr(reader, "FOLDER", None)
+        if folder is not None and all((path / mark).is_dir() for mark in folder.marks):
+            return FolderStore(path, reader)
+    return None
+
+
+def store_of_session(path: Path) -> tuple[FolderStore, str] | None:
+    """Give the store that a session's own file lies in, and the session's id."""
+    if path.parent.parent.name == "session" and path.suffix == ".json":
+        store = folder_store(path.absolute().parent.parent.parent)
+        if store is not None:
+            return store, path.stem
+    return None
