@@ -24,6 +24,7 @@ VERSIONS: dict[Version, str] = {"v1": v1.V1_VERSION, "v2": V2_VERSION, "v3": SCH
 """What a record of each version says in `version`, when it is made here."""
 
 _RECORDS = ("verifiable-agent-record", "agent-convo-record")
+_WORDS = {"[* entry]": "an array", "session-trace": "a session trace", "signed-agent-record": "a signed record"}
 
 
 def convert(record: Any, to: Version, *, json: bool = True) -> Native:
@@ -82,7 +83,8 @@ def _version(record: Any, *, json: bool) -> Version:
     """
     rule = rule_for(record)
     if rule not in _RECORDS or not isinstance(record, dict):
-        raise InvalidRecord(f"not a whole record ({rule})", where="/", hint="Only whole records are converted; sign after that.")
+        hint = "Only whole records are converted; of a signed one, the record inside, which then has to be signed anew."
+        raise InvalidRecord(f"not a whole record, but {_WORDS.get(rule, 'something else')}", where="/", hint=hint)
     schema = schema_for(record.get("version", ""))
     for finding in schema.checker(rule, json=json).findings(record):
         raise InvalidRecord(
