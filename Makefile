@@ -44,6 +44,9 @@ demo: $(VENV)/run.stamp
 	$(BIN)/vacr convert $(OUT)/claude-code.acr.json --to cbor -o $(OUT)/
 	$(BIN)/vacr convert $(OUT)/claude-code.acr.cbor --to json -o $(OUT)/back/
 	cmp $(OUT)/claude-code.acr.json $(OUT)/back/claude-code.acr.json
+	$(BIN)/vacr convert $(OUT)/claude-code.acr.json --to v2 -o $(OUT)/
+	$(BIN)/vacr convert $(OUT)/claude-code.v2.acr.json --to v3 -o $(OUT)/back/
+	cmp $(OUT)/claude-code.acr.json $(OUT)/back/claude-code.acr.json
 	$(BIN)/vacr restore $(OUT)/codex-cli.acr.json -o $(OUT)/native/
 	cmp examples/codex-cli.jsonl $(OUT)/native/codex-cli.jsonl
 	@echo "The records are in $(OUT)/; there and back gave the same bytes."

@@ -2,12 +2,13 @@ import hashlib
 import json
 from uuid import UUID
 
+import pytest
 from hypothesis import given
 
 from tests.codec.strategies import JSON
 from tests.conftest import EXAMPLES, jsonl, read_one, record_of
 from vacr.codec import canonical_json
-from vacr.identity import identify, record_id
+from vacr.identity import identify, made_by_vacr, record_id
 
 EXAMPLE = (EXAMPLES / "claude-code.jsonl").read_bytes()
 
@@ -47,3 +48,20 @@ def test_members_before_and_after_the_id_are_in_place(value):
     data = b"".join(identify(dict(record)))
     assert canonical_json.encode(canonical_json.decode(data)) == data
     assert record_id(canonical_json.decode(data)) == canonical_json.decode(data)["id"]
+
+
+@pytest.mark.parametrize(
+    ("record", "said"),
+    [
+        ({}, False),
+        ({"recording-agent": {"name": "vacr"}}, True),
+        ({"recording-agent": {"name": "other"}, "vacr": {"source": {}}}, True),
+        ({"vacr": {}}, True),
+        ({"vacr": 5}, True),
+        ({"vacr": {"converted": {"stubs": ["/session"]}}}, False),
+        ({"vacr": {"converted": {}, "source": {}}}, True),
+        ({"vacr": {"converted": {}}, "recording-agent": {"name": "vacr"}}, True),
+    ],
+)
+def test_which_records_say_that_vacr_made_them(record, said):
+    assert made_by_vacr(record) is said

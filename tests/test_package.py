@@ -22,6 +22,7 @@ def test_the_wheel_is_whole(tmp_path):
         "vacr/py.typed",
         "vacr/schema/v3.cddl",
         "vacr/schema/v2.cddl",
+        "vacr/schema/v1.cddl",
         "vacr/schema/cddl/prelude.cddl",
         "vacr/schema/LICENSE-cddl.txt",
     ):

@@ -1,6 +1,6 @@
 import pytest
 
-from vacr.timestamps import is_timestamp, milliseconds, span
+from vacr.timestamps import as_text, is_timestamp, milliseconds, span
 
 
 @pytest.mark.parametrize(
@@ -46,3 +46,20 @@ def test_what_is_none(value):
 )
 def test_span(stamps, expected):
     assert span(stamps) == expected
+
+
+@pytest.mark.parametrize(
+    ("stamp", "expected"),
+    [
+        ("2026-02-30T00:00:00Z", "2026-02-30T00:00:00Z"),
+        (0, "1970-01-01T00:00:00.000Z"),
+        (-1, "1969-12-31T23:59:59.999Z"),
+        (1773480413589.9, "2026-03-14T09:26:53.589Z"),
+        (10**300, None),
+        (1e300, None),
+        (float("inf"), None),
+        (float("nan"), None),
+    ],
+)
+def test_as_text(stamp, expected):
+    assert as_text(stamp) == expected

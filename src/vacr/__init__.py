@@ -4,6 +4,7 @@
     for record in vacr.read("session.jsonl"):       # native file → records
         vacr.validate(record).raise_for_errors()
         data = vacr.encode(record, "json")          # canonical bytes; decode is its inverse
+        older = vacr.convert(record, "v2")          # as another version of the format has it
 
 Everything is loaded when first used, so that importing the package costs nothing.
 """
@@ -14,7 +15,7 @@ from vacr.version import __version__
 
 TYPE_CHECKING = False  # Type checkers know the name; importing it from `typing` would cost as much as all the rest.
 
-__all__ = ["__version__", "decode", "encode", "read", "validate"]
+__all__ = ["__version__", "convert", "decode", "encode", "read", "validate"]
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from vacr.codec import decode, encode
     from vacr.model import Record
     from vacr.schema import validate
+    from vacr.versions import convert
 
 
 def read(path: str | Path, *, agent: str | None = None) -> Iterator[Record]:
@@ -60,4 +62,8 @@ def __getattr__(name: str) -> Any:
         from vacr.schema import validate
 
         return validate
+    if name == "convert":
+        from vacr.versions import convert
+
+        return convert
     raise AttributeError(f"module 'vacr' has no attribute {name!r}")

@@ -35,9 +35,13 @@ def identify(record: Record) -> list[bytes]:
 
 
 def made_by_vacr(record: Any) -> bool:
-    """Tell whether a record says that vacr made it: then its id is that of its content."""
-    agent = record.get("recording-agent")
-    return "vacr" in record or (isinstance(agent, dict) and agent.get("name") == "vacr")
+    """Tell whether a record says that vacr made it: then its id is that of its content.
+
+    That it was converted, and no more, is what vacr says about a record that others made.
+    """
+    agent, ours = record.get("recording-agent"), record.get("vacr", {"converted": {}})
+    only_converted = isinstance(ours, dict) and ours.keys() == {"converted"}
+    return not only_converted or (isinstance(agent, dict) and agent.get("name") == "vacr")
 
 
 def record_id(record: Record) -> str:

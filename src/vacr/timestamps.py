@@ -48,6 +48,17 @@ def milliseconds(value: str | float) -> int | None:
     return moment // timedelta(milliseconds=1)
 
 
+def as_text(value: str | float) -> str | None:
+    """Give a timestamp as RFC 3339 text, or nothing for a count of milliseconds that no calendar has."""
+    if isinstance(value, str):
+        return value
+    try:
+        moment = _EPOCH + timedelta(milliseconds=value)
+    except (OverflowError, ValueError):
+        return None
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
 def span(stamps: list[str | int]) -> tuple[str | int, str | int] | None:
     """Give the earliest and the latest of some timestamps, as they were written."""
     if stamps and are_usual(stamps):

@@ -26,7 +26,7 @@ class Verbs(click.Group):
         "record": "Turn native sessions into records.",
         "restore": "Give back the native files of a record.",
         "validate": "Check records against their schema.",
-        "convert": "Write records in another form.",
+        "convert": "Write records in another form or version.",
         "schema": "Show a schema, or make instances of it.",
         "completion": "Print completion for a shell.",
     }

@@ -1,7 +1,8 @@
-"""`vacr convert`: one form of a record → another."""
+"""`vacr convert`: one form of a record → another, or one version of the format → another."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, cast
 
@@ -9,18 +10,21 @@ import click
 
 from vacr import codec
 from vacr.cli import options, outputs
-from vacr.cli.options import PATH, Voice, size, text_of
+from vacr.cli.options import PATH, Voice, plural, size, text_of
 from vacr.codec import Form
 from vacr.errors import UsageError, VacrError
 from vacr.recording.files import digest, refuse_input, same, write
 from vacr.sources import STDIN, read_bytes
 
 _SUFFIXES = {"json": ".json", "cbor": ".cbor"}
+_VERSIONS = ("v1", "v2", "v3")
+_DEFAULT_VERSION = "v3"
+_VERSION_SUFFIX = re.compile(r"\.v[123]$")
 
 
 @click.command(no_args_is_help=True)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PATH)
-@click.option("--to", type=click.Choice(["json", "cbor"]), required=True, help="The form to write.")
+@click.option("--to", type=click.Choice([*_SUFFIXES, *_VERSIONS]), required=True, help="The form or the version to write.")
 @click.option(
     "-o", "--output", metavar="FILE|FOLDER/|-", type=PATH, help="Where to write; a folder ends in /. Default: the current folder."
 )
@@ -35,12 +39,17 @@ def command(
     quiet: bool,  # noqa: FBT001
     verbose: int,
 ) -> int:
-    """Write records in another form: canonical JSON or deterministic CBOR. There and back gives the same bytes.
+    """Write records in another form, canonical JSON or deterministic CBOR, or in another version of the format.
+
+    There and back gives the same bytes. Only v1 cannot hold all of a record: it is the file attribution alone, and what is
+    left behind is told. A record in another version keeps the form it has.
 
     \b
     Example:
       vacr convert abc.acr.json --to cbor                  writes ./abc.acr.cbor
       vacr convert abc.acr.cbor --to json -o -
+      vacr convert abc.acr.json --to v2                    writes ./abc.v2.acr.json
+      vacr convert old.v2.acr.json --to v3                 writes ./old.acr.json
     """
     outputs.refuse_one_file_for_many(files, output)
     voice = Voice(format, quiet, verbose)
@@ -49,11 +58,12 @@ def command(
     worst = 0
     for path in files:
         try:
-            data = codec.encode(codec.decode(read_bytes(path)), cast("Form", to))
+            data, form, behind = _converted(path, to)
             if output == STDIN:
-                outputs.write_stdout([b"\n" if to == "json" and path != files[0] else b"", data])
+                outputs.write_stdout([b"\n" if form == "json" and path != files[0] else b"", data])
+                _tell(path, behind, voice)
                 continue
-            target = Path(output or ".") / _renamed(path, to) if outputs.is_folder(output) else Path(output or "")
+            target = Path(output or ".") / _renamed(path, to, form) if outputs.is_folder(output) else Path(output or "")
             state = _write(target, data, files, overwrite=overwrite)
         except VacrError as error:
             where = "" if error.where.startswith(path) else f"{path}: "
@@ -62,18 +72,53 @@ def command(
             worst = max(worst, error.exit_code)
             continue
         voice.result(f"{target}: {size(len(data))}")
-        described = {"source": text_of(path), "output": text_of(str(target)), "state": state}
+        _tell(path, behind, voice)
+        described = {"source": text_of(path), "output": text_of(str(target)), "state": state, "left-behind": list(behind)}
         done.append(described | {"bytes": len(data), "sha-256": digest([data])})
     if output != STDIN:
         voice.data({"records": done, "errors": errors})
     return worst
 
 
-def _renamed(path: str, form: str) -> str:
-    name = "stdin.acr" if path == STDIN else Path(path).name
+def _converted(path: str, to: str) -> tuple[bytes, str, dict[str, str]]:
+    """Give the converted record, its form, and what it leaves behind: pointers, with the words for them.
+
+    Raises:
+        VacrError: the record cannot be read, or cannot be converted.
+    """
+    data = read_bytes(path)
+    if to in _SUFFIXES:
+        return codec.encode(codec.decode(data), cast("Form", to)), to, {}
+    from vacr.versions import Version, convert, left_behind
+
+    record, form = codec.decode_either(data)
+    json = form == "json"
+    converted = codec.encode(convert(record, cast("Version", to), json=json), form)
+    if to != "v1":
+        return converted, form, {}
+    behind = {where: where for where in left_behind(record, json=json)}
+    if "/session/entries" in behind:
+        behind["/session/entries"] = f"/session/entries ({plural(len(record['session']['entries']), 'entry')})"
+    return converted, form, behind
+
+
+def _tell(path: str, behind: dict[str, str], voice: Voice) -> None:
+    if behind:
+        voice.notice(f"{path}: left behind, for v1 has no place for it: {', '.join(behind.values())}")
+
+
+def _renamed(path: str, to: str, form: str) -> str:
+    """Name the output after the input: the form is its ending, the version stands before `.acr` unless it is the default."""
+    given = "stdin.acr" if path == STDIN else Path(path).name
+    stem = given
     for suffix in _SUFFIXES.values():
-        name = name.removesuffix(suffix)
-    return f"{name}{_SUFFIXES[form]}"
+        stem = stem.removesuffix(suffix)
+    if to in _SUFFIXES:
+        return f"{stem}{_SUFFIXES[to]}"
+    acr = ".acr" if stem.endswith(".acr") else ""
+    stem = _VERSION_SUFFIX.sub("", stem.removesuffix(".acr"))
+    name = f"{stem}{acr}{_SUFFIXES[form]}" if to == _DEFAULT_VERSION else f"{stem}.{to}{acr}{_SUFFIXES[form]}"
+    return f"{stem}.{to}{acr}{_SUFFIXES[form]}" if name == given else name
 
 
 def _write(target: Path, data: bytes, files: tuple[str, ...], *, overwrite: bool) -> str:

@@ -88,7 +88,7 @@ def _with_voice(function: F, formats: list[str]) -> F:
 
 def schema_option(**settings: Any) -> Callable[[F], F]:
     """Add `--schema` to a verb."""
-    return click.option("--schema", metavar="v3|v2|FILE", type=PATH, **settings)
+    return click.option("--schema", metavar="v3|v2|v1|FILE", type=PATH, **settings)
 
 
 def complete_rule(context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:

@@ -10,8 +10,9 @@ import click
 from vacr import codec
 from vacr.cli import options, outputs
 from vacr.cli.options import Voice
-from vacr.cli.schemas import OURS, load_schema, load_text, refuse_unknown_rule
+from vacr.cli.schemas import load_schema, load_text, refuse_unknown_rule
 from vacr.errors import UsageError
+from vacr.versions import VERSIONS
 
 
 @click.group(no_args_is_help=True)
@@ -94,6 +95,6 @@ def generate(
 
 def _versioned(instance: Any, schema: str) -> Any:
     """Let a record of our own schemas name their version, which they leave open, so that it is checked by the same one."""
-    if schema in OURS and isinstance(instance, dict) and {"version", "id"} <= instance.keys():
-        return instance | {"version": f"{OURS[schema]}.0.0-draft"}
+    if schema in VERSIONS and isinstance(instance, dict) and {"version", "id"} <= instance.keys():
+        return instance | {"version": VERSIONS[schema]}
     return instance

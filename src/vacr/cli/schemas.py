@@ -7,7 +7,7 @@ from vacr.schema.cddl import Schema, compile_cddl
 from vacr.schema.versions import schema_for, schema_text
 from vacr.sources import read_bytes
 
-OURS = {"v3": "3", "v2": "2"}
+OURS = {"v3": "3", "v2": "2", "v1": "1"}
 
 
 def load_text(name: str) -> str:
@@ -54,6 +54,6 @@ def refuse_unknown_rule(rule: str, schema: Schema | None) -> None:
 
 
 def _listing(schema: Schema | None) -> str:
-    return (
-        f"vacr schema show --schema {schema.name}" if schema and schema.name not in ("v3.cddl", "v2.cddl") else "vacr schema show"
-    )
+    if schema is None or schema.name.removesuffix(".cddl") in OURS:
+        return "vacr schema show"
+    return f"vacr schema show --schema {schema.name}"

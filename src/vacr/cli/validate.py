@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,9 @@ from vacr.identity import made_by_vacr, record_id
 from vacr.schema import Finding, Report, is_ours, rule_for, validate
 from vacr.schema.cddl import Schema
 from vacr.schema.semantics import LIMIT, short
+from vacr.schema.versions import major
 from vacr.sources import read_bytes
+from vacr.versions import convert
 
 FAILED = 1
 TRACE_METADATA = 100
@@ -71,7 +74,7 @@ def _check(path: str, rule: str | None, schema: Schema | None, voice: Voice) -> 
         value, form = codec.decode_either(read_bytes(path))
         report = validate(value, rule=rule, schema=schema, json=form == "json")
         checked = not report.findings and (schema is None or is_ours(schema))
-        findings, more_remarks = _more(value) if checked else (report.findings, [])
+        findings, more_remarks = _more(value, json=form == "json") if checked else (report.findings, [])
     except VacrError as error:
         return _unreadable(path, error, voice)
     remarks = report.remarks + more_remarks
@@ -104,11 +107,11 @@ def _unreadable(path: str, error: VacrError, voice: Voice) -> dict[str, Any]:
     return told | {"findings": [], "remarks": [], "exit": error.exit_code}
 
 
-def _more(value: Any) -> tuple[list[Finding], list[Finding]]:
+def _more(value: Any, *, json: bool) -> tuple[list[Finding], list[Finding]]:
     """Check what takes more than the value: that a record has its own id, and that a signed record holds a valid one."""
     kind = rule_for(value)
     if kind == "verifiable-agent-record" and isinstance(value, dict) and isinstance(value.get("id"), str):
-        return _identity(value)
+        return _identity(value, json=json)
     if kind == "signed-agent-record" and isinstance(value.value, list | tuple) and len(value.value) > _PAYLOAD:
         payload = value.value[_PAYLOAD]
         if isinstance(payload, bytes):
@@ -116,9 +119,10 @@ def _more(value: Any) -> tuple[list[Finding], list[Finding]]:
     return [], []
 
 
-def _identity(record: Any) -> tuple[list[Finding], list[Finding]]:
-    """Compare a record's id with the one that its content gives."""
+def _identity(record: Any, *, json: bool) -> tuple[list[Finding], list[Finding]]:
+    """Compare a record's id with the one that its content gives, in the version that vacr makes records in."""
     rule = "the id is that of the content"
+    record = _as_made(record, json=json)
     if not made_by_vacr(record):
         agent = record.get("recording-agent")
         made_by = short(agent.get("name") if isinstance(agent, dict) else "nobody")
@@ -131,6 +135,14 @@ def _identity(record: Any) -> tuple[list[Finding], list[Finding]]:
         return [], []
     changed = f"{short(record['id'])}: the record was changed after it was made"
     return [Finding("/id", rule, changed, f"{expected!r}, which the content gives")], []
+
+
+def _as_made(record: Any, *, json: bool) -> Any:
+    """Give a record of version 2 in the version it may have been made in, whose content gives the id."""
+    if major(record.get("version")) == "2":
+        with suppress(InvalidRecord):
+            return convert(record, "v3", json=json)
+    return record
 
 
 def _signed(payload: bytes, header: Any) -> list[Finding]:
@@ -147,7 +159,7 @@ def _signed(payload: bytes, header: Any) -> list[Finding]:
     if not isinstance(record, dict) or not {"version", "session"} <= record.keys():
         return []
     inner = validate(record, json=form == "json")
-    findings = inner.findings or _identity(record)[0]
+    findings = inner.findings or _identity(record, json=form == "json")[0]
     return [Finding(f"/{_PAYLOAD}{one.pointer}", one.rule, one.found, one.expected) for one in findings]
 
 

@@ -32,7 +32,8 @@ class Cluster:
         except ImportError as error:
             raise UsageError("--cluster needs Dask", hint="Install it with: pip install 'vacr[cluster]'") from error
         try:
-            self.client: Any = Client(address, timeout=_PATIENCE, set_as_default=False)
+            connect: Any = Client
+            self.client = connect(address, timeout=_PATIENCE, set_as_default=False)
             self.client.wait_for_workers(1, timeout=_PATIENCE)
         except (OSError, ValueError, TypeError, TimeoutError) as error:
             hint = "Start one with: dask scheduler; and workers with: dask worker ADDRESS."

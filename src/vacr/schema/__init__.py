@@ -8,7 +8,7 @@ from vacr.errors import InvalidRecord
 from vacr.schema.cddl import Finding, Schema
 from vacr.schema.report import Report
 from vacr.schema.semantics import check_record, check_session
-from vacr.schema.versions import SUPPORTED, schema_for
+from vacr.schema.versions import SUPPORTED, major, schema_for
 
 __all__ = ["Finding", "Report", "Schema", "is_ours", "rule_for", "schema_for", "validate"]
 
@@ -24,6 +24,8 @@ def rule_for(value: Any) -> str:
         return "signed-agent-record"
     if isinstance(value, dict) and "entries" in value and "version" not in value:
         return "session-trace"
+    if isinstance(value, dict) and major(value.get("version")) == "1":
+        return "agent-convo-record"
     return "verifiable-agent-record"
 
 
@@ -65,6 +67,9 @@ def _version(value: Any) -> Any:
 def _semantics(value: Any, rule: str, schema: Schema, *, json: bool) -> tuple[list[Finding], list[Finding]]:
     """Check what lies above the schema, by what the value is, whatever rule it was checked against."""
     kind = rule_for(value)
+    if "entry" not in schema.rules:
+        # Version 1 has no session, and nothing to say about one.
+        return [], []
     if kind != rule and not schema.checker(kind, json=json).matches(value):
         return [], []
     match kind:

@@ -1,7 +1,7 @@
 """The schemas of the record format, by version. Step: validate.
 
-A record is checked by the schema its own `version` names: 3.* by v3.cddl, 2.* by v2.cddl. They are compiled
-when first asked for.
+A record is checked by the schema its own `version` names: 3.* by v3.cddl, 2.* by v2.cddl, 1.* by v1.cddl. They are
+compiled when first asked for.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from vacr.errors import InvalidRecord
 from vacr.schema.cddl import Schema, compile_cddl
 from vacr.schema.cddl.wording import shown
 
-SUPPORTED = ("3", "2")
+SUPPORTED = ("3", "2", "1")
 _VERSION = re.compile(r"([0-9]+)(\..*)?", re.DOTALL)
 
 
@@ -25,7 +25,7 @@ def schema_for(version: str) -> Schema:
         InvalidRecord: when that version is not supported.
 
     """
-    return _schema(_major(version))
+    return _schema(_supported(version))
 
 
 def schema_text(version: str) -> str:
@@ -35,17 +35,22 @@ def schema_text(version: str) -> str:
         InvalidRecord: when that version is not supported.
 
     """
-    return _text(_major(version))
+    return _text(_supported(version))
 
 
-def _major(version: object) -> str:
-    """Find the schema; a record may hold anything as its version."""
+def major(version: object) -> str | None:
+    """Give the first number of a version, whose schema it names; a record may hold anything as its version."""
     found = _VERSION.fullmatch(version) if isinstance(version, str) else None
-    if found is None or found[1] not in SUPPORTED:
+    return found[1] if found else None
+
+
+def _supported(version: object) -> str:
+    found = major(version)
+    if found not in SUPPORTED:
         supported = ", ".join(f"{major}.*" for major in SUPPORTED)
         message = f"no schema for version {shown(version)}"
         raise InvalidRecord(message, where="/version", hint=f"supported are {supported}")
-    return found[1]
+    return found
 
 
 def _text(major: str) -> str:

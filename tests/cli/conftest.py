@@ -1,0 +1,28 @@
+"""The command, run as a user runs it."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.fixture
+def vacr(tmp_path):
+    """Run the command in an empty folder."""
+
+    def run(*arguments, stdin=b"", cwd=tmp_path, **variables):
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("VACR_")}
+        done = subprocess.run(
+            [sys.executable, "-m", "vacr", *map(str, arguments)],
+            input=stdin,
+            cwd=cwd,
+            env=environment | {"HOME": str(tmp_path / "home"), **variables},
+            capture_output=True,
+            check=False,
+        )
+        done.out, done.err = done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
+        assert "Traceback" not in done.err
+        return done
+
+    return run

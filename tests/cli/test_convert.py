@@ -1,0 +1,149 @@
+"""`vacr convert --to v1|v2|v3`: which file is written, what is told, and what is refused."""
+
+import json
+
+import pytest
+
+from tests.conftest import EXAMPLES
+from tests.schema.test_schema_v1 import RECORD as V1
+from vacr import codec
+
+CLAUDE, CODEX = EXAMPLES / "claude-code.jsonl", EXAMPLES / "codex-cli.jsonl"
+
+
+@pytest.fixture
+def attributed(vacr, tmp_path):
+    """Give a record with a file attribution."""
+    vacr("record", CLAUDE, "-o", "full.acr.json")
+    record = json.loads((tmp_path / "full.acr.json").read_bytes())
+    ranges = [{"start-line": 1, "end-line": 2, "content-hash": "ab"}]
+    record["file-attribution"] = {"files": [{"path": "a.py", "conversations": [{"ranges": ranges}]}]}
+    (tmp_path / "full.acr.json").write_bytes(codec.encode(record))
+    return "full.acr.json"
+
+
+def test_to_version_2_and_back_gives_the_same_bytes(vacr, tmp_path):
+    vacr("record", CLAUDE, CODEX)
+    for form in ("json", "cbor"):
+        vacr("convert", "claude-code.acr.json", "codex-cli.acr.json", "--to", form, "-o", "in/")
+        files = [f"in/{name}.acr.{form}" for name in ("claude-code", "codex-cli")]
+        done = vacr("convert", *files, "--to", "v2")
+        assert done.returncode == 0
+        assert done.err == ""
+        older = [f"{name}.v2.acr.{form}" for name in ("claude-code", "codex-cli")]
+        assert [line.partition(":")[0] for line in done.out.splitlines()] == older
+        assert vacr("validate", *older, "--strict").returncode == vacr("validate", *files, "--strict").returncode
+        assert vacr("convert", *older, "--to", "v3", "-o", "out/").returncode == 0
+        for path in files:
+            assert (tmp_path / path).read_bytes() == (tmp_path / path.replace("in/", "out/")).read_bytes()
+
+
+def test_a_change_shows_in_version_2_as_well(vacr, tmp_path):
+    vacr("record", CLAUDE)
+    vacr("convert", "claude-code.acr.json", "--to", "v2")
+    path = tmp_path / "claude-code.v2.acr.json"
+    path.write_bytes(path.read_bytes().replace(b"off by a cent", b"off by a euro"))
+    done = vacr("validate", path)
+    assert done.returncode == 1
+    assert "the id is that of the content" in done.out
+
+
+NAMES = [
+    ("a.acr.json", "v2", "a.v2.acr.json"),
+    ("a.acr.json", "v1", "a.v1.acr.json"),
+    ("a.acr.json", "v3", "a.v3.acr.json"),
+    ("a.v2.acr.json", "v3", "a.acr.json"),
+    ("a.v2.acr.json", "v1", "a.v1.acr.json"),
+    ("a.json", "v3", "a.v3.json"),
+    ("a.cbor", "v2", "a.v2.cbor"),
+    ("a", "v2", "a.v2.json"),
+    ("-", "v2", "stdin.v2.acr.json"),
+    ("-", "v3", "stdin.acr.json"),
+]
+
+
+@pytest.mark.parametrize(("given", "to", "written"), NAMES)
+def test_names(vacr, tmp_path, given, to, written):
+    data = codec.encode(V1, "cbor" if given.endswith("cbor") else "json")
+    if given != "-":
+        (tmp_path / given).write_bytes(data)
+    done = vacr("convert", given, "--to", to, stdin=data)
+    assert done.returncode == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted({given, written} - {"-"})
+    assert vacr("validate", written).returncode == 0
+
+
+def test_no_other_file_is_lost(vacr, tmp_path):
+    (tmp_path / "a.v2.acr.json").write_bytes(codec.encode(V1))
+    (tmp_path / "a.acr.json").write_text("mine")
+    refused = vacr("convert", "a.v2.acr.json", "--to", "v3")
+    assert refused.returncode == 2
+    assert "--overwrite" in refused.err
+    assert (tmp_path / "a.acr.json").read_text() == "mine"
+    assert vacr("convert", "a.v2.acr.json", "--to", "v3", "-o", "a.v2.acr.json").returncode == 2
+    assert vacr("convert", "a.v2.acr.json", "--to", "v3", "--overwrite").returncode == 0
+
+
+def test_version_1_and_back_on_standard_output(vacr):
+    data = codec.encode(V1)
+    for version in ("v3", "v2"):
+        newer = vacr("convert", "-", "--to", version, "-o", "-", stdin=data).stdout
+        done = vacr("convert", "-", "--to", "v1", "-o", "-", stdin=newer)
+        assert done.stdout == data
+        assert done.err == ""
+
+
+def test_what_version_1_leaves_behind_is_told(vacr, attributed):
+    done = vacr("convert", attributed, "--to", "v1")
+    assert done.returncode == 0
+    assert "/session/entries (20 entries)" in done.err
+    told = json.loads(vacr("convert", attributed, "--to", "v1", "--format", "json").out)["records"][0]
+    assert "/session/entries" in told["left-behind"]
+    assert told["state"] == "unchanged"
+    assert vacr("convert", attributed, "--to", "v1", "-q").err == ""
+    assert vacr("convert", attributed, "--to", "v2").err == ""
+    assert vacr("convert", attributed, "--to", "v1", "-o", "-").err == done.err
+
+
+def test_without_an_attribution_there_is_nothing_to_write(vacr, tmp_path):
+    vacr("record", CLAUDE)
+    done = vacr("convert", "claude-code.acr.json", "--to", "v1")
+    assert done.returncode == 1
+    assert "/file-attribution" in done.err
+    assert "convert it to v2" in done.err
+    assert not (tmp_path / "claude-code.v1.acr.json").exists()
+
+
+@pytest.mark.parametrize("value", [[], {}, {"version": "3.0"}, {"version": "9"}, 5, {"entries": []}])
+def test_what_is_no_record_is_refused(vacr, value):
+    done = vacr("convert", "-", "--to", "v2", "--format", "json", stdin=json.dumps(value).encode())
+    assert done.returncode == 1
+    (error,) = json.loads(done.out)["errors"]
+    assert error["where"]
+    assert error["hint"]
+
+
+def test_integer_keys_stay_in_cbor(vacr, tmp_path):
+    (tmp_path / "a.v1.acr.cbor").write_bytes(codec.encode(V1 | {"metadata": {7: 1}}, "cbor"))
+    assert vacr("convert", "a.v1.acr.cbor", "--to", "v3").returncode == 0
+    refused = vacr("convert", "a.acr.cbor", "--to", "json")
+    assert refused.returncode == 1
+    assert "/session/vendor-ext/data" in refused.err
+
+
+def test_nothing_is_written_that_is_too_deep(vacr, tmp_path):
+    vacr("record", CLAUDE)
+    record = json.loads((tmp_path / "claude-code.acr.json").read_bytes())
+    deep = 0
+    for _ in range(398):
+        deep = [deep]
+    (tmp_path / "a.json").write_bytes(codec.encode(record | {"deep": deep}))
+    done = vacr("convert", "a.json", "--to", "v2")
+    assert done.returncode == 1
+    assert "nested deeper than" in done.err
+
+
+def test_the_schema_of_version_1_is_shown_and_made(vacr, tmp_path):
+    assert "agent-convo-record = {" in vacr("schema", "show", "--schema", "v1").out
+    (tmp_path / "a.json").write_bytes(vacr("schema", "generate", "--schema", "v1", "--seed", "4").stdout)
+    assert vacr("validate", "a.json").out == "a.json: valid (agent-convo-record, schema v1)\n"

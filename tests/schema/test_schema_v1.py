@@ -1,0 +1,83 @@
+"""The v1 schema: a file attribution alone."""
+
+import copy
+
+import pytest
+
+from vacr.schema import rule_for, schema_for, validate
+
+RECORD = {
+    "version": "1.0.0",
+    "id": "0190",
+    "timestamp": "2026-01-01T00:00:00Z",
+    "vcs": {"type": "git", "revision": "abc"},
+    "tool": {"name": "t", "version": "1"},
+    "files": [
+        {
+            "path": "a.py",
+            "conversations": [
+                {
+                    "url": "https://example.org/1",
+                    "contributor": {"type": "ai", "model_id": "p/m"},
+                    "ranges": [{"start_line": 1, "end_line": 2, "content_hash": "ab", "contributor": {"type": "human"}}],
+                    "related": [{"type": "issue", "url": "https://example.org/2"}],
+                }
+            ],
+        }
+    ],
+    "metadata": {"any": ["thing"]},
+}
+
+
+def changed(*path, value):
+    record = copy.deepcopy(RECORD)
+    holder = record
+    for step in path[:-1]:
+        holder = holder[step]
+    holder[path[-1]] = value
+    return record
+
+
+RANGE = ("files", 0, "conversations", 0, "ranges", 0)
+ACCEPTED = [
+    RECORD,
+    {"version": "1", "id": "", "timestamp": "2026-01-01T00:00:00Z", "files": []},
+    changed("tool", value={}),
+    changed("version", value="1.2.3"),
+    changed("metadata", value={1: 2, b"x": 3, False: None}),
+]
+REFUSED = [
+    (changed("timestamp", value=5), "/timestamp"),
+    (changed("session", value={}), "/session"),
+    (changed("vcs", value={"type": "git"}), "/vcs"),
+    (changed("tool", "url", value="x"), "/tool/url"),
+    (changed(*RANGE, value={"start-line": 1, "end-line": 2}), None),
+    (changed(*RANGE, "content_hash_alg", value="sha-256"), None),
+    (changed("metadata", value=[]), "/metadata"),
+]
+
+
+@pytest.mark.parametrize("record", ACCEPTED)
+def test_a_record_may_be_so(record):
+    report = validate(record, json=False)
+    assert report.valid
+    assert (report.rule, report.schema) == ("agent-convo-record", "v1.cddl")
+
+
+@pytest.mark.parametrize(("record", "pointer"), REFUSED)
+def test_a_record_may_not_be_so(record, pointer):
+    findings = validate(record).findings
+    assert findings
+    assert pointer in {None, findings[0].pointer}
+
+
+def test_a_record_is_known_by_its_version_alone():
+    assert rule_for(RECORD) == "agent-convo-record"
+    assert rule_for(RECORD | {"version": "10.0"}) == "verifiable-agent-record"
+    assert rule_for({"version": "1.0", "entries": []}) == "agent-convo-record"
+    assert not validate(RECORD | {"version": "0.1.0"}).valid
+
+
+@pytest.mark.parametrize("value", [[], {"version": "3.0", "id": "x"}, {"entries": []}, 5])
+def test_checks_above_the_schema_leave_it_alone(value):
+    assert validate(value, rule="any", schema=schema_for("1")).valid

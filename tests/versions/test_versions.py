@@ -1,0 +1,115 @@
+"""What is converted at all, and what is refused."""
+
+import copy
+
+import cbor2
+import pytest
+
+import vacr
+from tests.conftest import EXAMPLES, record_of
+from tests.schema.test_schema_v1 import RECORD as V1
+from tests.schema.test_schema_v2 import RECORD as V2
+from vacr.codec.depth import MAX_DEPTH
+from vacr.errors import InvalidRecord, UsageError
+from vacr.versions import VERSIONS, convert
+
+V3 = record_of((EXAMPLES / "claude-code.jsonl").read_bytes())
+RECORDS = {"v1": V1, "v2": V2, "v3": V3}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_record_of_that_version_is_given_as_it_is(version):
+    assert convert(RECORDS[version], version) is RECORDS[version]
+
+
+def test_the_public_api():
+    assert vacr.convert(vacr.convert(V3, "v2"), "v3") == V3
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_record_itself_stays_as_it_was(version):
+    for to in {"v2", "v3"} - {version}:
+        before = copy.deepcopy(RECORDS[version])
+        convert(RECORDS[version], to)
+        assert RECORDS[version] == before
+
+
+def test_there_is_no_other_version():
+    with pytest.raises(UsageError, match="v4"):
+        convert(V3, "v4")
+
+
+REFUSED = [
+    (None, "/"),
+    ([], "/"),
+    ("x", "/"),
+    ({}, "/version"),
+    ({"version": 3}, "/version"),
+    ({"version": "4.0"}, "/version"),
+    (V3["session"], "/"),
+    (cbor2.CBORTag(18, [b"", {}, None, b""]), "/"),
+    (V3 | {"session": V3["session"] | {"entries": [{"type": "x"}]}}, "/session/entries/0/type"),
+    (V2 | {"more": 1}, "/more"),
+    (V1 | {"timestamp": 5}, "/timestamp"),
+]
+
+
+@pytest.mark.parametrize(("value", "where"), REFUSED)
+def test_what_is_no_valid_record_is_refused_with_its_place(value, where):
+    for to in VERSIONS:
+        with pytest.raises(InvalidRecord) as caught:
+            convert(value, to)
+        assert caught.value.where == where
+        assert caught.value.hint
+
+
+def test_integer_keys_survive_in_cbor_and_are_refused_in_json():
+    newer = convert(V2, "v3")
+    assert convert(vacr.decode(vacr.encode(newer, "cbor")), "v2") == V2
+    with pytest.raises(InvalidRecord) as caught:
+        vacr.encode(newer)
+    assert caught.value.where == "/session/entries/6/vendor-ext/data"
+
+
+def nested(depth):
+    entry = {"type": "reasoning"}
+    for _ in range(depth):
+        entry = {"type": "user", "children": [entry]}
+    return V2 | {"session": V2["session"] | {"entries": [entry]}}
+
+
+def test_children_as_deep_as_a_record_goes():
+    record = nested((MAX_DEPTH - 4) // 2)
+    newer = convert(vacr.decode(vacr.encode(record)), "v3")
+    assert vacr.decode(vacr.encode(convert(newer, "v2"))) == record
+
+
+def test_children_deeper_than_any_record():
+    try:
+        again = convert(convert(nested(3000), "v3"), "v2")
+    except InvalidRecord:
+        return
+    for _ in range(3000):
+        (again,) = again["session"]["entries"] if "session" in again else again["children"]
+    assert again["children"] == [{"type": "reasoning"}]
+
+
+def depth(value):
+    count = 0
+    while value:
+        (value,) = [item for item in value.values() if isinstance(item, dict)]
+        count += 1
+    return count
+
+
+@pytest.mark.parametrize("name", ["vendor-ext", "metadata", "data"])
+def test_extensions_inside_extensions(name):
+    extension = {"vendor": "vacr", "data": {}}
+    for _ in range(20_000):
+        extension = {"vendor": "vacr", "data": {name: extension} if name != "data" else extension}
+    member = "data" if name == "data" else "vendor-ext"
+    event = {"type": "system-event", "event-type": "e", member: extension}
+    record = V2 | {"session": V2["session"] | {"entries": [event]}, "metadata": extension}
+    again = convert(convert(record, "v3"), "v2")
+    # Comparing them would take as much of the stack as recursion does.
+    assert depth(again["metadata"]) == depth(again["session"]["entries"][0][member]) == depth(extension)
