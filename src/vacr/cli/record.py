@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,7 @@ def command(
         agent=wishes["agent"],
         sub_agents=wishes["sub_agents"],
         named=tuple(path for path in paths if not os.path.isdir(path)),  # noqa: PTH112 - a path that a user gave
+        digests=voice.json,
         not_in_stores=output is None,
     )
     if wish.seal and output == STDIN:
@@ -151,7 +153,7 @@ def _folders(
         raise UsageError("the records of a folder need a folder", hint="Say which with -o FOLDER/.")
     target = Path(output)
     # In a folder, sub-agents' files are places of their own.
-    wish = Wish(wish.cbor, wish.seal, wish.overwrite, wish.agent, sub_agents=False, named=wish.named)
+    wish = replace(wish, sub_agents=False, not_in_stores=False)
     sources = [Path(path) for path in paths]
     if cluster:
         sources, target = [path.absolute() for path in sources], target.absolute()

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import base64
-import gc
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -18,18 +16,6 @@ from vacr.timestamps import are_usual, span
 from vacr.version import __version__
 
 UNKNOWN = "unknown"
-
-
-@contextmanager
-def collector_paused() -> Iterator[None]:
-    """Keep the garbage collector from going through the entries again and again while there are only more of them."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ from typing import Any
 from vacr.content import children
 from vacr.model import CANONICAL_MEMBERS, USAGE_MEMBERS, Native
 from vacr.readers import claude_known as known
-from vacr.readers.assemble import Reading, Session, collector_paused
+from vacr.readers.assemble import Reading, Session
+from vacr.readers.collector import collector_paused
 from vacr.readers.lift import Lift, Move, is_one_of, keep_native, mark, set_aside, without_nulls
 from vacr.readers.source import Source
 from vacr.readers.stores import Store
@@ -147,7 +148,7 @@ class _Transcript:
     def message(self, entry: Native, kind: str) -> Native:
         """Turn a user's or an assistant's line into a message entry with its children."""
         if not entry.keys() <= known.MESSAGE_LINE:
-            self.session.drift.see_members(kind, entry.keys() - known.MESSAGE_LINE)
+            self.session.drift.see_members(kind, entry, known.MESSAGE_LINE)
             set_aside(entry, _SET_ASIDE)
         LINE.apply(entry, entry)
         entry["type"] = kind
@@ -161,7 +162,7 @@ class _Transcript:
         """Move what the API's message says into the entry, and see its blocks as children."""
         drift = self.session.drift
         if not message.keys() <= known.MESSAGE:
-            drift.see_members("message", message.keys() - known.MESSAGE)
+            drift.see_members("message", message, known.MESSAGE)
         if message.get("model") == SYNTHETIC:
             mark(entry)["synthetic"] = True
             SYNTHETIC_MESSAGE.apply(message, entry)
@@ -185,7 +186,7 @@ class _Transcript:
             return
         key: Any = identity if type(identity) in (str, int) else id(entry), type(identity)
         if not usage.keys() <= known.USAGE:
-            self.session.drift.see_members("usage", usage.keys() - known.USAGE)
+            self.session.drift.see_members("usage", usage, known.USAGE)
         best = self.usages.get(key)
         if best is None or _output(usage) >= _output(best["message"]["usage"]):
             self.usages[key] = entry
@@ -227,7 +228,7 @@ class _Transcript:
             self.session.drift.see_type(kind)
             return
         if not entry.keys() <= members:
-            self.session.drift.see_members(kind, entry.keys() - members)
+            self.session.drift.see_members(kind, entry, members)
         if kind in known.SUBTYPES:
             holder, subtypes = known.SUBTYPES[kind]
             inner = entry.get(holder) if holder else entry

@@ -15,9 +15,10 @@ from vacr.model import CANONICAL_MEMBERS, Native
 from vacr.readers import codex_items as items
 from vacr.readers import codex_known as known
 from vacr.readers import codex_session
-from vacr.readers.assemble import Reading, Session, collector_paused
+from vacr.readers.assemble import Reading, Session
 from vacr.readers.codex_forks import inherited
 from vacr.readers.codex_payloads import MEMBERS as PAYLOAD_MEMBERS
+from vacr.readers.collector import collector_paused
 from vacr.readers.lift import is_one_of, keep_native, kind_of, mark, set_aside, without_nulls
 from vacr.readers.source import Source
 from vacr.readers.stores import Store
@@ -110,7 +111,7 @@ class _Rollout:
             return self.bare(line)
         del line["payload"], line["type"]
         if not line.keys() <= known.LINE:
-            self.session.drift.see_members("line", line.keys() - known.LINE)
+            self.session.drift.see_members("line", line, known.LINE)
             set_aside(line, _SET_ASIDE)
         if envelope != "response_item" or not self.item(line, payload):
             self.event(line, envelope, payload)
@@ -146,7 +147,7 @@ class _Rollout:
                 self.session.drift.see_type(f"{envelope}/{_kind(payload)}" if envelope == "event_msg" else envelope)
         members = PAYLOAD_MEMBERS.get(kind) if envelope != "response_item" else None
         if members is not None and not payload.keys() <= members:
-            self.session.drift.see_members(kind, payload.keys() - members)
+            self.session.drift.see_members(kind, payload, members)
         entry["type"], entry["event-type"], entry["data"] = "system-event", EVENT_NAMES.get(kind, kind), payload
         if kind in self.noted:
             self.noted[kind].append((len(self.session.entries), entry))
@@ -159,7 +160,7 @@ class _Rollout:
         entry: Native = {}
         known_members = KNOWN_ITEMS.get(kind) if type(kind) is str else None
         if known_members is not None and not line.keys() <= known_members | {"timestamp"}:
-            self.session.drift.see_members(f"bare/{kind}", line.keys() - known_members - {"timestamp"})
+            self.session.drift.see_members(f"bare/{kind}", line, known_members | {"timestamp"})
         if not self.typed(entry, line):
             return self.bare_event(line, kind)
         native = {member: value for member, value in line.items() if member not in CANONICAL_MEMBERS}
@@ -195,7 +196,7 @@ class _Rollout:
         if members is None:
             self.session.drift.see_type(f"response_item/{_kind(payload)}")
         else:
-            self.session.drift.see_members(f"response_item/{kind}", payload.keys() - members)
+            self.session.drift.see_members(f"response_item/{kind}", payload, members)
 
     def typed(self, entry: Native, native: Native) -> bool:
         """Make a message, a call, a result or reasoning of a response item, if it is one."""

@@ -13,7 +13,8 @@ from typing import Any
 from vacr.content import children
 from vacr.model import Native
 from vacr.readers import cursor_text, export
-from vacr.readers.assemble import Reading, Session, collector_paused
+from vacr.readers.assemble import Reading, Session
+from vacr.readers.collector import collector_paused
 from vacr.readers.cursor_blobs import take_blobs
 from vacr.readers.cursor_bubbles import bubble_entry, take_composer
 from vacr.readers.cursor_stores import DATABASES
@@ -140,7 +141,7 @@ class _Conversation:
             if type(kind) is str:
                 del line["type"]
             return entry | {"data": line}
-        session.drift.see_members("line", line.keys() - MEMBERS)
+        session.drift.see_members("line", line, MEMBERS)
         entry = {"type": line.pop("role")}
         LINE.apply(line, entry)
         if "model-id" in entry:

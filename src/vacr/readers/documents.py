@@ -7,6 +7,7 @@ comes out, as with lines.
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,10 +18,10 @@ from vacr.readers.lines import NATIVE_DEPTH, Undecodable, decode_native, lines, 
 
 _FIRST_LINE = re.compile(rb"\s*([{\[][^\n]*)\n")
 _OPEN_ENDS = (b"{", b"[", b",", b":")
-# No JSON value has an opening bracket right after a closing one, so a new value begins there.
-_NEXT_VALUE = re.compile(rb"^[}\]][ \t\r\n]*(?=[{\[])", re.MULTILINE)
+_OPENS = re.compile(rb"[ \t\r\n]*(?=[{\[])")
 _LINE_THAT_OPENS = re.compile(rb"\n(?=[{\[])")
 _INDENT = 2
+_MOST_KEPT = 1 << 24
 _TOO_DEEP = b"\n" + b" " * (_INDENT * NATIVE_DEPTH)
 
 
@@ -33,8 +34,12 @@ def documents(data: bytes) -> Iterator[tuple[int, list[Any]]]:
         yield from lines(data)
         return
     data = data.removeprefix(BYTE_ORDER_MARK).rstrip()
+    whole = _indented(data)
+    if whole is not None:
+        yield 1, [whole]
+        return
     start, number = 0, 1
-    for stop in [match.end() for match in _NEXT_VALUE.finditer(data)] + [len(data)]:
+    for stop in [*_beginnings(data), len(data)]:
         yield from _value(data[start:stop].rstrip(), number)
         number += data.count(b"\n", start, stop)
         start = stop
@@ -44,6 +49,19 @@ def spans_lines(data: bytes) -> bool:
     """Tell whether the first value goes on after its first line."""
     first = _FIRST_LINE.match(data.removeprefix(BYTE_ORDER_MARK) if data.startswith(BYTE_ORDER_MARK) else data)
     return first is not None and first[1].rstrip().endswith(_OPEN_ENDS)
+
+
+def _beginnings(data: bytes) -> list[int]:
+    """Tell where a value begins after another: no JSON value has an opening bracket right after a closing one."""
+    found = []
+    for closing in (b"\n}", b"\n]"):
+        position = data.find(closing)
+        while position >= 0:
+            opens = _OPENS.match(data, position + len(closing))
+            if opens:
+                found.append(opens.end())
+            position = data.find(closing, position + len(closing))
+    return sorted(found)
 
 
 def _value(text: bytes, number: int) -> Iterator[tuple[int, list[Any]]]:
@@ -63,9 +81,23 @@ def _value(text: bytes, number: int) -> Iterator[tuple[int, list[Any]]]:
 
 def _indented(text: bytes) -> Any | None:
     """Decode text that comes out again with the usual indentation: that proves that nothing in it was lost."""
+    again = _scratch.text
     try:
         value = decode_native(text)
-        again = msgspec.json.format(native_encoder.encode(value), indent=_INDENT)
+        native_encoder.encode_into(value, again)
+        is_same = msgspec.json.format(again, indent=_INDENT) == text
     except (msgspec.DecodeError, ValueError, RecursionError):
         return None
-    return value if again == text and _TOO_DEEP not in text else None
+    if len(again) > _MOST_KEPT:
+        _scratch.text = bytearray()
+    return value if is_same and _TOO_DEEP not in text else None
+
+
+class _Scratch(threading.local):
+    """Room to write a text into: asking the system for new room each time would cost as much as writing it."""
+
+    def __init__(self) -> None:
+        self.text = bytearray()
+
+
+_scratch = _Scratch()

@@ -24,7 +24,7 @@ ROLES = {
 }
 """The type of a message, or the role of a saved turn → entry type. An entry keeps what is not its own type."""
 
-MESSAGE = frozenset(("id", "timestamp", "type", "content", "displayContent"))
+MESSAGE = frozenset(("id", "timestamp", "content", "displayContent"))
 GEMINI = MESSAGE | frozenset(("thoughts", "tokens", "model", "toolCalls"))
 THOUGHT = frozenset(("subject", "description", "timestamp"))
 CALL = frozenset(

@@ -7,7 +7,7 @@ copied, nothing can be lost by being forgotten, and every move can be undone.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterable
 from typing import Any, NamedTuple, TypeGuard
 
 from vacr.model import CANONICAL_MEMBERS, Native
@@ -51,6 +51,48 @@ def _compiled(moves: tuple[Move, ...]) -> Callable[[Native, Native], None]:
     return apply
 
 
+class Shape(Lift):
+    """A table of moves, and the members that objects of its kind are known to have.
+
+    An object that has no others becomes its entry in place, which is what nearly all do; any other is taken apart.
+    """
+
+    def __init__(self, known: frozenset[str], *moves: Move) -> None:
+        """Keep the moves; what is known and stays must not have a name that means something else in an entry."""
+        super().__init__(*moves)
+        self.known = known
+        clashes = CANONICAL_MEMBERS.intersection(known) - {move.native for move in moves}
+        if clashes:
+            raise ValueError(f"members that cannot stay: {sorted(clashes)}")
+        self.in_place: Callable[[Native, str], bool] = _compiled_in_place(known, moves)
+        """Turn an object into an entry as it is, unless it is not as known; tell whether it was."""
+
+    def entry(self, entry_type: str, native: Native, drift: Drift, where: str) -> Native:
+        """Turn an object into an entry."""
+        if self.in_place(native, entry_type):
+            return native
+        drift.see_members(where, native, self.known)
+        entry: Native = {"type": entry_type}
+        self.apply(native, entry)
+        return fill(entry, native)
+
+
+def _compiled_in_place(known: frozenset[str], moves: tuple[Move, ...]) -> Callable[[Native, str], bool]:
+    """Write the moves as statements that rename the members of an object, if it is as known."""
+    lines = ["def in_place(native, entry_type):"]
+    lines.append("    if not native.keys() <= known or None in native.values(): return False")
+    for name, _, kind in moves:
+        if kind:
+            lines.append(f"    if type(native.get({name!r}, {kind()!r})) is not {kind.__name__}: return False")
+    for name, canonical, _ in moves:
+        if name != canonical:
+            lines.append(f"    if {name!r} in native: native[{canonical!r}] = native.pop({name!r})")
+    names: dict[str, Any] = {"known": known}
+    exec("\n".join([*lines, "    native['type'] = entry_type", "    return True"]), names)  # noqa: S102 - made of our own tables
+    in_place: Callable[[Native, str], bool] = names["in_place"]
+    return in_place
+
+
 def is_one_of(value: Any, names: Container[str]) -> TypeGuard[str]:
     """Tell whether a native value, which may be of any type, is one of some names."""
     return type(value) is str and value in names
@@ -59,6 +101,14 @@ def is_one_of(value: Any, names: Container[str]) -> TypeGuard[str]:
 def is_count(value: Any) -> TypeGuard[int]:
     """Tell whether a native value can be one of the canonical counters."""
     return type(value) is int and 0 <= value < _UINT_END
+
+
+def are_counts(values: Iterable[Any]) -> bool:
+    """Tell the same of several values."""
+    for value in values:  # noqa: SIM110 - a generator would cost as much again
+        if type(value) is not int or not 0 <= value < _UINT_END:
+            return False
+    return True
 
 
 def without_nulls(native: Native) -> None:
@@ -79,6 +129,9 @@ def fill(entry: Native, native: Native, same: frozenset[str] = frozenset()) -> N
 
     A name that has a meaning of its own in an entry is set aside, unless it is one of those that mean the same.
     """
+    if CANONICAL_MEMBERS.isdisjoint(native) and None not in native.values():
+        entry.update(native)
+        return entry
     aside = {}
     for name, value in native.items():
         if value is None:
@@ -101,6 +154,9 @@ def set_aside(entry: Native, names: frozenset[str]) -> None:
 
 def keep_native(entry: Native, members: Native) -> None:
     """Keep native members that cannot stand in the entry itself."""
+    if "vacr" not in entry:
+        entry["vacr"] = {"native": members}
+        return
     ours = mark(entry)
     ours["native"] = {**ours.get("native", {}), **members}
 
@@ -135,10 +191,11 @@ class Drift:
         """Count a type that no table names."""
         self.types[name if isinstance(name, str) else kind_of(name)] += 1
 
-    def see_members(self, where: str, names: Any) -> None:
-        """Count members that no table names."""
-        for name in names:
-            self.members[f"{where}.{name}"] += 1
+    def see_members(self, where: str, native: Native, known: frozenset[str]) -> None:
+        """Count the members of an object that no table names."""
+        if not native.keys() <= known:
+            for name in native.keys() - known:
+                self.members[f"{where}.{name}"] += 1
 
     def report(self) -> Native:
         """Give the counts as a record carries them."""

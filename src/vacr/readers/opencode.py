@@ -15,7 +15,8 @@ from vacr.model import Native
 from vacr.readers import export
 from vacr.readers import opencode_known as known
 from vacr.readers import opencode_samples as samples
-from vacr.readers.assemble import Notice, Reading, Session, collector_paused
+from vacr.readers.assemble import Notice, Reading, Session
+from vacr.readers.collector import collector_paused
 from vacr.readers.lift import Lift, Move, fill, is_count, is_one_of, keep_native, kind_of, mark
 from vacr.readers.lines import Repaired, Undecodable
 from vacr.readers.opencode_parts import lift_time, part_entries, take_parts
@@ -149,7 +150,7 @@ class _Session:
     def describe(self, info: Native, extras: Native) -> None:
         """Learn about the session; what has no canonical member stays under its own name."""
         session = self.session
-        session.drift.see_members("session", info.keys() - known.SESSION)
+        session.drift.see_members("session", info, known.SESSION)
         if type(info.get("id")) is str:
             session.session_id = info.pop("id")
         session.working_dir = info.pop("directory") if type(info.get("directory")) is str else None
@@ -193,7 +194,7 @@ class _Session:
             session.drift.see_type(f"role/{role if type(role) is str else kind_of(role)}")
             data = {"info": info, "parts": message.parts} | message.beside
             return {"type": "system-event", "event-type": "message", "data": data}
-        session.drift.see_members("message", info.keys() - known.MESSAGE)
+        session.drift.see_members("message", info, known.MESSAGE)
         entry: Native = {"type": info.pop("role")}
         MESSAGE.apply(info, entry)
         lift_time(info, "created", entry)

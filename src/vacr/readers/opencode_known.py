@@ -22,8 +22,8 @@ TOOL = PART | frozenset(("callID", "tool", "state"))
 REASONING = PART | frozenset(("text",))
 STATE = frozenset(("status", "input", "output", "error", "title", "metadata", "time", "attachments", "raw"))
 
-# Part type → the members that are its own.
-EVENTS = {
+# Part type → the members it has, beside those of every part.
+_EVENTS = {
     "step-start": frozenset(("snapshot",)),
     "step-finish": frozenset(("reason", "snapshot", "cost", "tokens")),
     "snapshot": frozenset(("snapshot",)),
@@ -33,7 +33,9 @@ EVENTS = {
     "compaction": frozenset(("auto", "overflow", "tail_start_id")),
     "subtask": frozenset(("prompt", "description", "agent", "model", "command")),
 }
-SAID = {
+_SAID = {
     "text": frozenset(("text", "synthetic", "ignored")),
     "file": frozenset(("mime", "filename", "url", "source")),
 }
+EVENTS = {kind: PART | members for kind, members in _EVENTS.items()}
+SAID = {kind: PART | members for kind, members in _SAID.items()}

@@ -29,7 +29,7 @@ def take_parts(parts: list[Any], entry: Native, session: Session) -> None:
     order = []
     for part in parts:
         if type(part) is dict and is_one_of(part.get("type"), known.SAID):
-            session.drift.see_members(part["type"], part.keys() - known.PART - known.SAID[part["type"]])
+            session.drift.see_members(part["type"], part, known.SAID[part["type"]])
             order.append(f"content/{len(content)}")
             content.append(part)
         else:
@@ -64,7 +64,7 @@ def part_entries(part: Any, session: Session) -> list[Native]:
 
 def reasoning(part: Native, session: Session) -> Native:
     """Turn a reasoning part into a reasoning entry."""
-    session.drift.see_members("reasoning", part.keys() - known.REASONING)
+    session.drift.see_members("reasoning", part, known.REASONING)
     entry: Native = {"type": part.pop("type")}
     REASONING.apply(part, entry)
     lift_time(part, "start", entry)
@@ -74,8 +74,8 @@ def reasoning(part: Native, session: Session) -> Native:
 def tool_entries(part: Native, session: Session) -> list[Native]:
     """Part a tool's call from its result; what the state says beside the input belongs to the result, if there is one."""
     state = part["state"]
-    session.drift.see_members("tool", part.keys() - known.TOOL)
-    session.drift.see_members("tool.state", state.keys() - known.STATE)
+    session.drift.see_members("tool", part, known.TOOL)
+    session.drift.see_members("tool.state", state, known.STATE)
     call: Native = {"type": "tool-call", "vacr": {"native": {"type": part.pop("type")}}}
     CALL.apply(part, call)
     call["input"] = state.pop("input", None)
@@ -103,7 +103,7 @@ def event(part: Native, session: Session) -> Native:
     """Turn any other part into an event."""
     kind = part.pop("type", None)
     if is_one_of(kind, known.EVENTS):
-        session.drift.see_members(kind, part.keys() - known.PART - known.EVENTS[kind])
+        session.drift.see_members(kind, part, known.EVENTS[kind])
     elif not is_one_of(kind, known.SAID):
         session.drift.see_type(f"part/{kind if type(kind) is str else kind_of(kind)}")
     entry: Native = {"type": "system-event", "event-type": kind if type(kind) is str else "unknown"}

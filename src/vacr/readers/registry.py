@@ -82,10 +82,15 @@ def reader_for(source: Source, agent: str | None = None) -> Reader:
     if not source.main.data.strip():
         raise NotASession("empty: there is no session in it", where=where)
     for sample in _samples(source):
-        scores = {name: reader.recognises(sample) for name, reader in known.items()} if sample else {}
-        best = max(scores, key=lambda name: scores[name], default="")
-        if best and scores[best] >= _ENOUGH:
-            return known[best]
+        best, most = None, _ENOUGH
+        for reader in known.values() if sample else ():
+            score = reader.recognises(sample)
+            if score >= 1:
+                return reader
+            if score > most or (best is None and score >= most):
+                best, most = reader, score
+        if best is not None:
+            return best
     sample = source.main.sample(1)
     if any(isinstance(value, dict) and {"version", "session"} <= value.keys() for value in sample):
         raise NotASession("a record already, not a native session", where=where, hint="Check it with: vacr validate FILE.")

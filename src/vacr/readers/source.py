@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from vacr.readers.collector import collector_paused
 from vacr.readers.documents import documents
 from vacr.readers.lines import Repaired, Undecodable
 
@@ -16,7 +17,7 @@ Batch = tuple[int, list[Any]]
 """The number of a line, and the values that begin there."""
 
 # Below this, starting a thread costs as much as it saves.
-_WORTH_A_THREAD = 1 << 17
+_WORTH_A_THREAD = 1 << 19
 
 
 class Part:
@@ -52,11 +53,12 @@ class Part:
         """Look at the first JSON values, or all of them, without taking them: what cannot be decoded is left out."""
         if self._unseen is None:
             self._unseen = documents(self.data)
-        while size is None or sum(len(batch) for _, batch in self._seen) < size:
-            batch = next(self._unseen, None)
-            if batch is None:
-                break
-            self._seen.append(batch)
+        with collector_paused():
+            while size is None or sum(len(batch) for _, batch in self._seen) < size:
+                batch = next(self._unseen, None)
+                if batch is None:
+                    break
+                self._seen.append(batch)
         values = (value for _, batch in self._seen for value in batch if not isinstance(value, Undecodable))
         return [value.value if isinstance(value, Repaired) else value for value in itertools.islice(values, size)]
 

@@ -76,7 +76,9 @@ class Journal:
 def _key(task: Task) -> str:
     """Name a task and the wish it is done under."""
     wish = task.wish
-    return json.dumps([os.path.realpath(task.path), task.session, task.output, wish.suffix, wish.seal, wish.agent, __version__])
+    return json.dumps(
+        [os.path.realpath(task.path), task.session, task.output, wish.suffix, wish.seal, wish.agent, wish.digests, __version__]
+    )
 
 
 def _seen(record: dict[str, Any]) -> dict[str, Any]:

@@ -17,6 +17,8 @@ class Wish:
     sub_agents: bool = True
     named: tuple[str, ...] = ()
     """The files that were named one by one: none of them is written over, nor recorded as another's sub-agent."""
+    digests: bool = False
+    """Tell the digests of the files that are written."""
     not_in_stores: bool = False
     """Refuse to write if the current folder is an agent's own store."""
 

@@ -11,6 +11,7 @@ from typing import Any
 from vacr import codec
 from vacr.errors import NotASession, UnreadableInput, UsageError, VacrError
 from vacr.identity import identify
+from vacr.readers.collector import collector_paused
 from vacr.recording import files, sealing
 from vacr.recording.tasks import Outcome, Task, Wish
 from vacr.sources import Found, in_store, read
@@ -28,6 +29,12 @@ def record_place(task: Task, emit: Emit | None = None) -> Outcome:
     With `emit` the records are handed over instead of being written to files.
     """
     outcome = Outcome(task)
+    with collector_paused():
+        _record(task, outcome, emit)
+    return outcome
+
+
+def _record(task: Task, outcome: Outcome, emit: Emit | None) -> None:
     wish = task.wish
     try:
         if emit is None:
@@ -62,7 +69,6 @@ def record_place(task: Task, emit: Emit | None = None) -> Outcome:
         hint = "Run again with VACR_DEBUG=1 to see where, and report it with that output."
         bug = UnreadableInput(f"a bug in vacr: {type(error).__name__}: {error}", where=task.path, hint=hint)
         _fail(outcome, bug, _BUG)
-    return outcome
 
 
 def _refuse_clash(task: Task) -> None:
@@ -175,12 +181,13 @@ def _described(task: Task, found: Found, path: Path | None, state: str, pieces: 
         "models": meta.get("models", []),
         "entries": len(session["entries"]),
         "bytes": sum(map(len, pieces)),
-        "sha-256": files.digest(pieces),
         "sealed": as_text(str(sealed)) if found.source is not None else None,
         "notices": [{"line": notice.line, "message": notice.message} for notice in reading.notices],
         "left-out": [{"file": as_text(error.where), "reason": error.message} for error in found.left_out],
         "drift": ours.get("drift", {}),
     }
+    if task.wish.digests:
+        described["sha-256"] = files.digest(pieces)
     if state == "replaced" and sealed is not None and found.source is None and sealed.exists():
         described["stale"] = as_text(str(sealed))
     return described
