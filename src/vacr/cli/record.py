@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -95,28 +95,36 @@ def command(
     )
     if wish.seal and output == STDIN:
         raise UsageError("--seal-source has no place beside standard output", hint="Give a file or a folder with -o.")
-    folders = [path for path in paths if path not in wish.named]
+    folders = [path for path in paths if path not in wish.named and session is None]
+    report = Report(voice, folder=bool(folders))
     if folders:
-        return _folders(folders, output, wish, Report(voice, folder=True), jobs, cluster, strict=strict)
-    if cluster:
+        exit_code = _folders(folders, output, wish, report, jobs, cluster)
+    elif cluster:
         raise UsageError("--cluster is for folders", hint="Name the folder that holds the sessions.")
+    else:
+        exit_code = _files(paths, session, output, wish, report, jobs)
+    return FINDINGS if strict and report.findings and exit_code == 0 else exit_code
+
+
+def _files(paths: tuple[str, ...], session: str | None, output: str | None, wish: Wish, report: Report, jobs: int | None) -> int:
+    """Record files that were named one by one, or one session; give the exit code."""
     outputs.refuse_one_file_for_many(paths, output)
-    report = Report(voice, folder=False)
     if output == STDIN:
         _print(paths, session, wish, report)
-    elif session is not None or not outputs.is_folder(output):
-        chosen_file = None if outputs.is_folder(output) else output
-        report.add(record_place(plan.file_task(paths[0], output or "", chosen_file, wish, session)))
-        report.finish()
+        return report.exit_code
+    if session is not None or not outputs.is_folder(output):
+        chosen = None if outputs.is_folder(output) else output
+        report.add(record_place(plan.file_task(paths[0], output or "", chosen, wish, session)))
     else:
-        _files(list(paths), output or "", wish, report, jobs)
-    return FINDINGS if strict and report.findings and report.exit_code == 0 else report.exit_code
+        _in_order(plan.file_tasks(list(paths), output or "", wish), report, jobs)
+    report.finish()
+    return report.exit_code
 
 
-def _files(paths: list[str], folder: str, wish: Wish, report: Report, jobs: int | None) -> None:
-    """Record files that were named one by one; the results keep their order."""
-    tasks = plan.file_tasks(paths, folder, wish)
-    run = Run(jobs or (min(cores(), len(tasks)) if len(tasks) >= _WORTH_PROCESSES and STDIN not in paths else 1))
+def _in_order(tasks: list[Task], report: Report, jobs: int | None) -> None:
+    """Do tasks, in several processes if that is worth their while; the results keep their order."""
+    many = len(tasks) >= _WORTH_PROCESSES and all(task.path != STDIN for task in tasks)
+    run = Run(jobs or (min(cores(), len(tasks)) if many else 1))
     with options.progress(lambda: len(tasks), report.voice) as step:
         waiting: dict[Task, Outcome] = {}
         following = iter(tasks)
@@ -127,7 +135,6 @@ def _files(paths: list[str], folder: str, wish: Wish, report: Report, jobs: int 
             while expected in waiting:
                 report.add(waiting.pop(expected))
                 expected = next(following, None)
-    report.finish()
 
 
 def _print(paths: tuple[str, ...], session: str | None, wish: Wish, report: Report) -> None:
@@ -145,29 +152,26 @@ def _print(paths: tuple[str, ...], session: str | None, wish: Wish, report: Repo
         outputs.write_stdout([b"\n"])
 
 
-def _folders(
-    paths: list[str], output: str | None, wish: Wish, report: Report, jobs: int | None, cluster: str | None, *, strict: bool
-) -> int:
-    """Record all that lies in folders, going on where an earlier run stopped."""
+def _folders(folders: list[str], output: str | None, wish: Wish, report: Report, jobs: int | None, cluster: str | None) -> int:
+    """Record all that lies in folders, going on where an earlier run stopped; give the exit code."""
     if output is None or output == STDIN or (os.path.exists(output) and not os.path.isdir(output)):  # noqa: PTH110, PTH112
         raise UsageError("the records of a folder need a folder", hint="Say which with -o FOLDER/.")
-    target = Path(output)
     # In a folder, sub-agents' files are places of their own.
     wish = replace(wish, sub_agents=False, not_in_stores=False)
-    sources = [Path(path) for path in paths]
-    if cluster:
-        sources, target = [path.absolute() for path in sources], target.absolute()
+    target = Path(output).absolute() if cluster else Path(output)
+    trees = plan.trees([Path(folder).absolute() if cluster else Path(folder) for folder in folders], target)
     journal = Journal(target)
 
     def tasks() -> Iterator[Task]:
         yield from plan.file_tasks(list(wish.named), str(target), wish)
-        for path in sources:
-            yield from plan.folder_tasks(path, target, wish)
+        for folder, place in trees:
+            yield from plan.folder_tasks(folder, place, target, wish)
 
     with (
-        _workers(cluster, sources, target, jobs) as run,
+        _workers(cluster, [folder for folder, _ in trees], target, jobs) as run,
         _stoppable(run, report.voice),
         options.progress(lambda: sum(1 for _ in tasks()), report.voice) as step,
+        closing(journal),
     ):
 
         def undone() -> Iterator[Task]:
@@ -183,15 +187,14 @@ def _folders(
             journal.write(outcome)
             report.add(outcome)
             step()
-    journal.close()
     report.finish()
     if run.stopping:
         report.voice.error("vacr: interrupted; run the same again to go on from here")
         return _INTERRUPTED
     if not report.agents and not report.failed:
-        report.voice.error(f"vacr: {', '.join(paths)}: no session in it")
+        report.voice.error(f"vacr: {', '.join(folders)}: no session in it")
         return _NOTHING_FOUND
-    return FINDINGS if strict and report.findings and report.exit_code == 0 else report.exit_code
+    return report.exit_code
 
 
 @contextmanager
@@ -217,7 +220,7 @@ def _stoppable(run: Run, voice: Voice) -> Iterator[None]:
         if run.stopping:
             raise KeyboardInterrupt
         run.stopping = True
-        voice.error(f"vacr: stopping when the {len(run.pending) or 1} under way are done; Ctrl-C again stops at once")
+        voice.error("vacr: stopping when what has begun is done; Ctrl-C again stops at once")
 
     before = signal.signal(signal.SIGINT, stop)
     try:

@@ -113,9 +113,7 @@ class Report:
                 self.voice.result(row)
         told = [plural(self.failed, "failure")] if self.failed else []
         if self.not_sessions:
-            told.append(
-                f"{plural(self.not_sessions, 'file')} that {'is' if self.not_sessions == 1 else 'are'} no session (-v names them)"
-            )
+            told.append(f"{plural(self.not_sessions, 'file')} without a session (-v names them)")
         if self.drift:
             told.append(f"unknown to this version: {_few(self.drift)}")
         for line in told:

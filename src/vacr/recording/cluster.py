@@ -14,7 +14,7 @@ from typing import Any
 from vacr.errors import Unreachable, UsageError
 from vacr.version import __version__
 
-_PATIENCE = 20
+_PATIENCE = 10
 
 
 class Cluster:

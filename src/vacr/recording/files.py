@@ -15,6 +15,8 @@ from vacr.sources import STDIN
 
 Pieces = Iterable[bytes | memoryview]
 
+_unfinished: set[str] = set()
+
 
 def refuse_input(path: Path, files: tuple[str, ...]) -> None:
     """Refuse to write over what is being read.
@@ -62,8 +64,16 @@ def write(path: Path, pieces: Pieces) -> None:
         raise UnreadableInput(f"cannot be written: {error.strerror or error}", where=str(path)) from error
 
 
+def discard_unfinished() -> None:
+    """Remove what was being written, for a process that ends without going back."""
+    for name in list(_unfinished):
+        with suppress(OSError):
+            os.unlink(name)  # noqa: PTH108 - a path that mkstemp gave
+
+
 def _replace(path: Path, pieces: Pieces) -> None:
     handle, name = tempfile.mkstemp(prefix=".vacr-", dir=path.parent)
+    _unfinished.add(name)
     try:
         with os.fdopen(handle, "wb") as file:
             file.writelines(pieces)
@@ -72,6 +82,8 @@ def _replace(path: Path, pieces: Pieces) -> None:
     except BaseException:
         os.unlink(name)  # noqa: PTH108 - a path that mkstemp gave
         raise
+    finally:
+        _unfinished.discard(name)
 
 
 def _umask() -> int:

@@ -77,7 +77,16 @@ def _key(task: Task) -> str:
     """Name a task and the wish it is done under."""
     wish = task.wish
     return json.dumps(
-        [os.path.realpath(task.path), task.session, task.output, wish.suffix, wish.seal, wish.agent, wish.digests, __version__]
+        [
+            os.path.abspath(task.path),  # noqa: PTH100 - resolving links costs more than a small session
+            task.session,
+            task.output,
+            wish.suffix,
+            wish.seal,
+            wish.agent,
+            wish.digests,
+            __version__,
+        ]
     )
 
 

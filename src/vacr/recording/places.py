@@ -54,7 +54,7 @@ def _places(folder: Path, prefix: str, not_entered: set[str]) -> Iterator[Place]
     with os.scandir(folder) as scan:
         entries = sorted(scan, key=lambda entry: entry.name)
     names = [entry.name for entry in entries if entry.is_file(follow_symlinks=False) and is_place(entry.name)]
-    belonging, folders = _attached(folder, names)
+    belonging, folders = _attached(folder, names, {entry.name for entry in entries if entry.is_dir(follow_symlinks=False)})
     stems = Counter(map(stem, names))
     for entry in entries:
         if entry.is_dir(follow_symlinks=False):
@@ -69,17 +69,18 @@ def _places(folder: Path, prefix: str, not_entered: set[str]) -> Iterator[Place]
             yield from _file(Path(entry.path), f"{prefix}{name if stems[name] == 1 else entry.name}")
 
 
-def _attached(folder: Path, names: list[str]) -> tuple[set[str], set[str]]:
+def _attached(folder: Path, names: list[str], beside: set[str]) -> tuple[set[str], set[str]]:
     """Give the files, and the folders, that belong to the sessions of other files in a folder."""
     files, folders = set(), set()
     for reader in readers().values():
         for pattern in getattr(reader, "ATTACHED", ()):
             place, _, name = pattern.rpartition("/")
             for one in names:
-                if place:
-                    folders.add(os.path.realpath(folder / place.format(stem=Path(one).stem)))
-                else:
-                    files.add(name.format(stem=Path(one).stem))
+                own = one.rpartition(".")[0] or one
+                if not place:
+                    files.add(name.format(stem=own))
+                elif own in beside:
+                    folders.add(os.path.realpath(folder / place.format(stem=own)))
     return files, folders
 
 
@@ -112,16 +113,18 @@ def stem(name: str) -> str:
     return name
 
 
-def state_of(place: Place) -> str:
-    """Tell what a place looks like, so that a change is seen without reading it; nothing where it cannot be told."""
+def state_of(place: Place) -> tuple[str, int]:
+    """Tell what a place looks like, so that a change is seen without reading it, and its size; nothing if that is not known."""
     digest = hashlib.sha256()
+    size = 0
     try:
         for path in _files_of(Path(place.path), place.session):
             status = path.stat()
+            size += status.st_size
             digest.update(os.fsencode(path.name) + f":{status.st_size}:{status.st_mtime_ns}:{status.st_ctime_ns}\n".encode())
     except OSError:
-        return ""
-    return digest.hexdigest()
+        return "", 0
+    return digest.hexdigest(), size
 
 
 def _files_of(path: Path, session: str | None) -> Iterator[Path]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from vacr.errors import UsageError
 from vacr.recording.places import places, state_of, stem
 from vacr.recording.tasks import Task, Wish
 from vacr.sources import STDIN
@@ -29,14 +30,31 @@ def file_task(path: str, folder: str, chosen: str | None, wish: Wish, session: s
         name = Path(chosen).name
         output = Path(chosen).with_name(name.removesuffix(Path(name).suffix).removesuffix(".acr"))
         return Task(path, str(output), wish, chosen, session)
-    return Task(path, os.path.join(folder, stem("stdin" if path == STDIN else Path(path).name)), wish, session=session)  # noqa: PTH118
+    name = session if session and os.path.isdir(path) else stem("stdin" if path == STDIN else Path(path).name)  # noqa: PTH112
+    return Task(path, os.path.join(folder, name), wish, session=session)  # noqa: PTH118 - a path that a user gave
 
 
-def folder_tasks(path: Path, output: Path, wish: Wish) -> Iterator[Task]:
-    """Give the tasks of a folder: its tree is that of the records.
+def trees(folders: list[Path], output: Path) -> list[tuple[Path, Path]]:
+    """Give the folder in which the records of each folder go: the output itself, or one of its own where there are several.
+
+    Raises:
+        UsageError: two of them have the same name.
+    """
+    if len(folders) == 1:
+        return [(folders[0], output)]
+    names = [os.path.basename(os.path.realpath(folder)) for folder in folders]  # noqa: PTH119
+    for name in names:
+        if names.count(name) > 1:
+            raise UsageError(f"two folders are named {name}", hint="Record them into different folders.")
+    return [(folder, output / name) for folder, name in zip(folders, names, strict=True)]
+
+
+def folder_tasks(path: Path, output: Path, leave_out: Path, wish: Wish) -> Iterator[Task]:
+    """Give the tasks of a folder: its tree is that of the records. The folder of all records is left out if it lies there too.
 
     Raises:
         UnreadableInput: the folder cannot be read.
     """
-    for place in places(path, output):
-        yield Task(place.path, str(output / place.name), wish, session=place.session, state=state_of(place))
+    for place in places(path, leave_out):
+        state, size = state_of(place)
+        yield Task(place.path, str(output / place.name), wish, session=place.session, state=state, size=size)

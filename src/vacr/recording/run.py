@@ -9,21 +9,25 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-import sys
+import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from multiprocessing.connection import wait as wait_for
 
 from vacr.errors import UnreadableInput
+from vacr.recording.files import discard_unfinished
 from vacr.recording.tasks import Outcome, Task
-from vacr.recording.work import as_text, record_place
+from vacr.recording.work import as_text, record_place, record_places
 
 MakePool = Callable[[int], Executor]
 
-_AHEAD = 4
-"""How many tasks wait for each worker, so that none is idle."""
+_AHEAD = 3
+"""How many handfuls of tasks there are for each worker, so that none is idle."""
+_TOGETHER = 16
+_ENOUGH_BYTES = 1 << 20
 
 
 def cores() -> int:
@@ -44,9 +48,24 @@ def local_pool(jobs: int) -> Executor:
 
 
 def _prepare_worker() -> None:
-    """Leave Ctrl-C to the process that hands out the work; when that says so, end without leaving anything behind."""
+    """Leave Ctrl-C to the process that hands out the work; when that says so or is gone, end and leave nothing behind."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    signal.signal(signal.SIGTERM, _end)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end(*_: object) -> None:
+    """End at once: an exception would only end the task, for the pool keeps its workers."""
+    discard_unfinished()
+    os._exit(1)
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that started it is gone, which a worker that waits for work would never notice."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait_for([parent.sentinel])
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 @dataclass
@@ -56,7 +75,7 @@ class Run:
     jobs: int
     make_pool: MakePool = local_pool
     stopping: bool = False
-    pending: dict[Future[Outcome], Task] = field(default_factory=dict)
+    pending: dict[Future[list[Outcome]], list[Task]] = field(default_factory=dict)
     """The tasks that are on their way."""
 
     def outcomes(self, tasks: Iterable[Task]) -> Iterator[Outcome]:
@@ -80,26 +99,29 @@ class Run:
         lost: list[Task] = []
         while True:
             while not self.stopping and not lost and len(self.pending) < self.jobs * _AHEAD:
-                task = next(tasks, None)
-                if task is None:
+                some = _some(tasks)
+                if not some:
                     break
                 try:
-                    self.pending[pool.submit(record_place, task)] = task
+                    self.pending[pool.submit(record_places, some)] = some
                 except BrokenProcessPool:
-                    lost.append(task)
+                    lost += some
+            if self.stopping:
+                for future in self.pending:
+                    future.cancel()
             if not self.pending:
                 return lost
             done, _ = wait(self.pending, return_when=FIRST_COMPLETED)
             for future in done:
-                task = self.pending.pop(future)
+                some = self.pending.pop(future)
                 try:
-                    yield future.result()
+                    yield from future.result()
                 except BrokenProcessPool:
-                    lost.append(task)
+                    lost += some
                 except CancelledError:
                     pass
-                except Exception as error:  # noqa: BLE001 - what a cluster says about a task that it gave up
-                    yield _given_up(task, f"{type(error).__name__}: {error}")
+                except Exception as error:  # noqa: BLE001 - what a cluster says about tasks that it gave up
+                    yield from (_given_up(task, f"{type(error).__name__}: {error}") for task in some)
 
     @contextmanager
     def _pool(self, jobs: int) -> Iterator[Executor]:
@@ -118,9 +140,22 @@ class Run:
         """Do a task in a process of its own, after one died while it was being done."""
         with self._pool(1) as pool:
             try:
-                return pool.submit(record_place, task).result()
+                return pool.submit(record_places, [task]).result()[0]
             except BrokenProcessPool:
                 return _given_up(task, "the process that read it was killed; it may need more memory than there is")
+
+
+def _some(tasks: Iterator[Task]) -> list[Task]:
+    """Take tasks that are handed out together: small ones, since handing out costs as much as doing one of them."""
+    some: list[Task] = []
+    size = 0
+    while len(some) < _TOGETHER and size < _ENOUGH_BYTES:
+        task = next(tasks, None)
+        if task is None:
+            break
+        some.append(task)
+        size += task.size
+    return some
 
 
 def _given_up(task: Task, reason: str) -> Outcome:

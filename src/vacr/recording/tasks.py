@@ -42,6 +42,8 @@ class Task:
     """Another place whose record has that name."""
     state: str = ""
     """What the place looked like when it was last seen; empty where nobody will ask."""
+    size: int = 0
+    """How many bytes it has, where that is known."""
 
 
 @dataclass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Callable
@@ -13,8 +14,8 @@ from vacr.errors import NotASession, UnreadableInput, UsageError, VacrError
 from vacr.identity import identify
 from vacr.readers.collector import collector_paused
 from vacr.recording import files, sealing
-from vacr.recording.tasks import Outcome, Task, Wish
-from vacr.sources import Found, in_store, read
+from vacr.recording.tasks import Outcome, Task
+from vacr.sources import STDIN, Found, in_store, read, read_bytes
 
 Pieces = list[bytes | memoryview]
 Emit = Callable[[Pieces], None]
@@ -32,6 +33,11 @@ def record_place(task: Task, emit: Emit | None = None) -> Outcome:
     with collector_paused():
         _record(task, outcome, emit)
     return outcome
+
+
+def record_places(tasks: list[Task]) -> list[Outcome]:
+    """Record several places, one after the other."""
+    return [record_place(task) for task in tasks]
 
 
 def _record(task: Task, outcome: Outcome, emit: Emit | None) -> None:
@@ -111,7 +117,7 @@ def _one(task: Task, found: Found, outcome: Outcome, emit: Emit | None) -> None:
     path = _path(task, found.label)
     if any(record["output"] == as_text(str(path)) for record in outcome.records):
         raise UsageError(f"{path} has just been written for another session", hint="Record them into different folders.")
-    state = _write(path, pieces, found, wish)
+    state = _write(path, pieces, found, task)
     outcome.records.append(_described(task, found, path, state, pieces))
 
 
@@ -122,18 +128,19 @@ def _path(task: Task, label: str) -> Path:
     return Path(task.chosen or f"{task.output}{task.wish.suffix}")
 
 
-def _write(path: Path, pieces: Pieces, found: Found, wish: Wish) -> str:
+def _write(path: Path, pieces: Pieces, found: Found, task: Task) -> str:
     """Write a record unless it is there already, its sealed source first; tell what became of what was there.
 
     Raises:
         UsageError: what is there is no older record of this session, or a signature stands beside it.
     """
+    wish = task.wish
     files.refuse_input(path, wish.named)
     state = "written"
     if path.is_file():
         state = "unchanged" if files.same(path, pieces) else "replaced"
         if state == "replaced" and not wish.overwrite:
-            _refuse_loss(path, found)
+            _refuse_loss(path, found, task)
     sealed = sealing.sealed_path(path)
     if found.source is not None:
         if sealed.exists() and state == "written" and not wish.overwrite and not sealing.holds(sealed, found.source):
@@ -144,11 +151,12 @@ def _write(path: Path, pieces: Pieces, found: Found, wish: Wish) -> str:
     return state
 
 
-def _refuse_loss(path: Path, found: Found) -> None:
+def _refuse_loss(path: Path, found: Found, task: Task) -> None:
     """Refuse to replace what is not an older record of the same session, or what is signed."""
     try:
         there = codec.decode(path.read_bytes())
-        same_session = there["session"]["session-id"] == found.reading.record["session"]["session-id"]
+        named = there["session"]["session-id"]
+        same_session = named == found.reading.record["session"]["session-id"] or _has_grown(there, named, task)
     except (VacrError, TypeError, KeyError, IndexError):
         same_session = False
     if not same_session:
@@ -162,6 +170,14 @@ def _refuse_loss(path: Path, found: Found) -> None:
             f"{path} is signed by {signature.name}, and this session has grown or changed since",
             hint="Write elsewhere with -o, or give --overwrite.",
         )
+
+
+def _has_grown(there: Any, session_id: str, task: Task) -> bool:
+    """Tell whether a session that is named by its content was once what an older record says, and has more to it now."""
+    (part,) = there["vacr"]["source"]["parts"]
+    if session_id != part["sha-256"] or task.path == STDIN:
+        return False
+    return hashlib.sha256(read_bytes(task.path, part["size"])).hexdigest() == session_id
 
 
 def _described(task: Task, found: Found, path: Path | None, state: str, pieces: Pieces) -> dict[str, Any]:

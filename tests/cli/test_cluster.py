@@ -1,0 +1,100 @@
+"""The same work on a real Dask cluster, of which a worker is killed in the middle: the same records, byte for byte."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import ExitStack, contextmanager
+
+import pytest
+
+from tests.cli import gate
+from tests.cli.test_record_folder import SESSIONS, tree
+
+pytest.importorskip("distributed")
+
+WAIT = 120
+
+
+@contextmanager
+def process(*command, cwd, log, **variables):
+    """Run a process until the end of the test, and no longer."""
+    with log.open("wb") as file:
+        started = subprocess.Popen(
+            [sys.executable, "-m", *command],
+            cwd=cwd,
+            env=os.environ | variables,
+            stdout=file,
+            stderr=file,
+            start_new_session=True,
+        )
+    try:
+        yield started
+    finally:
+        if started.poll() is None:
+            os.killpg(started.pid, signal.SIGTERM)
+        try:
+            started.wait(timeout=WAIT)
+        except subprocess.TimeoutExpired:
+            os.killpg(started.pid, signal.SIGKILL)
+            started.wait()
+
+
+def until(condition, what):
+    end = time.monotonic() + WAIT
+    while not condition():
+        assert time.monotonic() < end, what
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    """Give a scheduler's address and two workers that know the reader of the sessions at the gate."""
+    gate.install(tmp_path / "plugins")
+    variables = {"PYTHONPATH": str(tmp_path / "plugins"), "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "30 s"}
+    known = tmp_path / "scheduler.json"
+    loopback = ("--host", "127.0.0.1", "--no-dashboard", "--scheduler-file", str(known))
+    with ExitStack() as stack:
+
+        def start(name, *command):
+            log = tmp_path / f"{name}.log"
+            return stack.enter_context(process("dask", *command, cwd=tmp_path, log=log, **variables))
+
+        start("scheduler", "scheduler", "--port", "0", *loopback)
+        until(lambda: known.is_file() and known.stat().st_size, "the scheduler did not start")
+        workers = [start(f"worker{n}", "worker", *loopback, "--nthreads", "1", "--no-nanny") for n in range(2)]
+        yield json.loads(known.read_text())["address"], workers
+
+
+def test_a_worker_that_dies_changes_nothing(vacr, tmp_path, cluster):
+    address, workers = cluster
+    plugins = {"PYTHONPATH": str(tmp_path / "plugins")}
+    (tmp_path / "in").mkdir()
+    for number in range(SESSIONS):
+        # Each worker's first tasks wait at the gate, so that the kill comes while both are at work.
+        line = {"gate": str(tmp_path / f"gate{number % 2}"), "id": f"s{number}"}
+        (tmp_path / "in" / f"{number:03}.jsonl").write_text(json.dumps(line) + "\n")
+    command = ("vacr", "record", str(tmp_path / "in"), "-o", str(tmp_path / "far"), "--cluster", address, "--format", "json")
+    with process(*command, cwd=tmp_path, log=tmp_path / "run.log", **plugins) as run:
+        until(lambda: (tmp_path / "gate0.reached").exists() or run.poll() is not None, "no task was begun")
+        os.kill(workers[0].pid, signal.SIGKILL)
+        workers[0].wait()
+        for number in range(2):
+            (tmp_path / f"gate{number}").touch()
+        assert run.wait(timeout=WAIT) == 0, (tmp_path / "run.log").read_text()
+    document = json.loads([line for line in (tmp_path / "run.log").read_text().splitlines() if line.startswith("{")][-1])
+    assert len(document["records"]) == SESSIONS
+    assert vacr("record", "in", "-o", "near/", "--jobs", 1, **plugins).returncode == 0
+    assert tree(tmp_path / "far") == tree(tmp_path / "near")
+    assert len(tree(tmp_path / "far")) == SESSIONS
+    again = vacr("record", tmp_path / "in", "-o", tmp_path / "far", "--cluster", address, "--format", "json", **plugins)
+    assert {record["state"] for record in json.loads(again.out)["records"]} == {"unchanged"}
+
+
+def test_no_cluster_is_told_with_the_exit_code_for_it(vacr, tmp_path):
+    (tmp_path / "in").mkdir()
+    done = vacr("record", "in", "-o", "out/", "--cluster", "tcp://127.0.0.1:9")
+    assert done.returncode == 4
+    assert "no cluster with workers" in done.err

@@ -1,0 +1,261 @@
+"""Whole folders: all that is there, the same bytes as one by one, and a second run that goes on where the first stopped."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli import gate
+from tests.conftest import EXAMPLES, FIXTURES
+
+WAIT = 60
+SESSIONS = 240
+"""More than are handed out at once."""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Give a folder with sessions of every agent, and other things."""
+    place = tmp_path / "in"
+    place.mkdir()
+    for path in EXAMPLES.iterdir():
+        shutil.copy(path, place)
+    for name in ("claude/project", "opencode/storage", "gemini", "cursor"):
+        shutil.copytree(FIXTURES / name, place / "deep" / name)
+    (place / "notes.txt").write_text("buy milk\n")
+    (place / "picture.png").write_bytes(b"\x89PNG\r\n\0\0\0")
+    (place / "empty.jsonl").write_bytes(b"")
+    return place
+
+
+def tree(folder):
+    """Give the records below a folder."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*.acr.*"))}
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_folder_is_recorded_whole_and_its_tree_is_that_of_the_records(vacr, tmp_path):
+    done = vacr("record", "in", "-o", "out/")
+    assert done.returncode == 0, done.err
+    records = tree(tmp_path / "out")
+    assert {"claude-code.acr.json", "codex-cli.acr.json", "gemini-cli.acr.json", "opencode.acr.json"} <= records.keys()
+    assert "deep/claude/project/3c9e7b10-5d42-4f6a-8b1e-7a2c4d6e8f01/subagents/agent-a1b2c3d.acr.json" in records
+    assert sum("ses_" in name for name in records) >= 2
+    for agent in ("claude-code", "codex-cli", "cursor", "gemini-cli", "opencode"):
+        assert agent in done.out
+    assert "3 files without a session" in done.out
+    assert vacr("validate", *sorted((tmp_path / "out").rglob("*.acr.json"))).returncode == 0
+
+
+def test_the_bytes_are_those_of_one_by_one_and_of_any_number_of_processes(vacr, tmp_path, folder):
+    for jobs in (1, 2):
+        assert vacr("record", "in", "-o", f"out{jobs}/", "--jobs", jobs).returncode == 0
+    records = tree(tmp_path / "out1")
+    assert records == tree(tmp_path / "out2")
+    for path in EXAMPLES.iterdir():
+        vacr("record", folder / path.name, "-o", "single/", "--no-sub-agents")
+    singles = tree(tmp_path / "single")
+    assert len(singles) == 5
+    assert {name: records[name] for name in singles} == singles
+
+
+def test_a_second_run_does_only_what_is_new_changed_or_gone(vacr, tmp_path, folder):
+    first = json.loads(vacr("record", "in", "-o", "out/", "--format", "json").out)
+    assert {record["state"] for record in first["records"]} == {"written"}
+    stamps = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*.acr.json")}
+    again = json.loads(vacr("record", "in", "-o", "out/", "--format", "json").out)
+    assert {record["state"] for record in again["records"]} == {"unchanged"}
+    assert len(again["records"]) == len(first["records"])
+    assert again["summary"]["agents"].keys() == first["summary"]["agents"].keys()
+    assert again["skipped"] == first["skipped"]
+    with (folder / "cursor.jsonl").open("ab") as file:
+        file.write(b'{"type":"turn_ended","status":"success"}\n')
+    shutil.copy(EXAMPLES / "codex-cli.jsonl", folder / "newer.jsonl")
+    (tmp_path / "out" / "opencode.acr.json").unlink()
+    third = json.loads(vacr("record", "in", "-o", "out/", "--format", "json").out)
+    states = {record["output"]: record["state"] for record in third["records"] if record["state"] != "unchanged"}
+    assert states == {
+        "out/cursor.acr.json": "replaced",
+        "out/newer.acr.json": "written",
+        "out/opencode.acr.json": "written",
+    }
+    untouched = {path: path.stat().st_mtime_ns for path in stamps if f"out/{path.relative_to(tmp_path / 'out')}" not in states}
+    assert untouched == {path: stamps[path] for path in untouched}
+
+
+def test_a_bad_file_stops_no_other_and_is_told(vacr, tmp_path, folder):
+    (folder / "broken.db").write_bytes(b"SQLite format 3\0" + b"\xff" * 500)
+    signed = tmp_path / "out" / "codex-cli.acr.json"
+    signed.parent.mkdir()
+    signed.write_text("mine")
+    done = vacr("record", "in", "-o", "out/", "--format", "json")
+    assert done.returncode == 3
+    document = json.loads(done.out)
+    assert {Path(error["source"]).name for error in document["errors"]} == {"broken.db", "codex-cli.jsonl"}
+    assert document["summary"]["failed"] == 2
+    assert signed.read_text() == "mine"
+    assert len(document["records"]) > 10
+    assert "broken.db" in done.err
+
+
+@pytest.mark.usefixtures("folder")
+def test_lines_come_as_they_are_done(vacr):
+    done = vacr("record", "in", "-o", "out/", "--format", "jsonl")
+    lines = [json.loads(line) for line in done.out.splitlines()]
+    assert {line["kind"] for line in lines} == {"record", "skipped", "summary"}
+    assert lines[-1]["kind"] == "summary"
+    assert sum(counts["records"] for counts in lines[-1]["agents"].values()) == sum(line["kind"] == "record" for line in lines)
+    assert all(line["schema_version"] == "1" for line in lines)
+    assert all(len(line["sha-256"]) == 64 for line in lines if line["kind"] == "record")
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_there_is_to_see_in_detail_is_told_when_asked_for(vacr):
+    quiet, loud = vacr("record", "in", "-o", "out/"), vacr("record", "in", "-o", "loud/", "-v")
+    assert "notes.txt" not in quiet.err
+    assert "notes.txt" in loud.err
+    assert "loud/claude-code.acr.json: claude-code" in loud.out
+    assert vacr("record", "in", "-o", "silent/", "-q").out == ""
+    assert vacr("record", "in", "-o", "strict/", "--strict").returncode == 5
+
+
+def test_folders_and_files_together(vacr, tmp_path, folder):
+    shutil.copytree(folder, tmp_path / "second")
+    done = vacr("record", "in", "second", EXAMPLES / "cursor.jsonl", "-o", "out/")
+    assert done.returncode == 0, done.err
+    records = tree(tmp_path / "out")
+    assert {"cursor.acr.json", "in/cursor.acr.json", "second/cursor.acr.json"} <= records.keys()
+    (tmp_path / "x" / "in").mkdir(parents=True)
+    assert vacr("record", "in", "x/in", "-o", "out/").returncode == 2
+
+
+def test_a_folder_without_sessions(vacr, tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "notes.txt").write_text("buy milk")
+    done = vacr("record", "in", "-o", "out/")
+    assert done.returncode == 1
+    assert "no session in it" in done.err
+    assert vacr("record", "gone", "-o", "out/").returncode == 3
+
+
+def test_records_written_into_the_folder_itself_are_not_recorded(vacr, folder):
+    assert vacr("record", "in", "-o", "in/records/").returncode == 0
+    before = tree(folder)
+    assert vacr("record", "in", "-o", "in/records/").returncode == 0
+    assert tree(folder) == before
+
+
+@pytest.mark.usefixtures("folder")
+def test_sealed_sources_of_a_folder_come_back(vacr, tmp_path):
+    assert vacr("record", "in", "-o", "out/", "--seal-source").returncode == 0
+    record = next((tmp_path / "out" / "deep" / "opencode").rglob("ses_*Fix1.acr.json"))
+    assert vacr("restore", record, "-o", "back/").returncode == 0
+    native = {path.relative_to(tmp_path / "back") for path in (tmp_path / "back").rglob("*.json")}
+    assert len(native) > 15
+    for path in native:
+        assert (tmp_path / "back" / path).read_bytes() == (FIXTURES / "opencode" / "storage" / path).read_bytes()
+
+
+@pytest.fixture
+def gated(tmp_path):
+    """Give a folder of sessions that wait at a gate, and the way to start recording it."""
+    gate.install(tmp_path / "plugins")
+    (tmp_path / "in").mkdir()
+    for number in range(SESSIONS):
+        line = {"gate": str(tmp_path / "gate"), "id": f"s{number}"}
+        (tmp_path / "in" / f"{number:03}.jsonl").write_text(json.dumps(line) + "\n")
+
+    def start(*arguments, **options):
+        command = [sys.executable, "-m", "vacr", "record", "in", *arguments]
+        return subprocess.Popen(
+            command,
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONPATH": str(tmp_path / "plugins")},
+            stderr=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            **options,
+        )
+
+    return start
+
+
+def reached(tmp_path):
+    """Wait until a session is being read."""
+    end = time.monotonic() + WAIT
+    while not (tmp_path / "gate.reached").exists():
+        assert time.monotonic() < end, "nothing was begun"
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_ctrl_c_loses_nothing_and_the_next_run_goes_on(tmp_path, gated, jobs):
+    run = gated("-o", "out/", "--jobs", str(jobs), start_new_session=True)
+    reached(tmp_path)
+    os.killpg(run.pid, signal.SIGINT)
+    assert b"stopping when what has begun is done" in run.stderr.readline()
+    (tmp_path / "gate").touch()
+    out, err = run.communicate(timeout=WAIT)
+    assert run.returncode == 130
+    assert b"run the same again" in err
+    assert b"Traceback" not in err
+    begun = tree(tmp_path / "out")
+    assert 0 < len(begun) < SESSIONS
+    assert out
+    again = gated("-o", "out/", "--format", "json")
+    document = json.loads(again.communicate(timeout=WAIT)[0])
+    assert sum(record["state"] == "written" for record in document["records"]) == SESSIONS - len(begun)
+    gated("-o", "whole/").communicate(timeout=WAIT)
+    assert tree(tmp_path / "out") == tree(tmp_path / "whole")
+
+
+def test_a_second_ctrl_c_ends_at_once_and_leaves_no_process_and_no_half_file(tmp_path, gated):
+    run = gated("-o", "out/", "--jobs", "2", start_new_session=True)
+    reached(tmp_path)
+    os.killpg(run.pid, signal.SIGINT)
+    run.stderr.readline()
+    os.killpg(run.pid, signal.SIGINT)
+    _, err = run.communicate(timeout=WAIT)
+    assert run.returncode == 130
+    assert b"Traceback" not in err
+    assert_gone(run.pid)
+    assert [path.name for path in (tmp_path / "out").rglob("*")] == []
+
+
+def test_when_the_run_is_killed_its_workers_end(tmp_path, gated):
+    run = gated("-o", "out/", "--jobs", "2", start_new_session=True)
+    reached(tmp_path)
+    run.kill()
+    run.communicate(timeout=WAIT)
+    assert_gone(run.pid)
+
+
+def assert_gone(group):
+    """Wait until no process of a session is left."""
+    end = time.monotonic() + WAIT
+    while time.monotonic() < end:
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.02)
+    os.killpg(group, signal.SIGKILL)
+    pytest.fail("processes were left behind")
+
+
+def test_a_file_that_kills_its_process_is_told_and_stops_no_other(tmp_path, gated):
+    (tmp_path / "gate").touch()
+    for number in (3, 40):
+        path = tmp_path / "in" / f"{number:03}.jsonl"
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"kill": True}) + "\n")
+    out, err = gated("-o", "out/", "--jobs", "2", "--format", "json").communicate(timeout=WAIT)
+    document = json.loads(out)
+    assert {error["source"] for error in document["errors"]} == {"in/003.jsonl", "in/040.jsonl"}
+    assert all("was killed" in error["error"] for error in document["errors"])
+    assert len(document["records"]) == SESSIONS - 2
+    assert b"Traceback" not in err

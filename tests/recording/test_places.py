@@ -1,0 +1,103 @@
+"""What in a folder may hold sessions, and how it is seen that a place changed."""
+
+import os
+import shutil
+import sqlite3
+
+import pytest
+
+from tests.conftest import EXAMPLES, FIXTURES
+from vacr.errors import UnreadableInput
+from vacr.recording.places import Place, places, state_of
+
+CLAUDE = EXAMPLES / "claude-code.jsonl"
+
+
+def names(folder, leave_out=None):
+    return [(place.name, place.session) for place in places(folder, leave_out)]
+
+
+def touch(folder, *paths):
+    for path in paths:
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(b"x")
+
+
+def test_the_tree_is_gone_through_in_order(tmp_path):
+    touch(tmp_path, "b.jsonl", "a/z.json", "a/y.txt", "c", "a.jsonl")
+    assert names(tmp_path) == [("a/y", None), ("a/z", None), ("a", None), ("b", None), ("c", None)]
+
+
+def test_files_of_one_stem_keep_their_endings(tmp_path):
+    touch(tmp_path, "s.json", "s.jsonl", "t.json")
+    assert names(tmp_path) == [("s.json", None), ("s.jsonl", None), ("t", None)]
+
+
+def test_what_vacr_wrote_and_what_belongs_to_a_database_are_no_places(tmp_path):
+    touch(tmp_path, "a.acr.json", "a.acr.cbor", "a.acr.source.zip", "a.acr.json.cose", ".vacr-journal.jsonl", ".vacr-tmp1")
+    touch(tmp_path, "x.db-wal", "x.db-shm", "x.db-journal", "out/a.jsonl", ".git/a.jsonl", "node_modules/a.jsonl", "own.jsonl")
+    assert names(tmp_path, tmp_path / "out") == [("own", None)]
+
+
+def test_links_are_not_followed(tmp_path):
+    touch(tmp_path, "real/a.jsonl")
+    (tmp_path / "loop").symlink_to(tmp_path)
+    (tmp_path / "link.jsonl").symlink_to(CLAUDE)
+    assert names(tmp_path) == [("real/a", None)]
+
+
+def test_files_that_belong_to_a_session_are_not_places(tmp_path):
+    shutil.copytree(FIXTURES / "claude" / "project", tmp_path / "p")
+    found = {name for name, _ in names(tmp_path)}
+    main = "p/3c9e7b10-5d42-4f6a-8b1e-7a2c4d6e8f01"
+    assert {main, f"{main}/subagents/agent-a1b2c3d", "p/agent-e4f5a6b"} <= found
+    assert not any("tool-results" in name or "meta" in name for name in found)
+
+
+def test_a_storage_folder_gives_its_sessions(tmp_path):
+    shutil.copytree(FIXTURES / "opencode" / "storage", tmp_path / "share" / "storage")
+    found = list(places(tmp_path))
+    assert {place.path for place in found} == {str(tmp_path / "share" / "storage")}
+    assert [place.name for place in found] == [f"share/storage/{place.session}" for place in found]
+    assert len(found) == 2
+
+
+def test_a_database_gives_its_sessions_and_a_damaged_one_itself(tmp_path):
+    database = sqlite3.connect(tmp_path / "opencode.db")
+    database.execute("CREATE TABLE session (id TEXT PRIMARY KEY, title TEXT)")
+    database.execute("CREATE TABLE message (id TEXT, session_id TEXT, data TEXT)")
+    database.execute("CREATE TABLE part (id TEXT, message_id TEXT, session_id TEXT, data TEXT)")
+    database.executemany("INSERT INTO session VALUES (?, ?)", [("ses_2", "b"), ("ses_1", "a")])
+    database.commit()
+    database.close()
+    (tmp_path / "broken.db").write_bytes((tmp_path / "opencode.db").read_bytes()[:600])
+    assert names(tmp_path) == [("broken", None), ("opencode", "ses_1"), ("opencode", "ses_2")]
+
+
+def test_a_folder_that_is_not_there_is_an_error(tmp_path):
+    with pytest.raises(UnreadableInput, match="no such file"):
+        list(places(tmp_path / "gone"))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda path: path.write_bytes(path.read_bytes() + b"\n"),
+        lambda path: os.utime(path, ns=(1, 1)),
+        lambda path: path.with_suffix(".meta.json").write_text("{}"),
+        lambda path: touch(path.parent, f"{path.stem}/tool-results/1.txt"),
+    ],
+)
+def test_a_change_of_a_place_is_seen(tmp_path, change):
+    path = tmp_path / "abc.jsonl"
+    shutil.copy(CLAUDE, path)
+    place = Place(str(path), "abc")
+    before = state_of(place)
+    assert before == state_of(place)
+    assert before[1] == path.stat().st_size
+    change(path)
+    assert state_of(place)[0] not in ("", before[0])
+
+
+def test_a_place_that_is_gone_has_no_state(tmp_path):
+    assert state_of(Place(str(tmp_path / "gone"), "gone")) == ("", 0)
