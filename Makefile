@@ -62,7 +62,7 @@ check: $(VENV)/dev.stamp
 	$(BIN)/pytest -n auto
 
 bench: $(VENV)/dev.stamp
-	$(BIN)/python bench/run.py
+	$(BIN)/python bench/run.py $(ONLY)
 
 docs: $(VENV)/dev.stamp
 	$(BIN)/python docs/mapping/generate.py

@@ -100,13 +100,13 @@ def decode(data: bytes) -> Any:
     return scanned.values[0]
 
 
-def says_it_all(value: Any, data: bytes) -> bool:
+def says_it_all(value: Any, data: bytes, written: bytes | bytearray | None = None) -> bool:
     """Tell whether a decoded value surely holds every member of the text it came from, none of them repeated.
 
     Equal bytes after encoding again prove it, white space apart; so do equal counts of members, for a member that was lost
-    is one less.
+    is one less. `written` is the value encoded again, where that is at hand.
     """
-    again = native_encoder.encode(value)
+    again = native_encoder.encode(value) if written is None else written
     if again == data:
         return True
     compact = msgspec.json.format(data, indent=-1)
@@ -116,7 +116,7 @@ def says_it_all(value: Any, data: bytes) -> bool:
     return _SPELLED_COLON.search(compact) is None and _members(compact) == _members(again)
 
 
-def _members(compact: bytes) -> int:
+def _members(compact: bytes | bytearray) -> int:
     """Count the quotes before a colon that are not escaped: the ends of names, and texts that begin with a colon."""
     if b'\\\\":' in compact:
         return len(_NAME_END.findall(compact))

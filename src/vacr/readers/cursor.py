@@ -59,6 +59,7 @@ MESSAGE = Lift(Move("content", "content", None))
 ROLES = frozenset(("user", "assistant"))
 EVENTS = frozenset(("turn_ended", "error"))
 MEMBERS = frozenset(("role", "message"))
+_CONTENT = frozenset(("content",))
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
@@ -133,11 +134,16 @@ class _Conversation:
         """Turn one line of a transcript into an entry."""
         session = self.session
         message = line.get("message")
+        if line.keys() == MEMBERS and type(message) is dict and message.keys() == _CONTENT and is_one_of(line["role"], ROLES):
+            entry: Native = {"type": line["role"], "content": message["content"]}
+            if views := children(entry["content"], session.drift.types, session.drift.members):
+                entry["children"] = views
+            return entry
         if not is_one_of(line.get("role"), ROLES) or type(message) is not dict:
             kind = line.get("type")
             if not is_one_of(kind, EVENTS):
                 session.drift.see_type(kind)
-            entry: Native = {"type": "system-event", "event-type": kind if type(kind) is str else "unknown"}
+            entry = {"type": "system-event", "event-type": kind if type(kind) is str else "unknown"}
             if type(kind) is str:
                 del line["type"]
             return entry | {"data": line}

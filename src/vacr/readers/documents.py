@@ -13,12 +13,14 @@ from typing import Any
 
 import msgspec
 
-from vacr.codec.canonical_json import BYTE_ORDER_MARK, native_encoder
-from vacr.readers.lines import NATIVE_DEPTH, Undecodable, decode_native, lines, read_text
+from vacr.codec.canonical_json import BYTE_ORDER_MARK, native_encoder, says_it_all
+from vacr.codec.depth import is_deeper_than
+from vacr.readers.lines import NATIVE_DEPTH, Undecodable, careful, decode_native, lines, read_text
 
 _FIRST_LINE = re.compile(rb"\s*([{\[][^\n]*)\n")
 _OPEN_ENDS = (b"{", b"[", b",", b":")
-_OPENS = re.compile(rb"[ \t\r\n]*(?=[{\[])")
+# No JSON value has an opening bracket right after a closing one, so another value begins there.
+_NEXT_VALUE = re.compile(rb"\n[}\]][ \t\r\n]*(?=[{\[])")
 _LINE_THAT_OPENS = re.compile(rb"\n(?=[{\[])")
 _INDENT = 2
 _MOST_KEPT = 1 << 24
@@ -34,12 +36,12 @@ def documents(data: bytes) -> Iterator[tuple[int, list[Any]]]:
         yield from lines(data)
         return
     data = data.removeprefix(BYTE_ORDER_MARK).rstrip()
-    whole = _indented(data)
-    if whole is not None:
-        yield 1, [whole]
+    whole = _exact(data)
+    if whole:
+        yield 1, whole
         return
     start, number = 0, 1
-    for stop in [*_beginnings(data), len(data)]:
+    for stop in [*(match.end() for match in _NEXT_VALUE.finditer(data)), len(data)]:
         yield from _value(data[start:stop].rstrip(), number)
         number += data.count(b"\n", start, stop)
         start = stop
@@ -51,26 +53,13 @@ def spans_lines(data: bytes) -> bool:
     return first is not None and first[1].rstrip().endswith(_OPEN_ENDS)
 
 
-def _beginnings(data: bytes) -> list[int]:
-    """Tell where a value begins after another: no JSON value has an opening bracket right after a closing one."""
-    found = []
-    for closing in (b"\n}", b"\n]"):
-        position = data.find(closing)
-        while position >= 0:
-            opens = _OPENS.match(data, position + len(closing))
-            if opens:
-                found.append(opens.end())
-            position = data.find(closing, position + len(closing))
-    return sorted(found)
-
-
 def _value(text: bytes, number: int) -> Iterator[tuple[int, list[Any]]]:
     """Read one value; what cannot be read is tried again from each line that opens one."""
-    value = _indented(text)
-    if value is not None:
-        yield number, [value]
+    value = _exact(text)
+    if value:
+        yield number, value
         return
-    found = list(read_text(text))
+    found = list(careful(text))
     if any(isinstance(one, Undecodable) for one in found) and _LINE_THAT_OPENS.search(text):
         for piece in _LINE_THAT_OPENS.split(text):
             yield number, list(read_text(piece))
@@ -79,18 +68,24 @@ def _value(text: bytes, number: int) -> Iterator[tuple[int, list[Any]]]:
         yield number, found
 
 
-def _indented(text: bytes) -> Any | None:
-    """Decode text that comes out again with the usual indentation: that proves that nothing in it was lost."""
+def _exact(text: bytes) -> list[Any]:
+    """Decode one value of which nothing can have been lost; nothing of any other text.
+
+    That it comes out again with the usual indentation proves it, and tells how deep it is.
+    """
     again = _scratch.text
     try:
         value = decode_native(text)
         native_encoder.encode_into(value, again)
-        is_same = msgspec.json.format(again, indent=_INDENT) == text
+        if msgspec.json.format(again, indent=_INDENT) == text:
+            is_exact = _TOO_DEEP not in text
+        else:
+            is_exact = says_it_all(value, text, again) and not is_deeper_than(NATIVE_DEPTH, value, text)
     except (msgspec.DecodeError, ValueError, RecursionError):
-        return None
+        return []
     if len(again) > _MOST_KEPT:
         _scratch.text = bytearray()
-    return value if is_same and _TOO_DEEP not in text else None
+    return [value] if is_exact else []
 
 
 class _Scratch(threading.local):

@@ -106,10 +106,10 @@ def read_text(text: bytes) -> Iterator[Any]:
     text = text.removeprefix(BYTE_ORDER_MARK).strip(b" \t\r\n")
     if not text:
         return
-    yield from exact(text) or _careful(text)
+    yield from exact(text) or careful(text)
 
 
-def _careful(text: bytes) -> Iterator[Any]:
+def careful(text: bytes) -> Iterator[Any]:
     """Read text that the fast decoder cannot vouch for: several values, repeated members, broken strings."""
     scan = json_scan.scan(text, NATIVE_DEPTH)
     if not scan.problems:

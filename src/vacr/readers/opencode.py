@@ -88,7 +88,9 @@ class _Sessions:
 
     def take(self, line: int, document: Any) -> None:
         """Take one value of the source."""
-        if isinstance(document, Repaired):
+        if kind := kind_of_piece(document):
+            self.pieces.add(document, kind)
+        elif isinstance(document, Repaired):
             self.repaired.append(document.reason)
             self.take(line, document.value)
         elif isinstance(document, Undecodable):
@@ -102,7 +104,7 @@ class _Sessions:
         elif self.format_id == DATABASE.format_id and export.is_row(document):
             from_row(document["table"], document["row"], self.pieces)
         else:
-            self.pieces.add(document)
+            self.pieces.add(document, "")
 
     def found(self) -> list[_Session]:
         """Give the sessions; what could not be decoded goes with the last of them."""

@@ -52,9 +52,8 @@ class Pieces:
         self._unplaced: list[tuple[str, str, Any]] = []
         self._current = ""
 
-    def add(self, value: Any) -> None:
-        """Take one value that stands by itself."""
-        kind = kind_of_piece(value)
+    def add(self, value: Any, kind: str) -> None:
+        """Take one value that stands by itself, and is of some kind."""
         if kind in ("session", "message", "part", "project"):
             getattr(self, f"_add_{kind}")(value)
         else:

@@ -13,7 +13,7 @@ from vacr.readers.assemble import Session
 from vacr.readers.lift import Lift, Move, fill, keep_native
 from vacr.readers.lines import exact
 from vacr.readers.opencode_parts import lift_time, tool_entries
-from vacr.readers.opencode_pieces import Conversation, Pieces
+from vacr.readers.opencode_pieces import Conversation, Pieces, kind_of_piece
 
 COLUMNS = {
     "message": {"id": "id", "session_id": "sessionID"},
@@ -29,11 +29,15 @@ LISTED = frozenset(("todo",))
 def from_row(table: str, row: Native, pieces: Pieces) -> None:
     """Take one row of the export."""
     if table in COLUMNS:
-        pieces.add(_joined(row, COLUMNS[table]))
+        _add(_joined(row, COLUMNS[table]), pieces)
     elif table in ("session", "project"):
-        pieces.add({name: _parsed(value) for name, value in row.items() if value is not None})
+        _add({name: _parsed(value) for name, value in row.items() if value is not None}, pieces)
     else:
         pieces.add_row(table, {name: value for name, value in row.items() if value is not None})
+
+
+def _add(piece: Native, pieces: Pieces) -> None:
+    pieces.add(piece, kind_of_piece(piece))
 
 
 def _joined(row: Native, columns: dict[str, str]) -> Native:

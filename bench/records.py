@@ -1,0 +1,68 @@
+"""Speed of making and checking records."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+
+from sessions import AGENTS, Session, compare, each, sessions
+
+from vacr.identity import identify
+from vacr.readers.collector import collector_paused
+from vacr.readers.registry import reader_for
+from vacr.readers.source import Part, Source
+from vacr.schema import schema_for, validate
+
+ROUNDS = 9
+
+
+def record(session: Session) -> None:
+    """Do all of it: native bytes → agent recognised → records → canonical JSON, hashed for the id."""
+    with collector_paused():
+        source = Source((Part(session.name, session.data),))
+        for reading in reader_for(source).read(source):
+            identify(reading.record)
+
+
+def recording() -> None:
+    """Compare recording with the floor, for each agent: all its sessions, and those of more than 100 kB."""
+    for agent in AGENTS:
+        found = sessions(agent)
+        large = [session for session in found if len(session.data) > 100_000]
+        told = []
+        for label, some in (("all", found), ("over 100 kB", large)):
+            if some:
+                each(lambda session: session.values, some)
+                least, work = compare(partial(each, Session.floor, some), partial(each, record, some), ROUNDS)
+                size = sum(len(session.data) for session in some) / 1e6
+                told.append(f"{label}: {work / least:.2f} ({len(some)} files, {size:.1f} MB, {size / work:.0f} MB/s)")
+        print(f"record {agent:12} x the floor (at most 2.5)   {'   '.join(told)}")
+
+
+def growth() -> None:
+    """Show that the cost grows with the size and no faster: compared with the floor at the same size."""
+    for agent in AGENTS:
+        whole = [one for one in sessions(agent) if len(one.values) == 1] or sessions(agent)
+        session = max(whole, key=lambda one: len(one.data))
+        ratios = []
+        for factor in (1, 2, 4, 8):
+            larger = session.times(factor)
+            each(lambda one: one.values, [larger])
+            least, work = compare(larger.floor, partial(record, larger), 3)
+            ratios.append(f"{work / least:.2f}")
+        print(f"growth {agent:12} x the floor at 1, 2, 4, 8 times the size: {'  '.join(ratios)}")
+
+
+def validation() -> None:
+    """Time validation per entry, on decoded records."""
+    records = []
+    for agent in AGENTS:
+        for session in sessions(agent):
+            source = Source((Part(session.name, session.data),))
+            for reading in reader_for(source).read(source):
+                records.append(json.loads(b"".join(identify(reading.record))))
+    entries = sum(len(one["session"]["entries"]) for one in records)
+    checker = schema_for("3").checker("verifiable-agent-record", json=True)
+    schema, whole = compare(partial(each, checker.matches, records), partial(each, validate, records), ROUNDS)
+    schema, whole = schema / entries * 1e6, whole / entries * 1e6
+    print(f"validate            {schema:5.2f} µs an entry by the schema (at most 5), {whole:.2f} with the checks above it")
