@@ -26,7 +26,7 @@ class VcsContext(TypedDict, total=False):
 
 
 class TokenUsage(TypedDict, total=False):
-    """The canonical counters: `cached` is part of `input`; whether `output` holds `reasoning` is as the agent counts."""
+    """The canonical counters: `cached` is part of `input`, `reasoning` of `output`."""
 
     input: int
     output: int

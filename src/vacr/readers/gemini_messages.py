@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from vacr.content import children
-from vacr.model import USAGE_MEMBERS, Native
+from vacr.model import Native
 from vacr.readers import gemini_known as known
 from vacr.readers.assemble import Session
 from vacr.readers.gemini_fold import REPLACED
-from vacr.readers.lift import Lift, Move, Shape, are_counts, is_count, is_one_of, keep_native, mark
+from vacr.readers.lift import Lift, Move, Shape, are_counts, is_one_of, keep_native, mark, token_usage
 
 _MESSAGE = (Move("id", "id"), Move("timestamp", "timestamp", None), Move("content", "content", None))
 MESSAGE = Shape(known.MESSAGE, *_MESSAGE)
@@ -39,6 +39,14 @@ TURN = Shape(
     Move("timestamp", "timestamp", None),
     Move("finishReason", "stop-reason"),
 )
+USAGE = (
+    ("input", ("input", "tool")),
+    ("output", ("output", "thoughts")),
+    ("cached", ("cached",)),
+    ("reasoning", ("thoughts",)),
+    ("total", ("total",)),
+)
+"""Canonical counter → the native ones that it is the sum of; the first must be there."""
 EVENT = Lift(Move("id", "id"), Move("timestamp", "timestamp", None))
 FAILED = frozenset(("error",))
 
@@ -147,26 +155,20 @@ def _call(call: Native, session: Session) -> list[Native]:
 
 
 def _usage(message: Native, session: Session) -> Native | None:
-    """Give Gemini's counters as token usage: their names are the canonical ones, but for the thoughts.
-
-    Counters that are no counts stay where they were.
-    """
+    """Give the canonical counters of a message; Gemini counts thoughts beside the output, and prompts of tools beside the input."""
     tokens = message.get("tokens")
     if type(tokens) is not dict:
         return None
     if tokens.keys() == known.TOKENS and are_counts(tokens.values()):
-        del message["tokens"]
-        tokens["reasoning"] = tokens["thoughts"]
-        return tokens
+        return {
+            "input": tokens["input"] + tokens["tool"],
+            "output": tokens["output"] + tokens["thoughts"],
+            "cached": tokens["cached"],
+            "reasoning": tokens["thoughts"],
+            "total": tokens["total"],
+        }
     session.drift.see_members("tokens", tokens, known.TOKENS)
-    counts = {name: count for name, count in tokens.items() if name in USAGE_MEMBERS and is_count(count)}
-    exact = len(counts) == len(USAGE_MEMBERS.intersection(tokens)) and "reasoning" not in tokens
-    if is_count(tokens.get("thoughts")):
-        counts.setdefault("reasoning", tokens["thoughts"])
-    if exact:
-        del message["tokens"]
-        return tokens | counts
-    return counts or None
+    return token_usage(tokens, USAGE) or None
 
 
 def turn_entry(turn: Any, session: Session) -> Native:

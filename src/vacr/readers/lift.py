@@ -111,6 +111,17 @@ def are_counts(values: Iterable[Any]) -> bool:
     return True
 
 
+def token_usage(counters: Native, sums: tuple[tuple[str, tuple[str, ...]], ...]) -> Native:
+    """Give canonical counters as sums of native ones; the first of each must be a count, others are added where they are."""
+    usage = {}
+    for name, parts in sums:
+        if is_count(counters.get(parts[0])):
+            total = sum(counters[part] for part in parts if is_count(counters.get(part)))
+            if is_count(total):
+                usage[name] = total
+    return usage
+
+
 def without_nulls(native: Native) -> None:
     """Leave out the members that are null, as the format asks; what they hold inside stays untouched."""
     if None in native.values():

@@ -17,7 +17,7 @@ from vacr.readers import opencode_known as known
 from vacr.readers import opencode_samples as samples
 from vacr.readers.assemble import Notice, Reading, Session
 from vacr.readers.collector import collector_paused
-from vacr.readers.lift import Lift, Move, fill, is_count, is_one_of, keep_native, kind_of, mark
+from vacr.readers.lift import Lift, Move, fill, is_one_of, keep_native, kind_of, mark, token_usage
 from vacr.readers.lines import Repaired, Undecodable
 from vacr.readers.opencode_parts import lift_time, part_entries, take_parts
 from vacr.readers.opencode_pieces import Conversation, Message, Pieces, kind_of_piece
@@ -38,7 +38,14 @@ STORES = (
 )
 MESSAGE = Lift(Move("id", "id"), Move("parentID", "parent-id"), Move("modelID", "model-id"), Move("finish", "stop-reason"))
 ROLES = frozenset(("user", "assistant"))
-USAGE = (("output", "output"), ("reasoning", "reasoning"), ("total", "total"))
+USAGE = (
+    ("input", ("input", "cache.read", "cache.write")),
+    ("output", ("output", "reasoning")),
+    ("cached", ("cache.read",)),
+    ("reasoning", ("reasoning",)),
+    ("total", ("total",)),
+)
+"""Canonical counter → the native ones that it is the sum of; the first must be there."""
 REVERTED = "reverted"
 
 
@@ -236,13 +243,8 @@ def lift_usage(info: Native, entry: Native) -> None:
     usage: Native = {}
     tokens = info.get("tokens")
     if type(tokens) is dict:
-        usage = {name: tokens[native] for name, native in USAGE if is_count(tokens.get(native))}
         cache = tokens["cache"] if type(tokens.get("cache")) is dict else {}
-        counted = [tokens.get("input"), cache.get("read"), cache.get("write")]
-        if is_count(counted[0]):
-            usage["input"] = sum(count for count in counted if is_count(count))
-        if is_count(cache.get("read")):
-            usage["cached"] = cache["read"]
+        usage = token_usage(tokens | {"cache.read": cache.get("read"), "cache.write": cache.get("write")}, USAGE)
     if type(info.get("cost")) in (int, float):
         usage["cost"] = info.pop("cost")
     if usage:

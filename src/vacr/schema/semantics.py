@@ -22,6 +22,7 @@ LIMIT = 100
 _VIEW_MEMBERS = ("type", "name", "input", "call-id", "output", "is-error", "content", "encrypted")
 _VIEWED = frozenset(("tool-call", "tool-result", "reasoning"))
 _MESSAGES = frozenset(("user", "assistant"))
+_PARTS = (("cached", "input"), ("reasoning", "output"))
 
 Path = tuple[int, ...]
 
@@ -124,11 +125,11 @@ class Semantics:
                     )
 
     def usage(self, usage: Native, path: Path) -> None:
-        """Check that no more input came from the cache than there was; whether output holds the reasoning differs by agent."""
-        cached, whole = usage.get("cached", 0), usage.get("input")
-        if whole is not None and cached > whole:
-            told = f"{cached} cached tokens"
-            self.remark(path, "token-usage/cached", "usage is sane", told, f"at most the {whole} of input")
+        """Check that parts are not larger than what they are parts of."""
+        for part, whole in _PARTS:
+            if part in usage and whole in usage and usage[part] > usage[whole]:
+                told = f"{usage[part]} {part} tokens"
+                self.remark(path, f"token-usage/{part}", "usage is sane", told, f"at most the {usage[whole]} of {whole}")
 
     def order(self, stamps: list[Any]) -> None:
         """Count the places where time goes backwards."""
