@@ -9,7 +9,7 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
 .PHONY: help demo test check bench docs lock clean
 
 help:
-	@echo "make demo   record, validate, convert and restore the examples"
+	@echo "make demo   record, validate, convert and restore the examples of every agent"
 	@echo "make test   every check: ruff, mypy, import contracts, docs, pytest"
 	@echo "make bench  speed and memory, as ratios"
 	@echo "make docs   write docs/mapping again from the readers' tables"
@@ -39,7 +39,7 @@ $(VENV)/dev.stamp: requirements/dev.txt $(VENV)/run.stamp
 
 demo: $(VENV)/run.stamp
 	@rm -rf $(OUT)
-	$(BIN)/vacr record examples/claude-code.jsonl examples/codex-cli.jsonl -o $(OUT)/ --seal-source
+	$(BIN)/vacr record examples -o $(OUT)/ --seal-source
 	$(BIN)/vacr validate $(OUT)/*.acr.json
 	$(BIN)/vacr convert $(OUT)/claude-code.acr.json --to cbor -o $(OUT)/
 	$(BIN)/vacr convert $(OUT)/claude-code.acr.cbor --to json -o $(OUT)/back/

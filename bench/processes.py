@@ -56,7 +56,7 @@ def memory() -> None:
             size = path.stat().st_size
             peak = _peak(VACR, "record", str(path), "-o", f"{folder}/out.json", "-q")
         print(
-            f"memory              {peak / size:5.2f} x a session of {size / 1e6:.0f} MB with one line of 67 MB, {label} (at most 5)"
+            f"memory              {peak / size:5.2f} x a session of {size / 1e6:.0f} MB with a 67 MB line, {label} (at most 5)"
         )
 
 
@@ -77,7 +77,8 @@ def folders() -> None:
         for count in (100, 10_000):
             _fill(folder / f"many{count}", count)
             start = time.perf_counter()
-            peaks.append(_peak(VACR, "record", str(folder / f"many{count}"), "-o", f"{folder}/out{count}/", "-q", "--jobs", "2"))
+            command = (VACR, "record", str(folder / f"many{count}"), "-o", f"{folder}/out{count}/", "-q", "--jobs", "2")
+            peaks.append(_peak(*command))
             last = time.perf_counter() - start
         start = time.perf_counter()
         _record(folder / "many10000", folder / "out10000", 2)

@@ -14,6 +14,7 @@ from vacr.readers.source import Part, Source
 from vacr.schema import schema_for, validate
 
 ROUNDS = 9
+LARGE = 100_000
 
 
 def record(session: Session) -> None:
@@ -28,7 +29,7 @@ def recording() -> None:
     """Compare recording with the floor, for each agent: all its sessions, and those of more than 100 kB."""
     for agent in AGENTS:
         found = sessions(agent)
-        large = [session for session in found if len(session.data) > 100_000]
+        large = [session for session in found if len(session.data) > LARGE]
         told = []
         for label, some in (("all", found), ("over 100 kB", large)):
             if some:

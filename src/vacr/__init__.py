@@ -34,17 +34,23 @@ def read(path: str | Path, *, agent: str | None = None) -> Iterator[Record]:
     Raises:
         UnreadableInput: something cannot be read, or is of no agent that is known. What can be read beside it comes first.
     """
-    from vacr.errors import VacrError
+    from vacr.errors import NotASession, VacrError
     from vacr.identity import identify
+    from vacr.recording.places import at
     from vacr.sources import read as read_source
 
     failed = None
-    for found in read_source(path, agent=agent):
-        if isinstance(found, VacrError):
-            failed = failed or found
-        else:
-            identify(found.reading.record)
-            yield found.reading.record
+    for place in at(path):
+        try:
+            for found in read_source(place.path, session=place.session, agent=agent, sub_agents=not place.in_folder):
+                if isinstance(found, VacrError):
+                    failed = failed or found
+                else:
+                    identify(found.reading.record)
+                    yield found.reading.record
+        except NotASession:
+            if not place.in_folder:
+                raise
     if failed is not None:
         raise failed
 

@@ -155,7 +155,7 @@ def _call(call: Native, session: Session) -> list[Native]:
 
 
 def _usage(message: Native, session: Session) -> Native | None:
-    """Give the canonical counters of a message; Gemini counts thoughts beside the output, and prompts of tools beside the input."""
+    """Give the canonical counters of a message; Gemini counts thoughts beside the output, and tools' prompts beside the input."""
     tokens = message.get("tokens")
     if type(tokens) is not dict:
         return None

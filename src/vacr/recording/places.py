@@ -32,6 +32,20 @@ class Place:
     name: str
     """The name of its record, relative to the folder."""
     session: str | None = None
+    in_folder: bool = True
+    """Whether it was found in a folder: then there may be other things than sessions, and sub-agents are places of their own."""
+
+
+def at(path: str | Path) -> Iterator[Place]:
+    """Give the places that a path stands for: itself, or all that is in a folder.
+
+    Raises:
+        UnreadableInput: a folder cannot be read.
+    """
+    if os.path.isdir(path):  # noqa: PTH112 - a path from a user may hold what Path refuses
+        yield from places(Path(path))
+    else:
+        yield Place(str(path), "", in_folder=False)
 
 
 def places(folder: Path, leave_out: Path | None = None) -> Iterator[Place]:

@@ -1,0 +1,57 @@
+"""Cursor."""
+
+from __future__ import annotations
+
+from pages.markdown import code, head, members, table, views
+from vacr.readers import cursor, cursor_bubbles, cursor_stores, cursor_text
+
+
+def page() -> str:
+    """Describe the reader of Cursor."""
+    types = ", ".join(f"{code(str(native))} → {code(entry)}" for native, entry in cursor_bubbles.TYPES.items())
+    return "\n".join(
+        (
+            head(cursor, "Cursor"),
+            "## Transcripts in JSONL\n",
+            f"A line with `role` is a message: {members(cursor.MESSAGE)} of `message`, {members(cursor.LINE)}. Other lines are events "
+            f"({code(*sorted(cursor.EVENTS))} are known). Transcripts name no session, no model, no times and no results.\n",
+            views(),
+            "## Transcripts in text\n",
+            f"A line {code('user:')} or {code('assistant:')} opens a message. Its content is a list of blocks: `text`, `thinking`, "
+            "`tool_use`, `tool_result`, each with its `text` as it stands in the file, so that the file can be put together again. "
+            "Nothing marks the end of thinking, so an answer that follows stays with it. The parameters of a call are read by name; "
+            f"for {code(*cursor_text.PARAMETERS)} only those that they have.\n",
+            "## The editor's database (`state.vscdb`)\n",
+            f"The rows of one conversation: `composerData`, {code(*cursor_stores.PREFIXES)}, and the file contents that they name. "
+            f"A bubble is a message, by `type`: {types}; {members(cursor_bubbles.BUBBLE)}. `thinking` becomes reasoning; "
+            f"`toolFormerData` a call ({members(cursor_bubbles.CALL)}, `input` ← `rawArgs` or `params`) and a result "
+            "(`output` ← `result` or `error`). JSON that is held as text is read; the text stays only where it would not come out "
+            "the same again. Other rows are events.\n",
+            "## The command line's database (`store.db`)\n",
+            "The blobs that the latest root names, in order, are messages; `role` `tool` is seen as `user`. Messages that were being "
+            "worked on are marked `vacr.pending`. All other blobs are events.\n",
+            "## The session\n",
+            table(
+                ("canonical", "from"),
+                [
+                    (
+                        code("session-id"),
+                        "the id of the database's conversation; the name of a transcript's file where it is a UUID; else the SHA-256 "
+                        "of the file. In a sub-agent's own file `<parent>/<child>`, by the folder",
+                    ),
+                    (
+                        code("session-start", "session-end"),
+                        "`createdAt`, `lastUpdatedAt` and the bubbles' times, where there are any",
+                    ),
+                    (
+                        code("agent-meta.models"),
+                        "`modelInfo.modelName`, `modelConfig.modelName`, `lastUsedModel`, `providerOptions.cursor.modelName`; "
+                        "`unknown` where none is said",
+                    ),
+                    (code("environment.working-dir"), "`workspaceIdentifier`, `workspaceUris`, or the root's folder"),
+                    (code("vacr.parent"), "`subagentInfo.parentComposerId`, or the folder"),
+                    (code("vacr.secrets"), f"pointers of {code(*cursor_bubbles.SECRETS)}"),
+                ],
+            ),
+        )
+    )

@@ -1,0 +1,70 @@
+"""What the pages have in common: Markdown, tables of moves, and how content blocks are seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from vacr.content import PARTS, VIEWS, View
+from vacr.model import CANONICAL_MEMBERS
+from vacr.readers.lift import Lift
+
+HEAD = """# {title}
+
+Made from the tables of the reader by `make docs`; do not edit. Trace format id: {formats}.
+
+A native member that no table below names stays in its entry, under its native name, at its native place. A member whose
+name has another meaning in an entry ({canonical}) stays in `vacr.native`, and so does a timestamp outside the schema's
+pattern. Members that are null are left out, but never inside content, input, output or data. Bytes that cannot be decoded
+become an event of type `undecodable` that holds them in base64; a line that could be read but for something in it is
+marked `vacr.repaired` and followed by such an event.
+"""
+
+
+def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    """Write a Markdown table."""
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "\n".join(f"| {' | '.join(row)} |" for row in lines) + "\n"
+
+
+def code(*names: str) -> str:
+    """Write names as code."""
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def moves(lift: Lift, place: str = "") -> Iterator[tuple[str, str, str]]:
+    """Give the rows of a table of moves."""
+    for move in lift.moves:
+        yield code(f"{place}{move.native}"), code(move.canonical), "any" if move.kind is None else "text"
+
+
+def views(kinds: dict[str, View] = VIEWS) -> str:
+    """Describe how content blocks are seen."""
+    rows = (
+        (code(kind), code(view.entry_type), ", ".join(f"{code(name)} ← {code(native)}" for name, native, _ in view.members))
+        for kind, view in kinds.items()
+    )
+    return table(("block", "child", "members"), rows)
+
+
+def parts() -> str:
+    """Describe how Gemini's parts are seen."""
+    return views(PARTS) + "\nA part with `thought` is seen as `reasoning`, its `text` as the content.\n"
+
+
+def members(lift: Lift) -> str:
+    """Write a table of moves in one line."""
+    return ", ".join(f"{code(move.canonical)} ← {code(move.native)}" for move in lift.moves)
+
+
+def sums(table_of_sums: Iterable[tuple[str, tuple[str, ...]]]) -> str:
+    """Describe canonical counters as sums of native ones."""
+    return table(("canonical", "native"), ((code(name), " + ".join(map(code, parts))) for name, parts in table_of_sums))
+
+
+def head(reader: object, title: str) -> str:
+    """Open a page."""
+    return HEAD.format(
+        title=title,
+        formats=code(*reader.formats),  # type: ignore[attr-defined]
+        canonical=code(*sorted(CANONICAL_MEMBERS)),
+    )

@@ -1,0 +1,70 @@
+"""OpenCode."""
+
+from __future__ import annotations
+
+from pages.markdown import code, head, members, sums, table
+from vacr.readers import opencode, opencode_known, opencode_parts, opencode_rows, opencode_samples, opencode_stores
+
+
+def page() -> str:
+    """Describe the reader of OpenCode."""
+    return "\n".join(
+        (
+            head(opencode, "OpenCode"),
+            "Read are `opencode export`, the database (as the rows of one session), the storage folder (as its files), dumps of "
+            "these in any order and of several sessions, and samples with `tool_calls`. Each session is a record.\n",
+            "## Messages\n",
+            table(
+                ("native", "entry", "members"),
+                [
+                    (code("info"), f"{code('user')} or {code('assistant')}, by `role`", members(opencode.MESSAGE)),
+                    (code("info.time.created"), code("timestamp"), "epoch milliseconds, as they are"),
+                    (f"parts {code(*opencode_known.SAID)}", code("content"), "as they are"),
+                    (f"part {code('reasoning')}", f"{code('reasoning')}, a child", members(opencode_parts.REASONING)),
+                    (
+                        f"part {code('tool')}",
+                        f"{code('tool-call')}, a child",
+                        f"{members(opencode_parts.CALL)}, `input` ← `state.input`, `timestamp` ← `state.time.start`",
+                    ),
+                    (
+                        "the same, with an output or an error",
+                        f"{code('tool-result')}, the next child",
+                        f"`output` ← {code(*(f'state.{name}' for name in opencode_parts.OUTPUTS))}, `status`, `is-error`, "
+                        "`timestamp` ← `state.time.end`; what is left of `state` stays here",
+                    ),
+                    (f"parts {code(*sorted(opencode_known.EVENTS))}", f"{code('system-event')}, a child", "`data`"),
+                ],
+            ),
+            "Parts stand in the order of their ids; where they did not, `vacr.order` tells where each went. Messages that the user took "
+            f"back (`revert`) are marked `vacr.superseded`: {code(opencode.REVERTED)}.\n",
+            "## Token usage\n",
+            "From `info.tokens` of a message, which stays as it is, and `info.cost`. The steps (`step-finish`) repeat them and keep theirs "
+            "in `data`.\n",
+            sums(opencode.USAGE),
+            "## The database\n",
+            "The rows of `session`, its `project`, `message`, `part` and every other table that names the session, never those of "
+            f"{code(*sorted(opencode_stores.NOT_OURS))}. The ids that OpenCode leaves out of `data` are put back. Rows of "
+            f"{code(*sorted(opencode_rows.MODEL_2))} are messages where a session has no others, else events.\n",
+            "## Samples\n",
+            f"A list of messages under {code(*opencode_samples.LISTS)}: {members(opencode_samples.MESSAGE)}; from `metadata` "
+            f"{members(opencode_samples.METADATA)} and `thinking` as reasoning; `tool_calls` ({members(opencode_samples.CALL)}, "
+            "`function.name`, `function.arguments` parsed) and `tool_responses` "
+            f"({members(opencode_samples.RESPONSE)}) as children.\n",
+            "## The session\n",
+            table(
+                ("canonical", "from"),
+                [
+                    (code("session-id"), "`info.id`"),
+                    (code("session-start", "session-end"), "`time.created`, and the latest time there is"),
+                    (code("format"), "`autonomous` for a sub-agent, else left out"),
+                    (code("agent-meta.cli-version"), "`version`"),
+                    (code("agent-meta.models"), "`modelID` of the messages; `model-provider` is the most frequent `providerID`"),
+                    (code("environment.working-dir"), "`directory`, else `path.cwd` of the first message that has one"),
+                    (code("environment.sandboxes"), "`sandboxes` of the project"),
+                    (code("vacr.parent"), "`parentID`"),
+                    (code("vacr.secrets"), "the pointer of the secret of a shared session, which is carried and told of"),
+                    ("native members of `session`", "all others of `info`; `project`, `todo`, `session_diff`, `session_share`"),
+                ],
+            ),
+        )
+    )
