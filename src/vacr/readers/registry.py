@@ -72,6 +72,7 @@ def reader_for(source: Source, agent: str | None = None) -> Reader:
     Raises:
         UsageError: there is no reader of that name.
         NotASession: the source is empty, or of no agent that is known.
+        UnreadableInput: it should be JSON, and is damaged.
     """
     known = readers()
     if agent is not None:
@@ -91,6 +92,9 @@ def reader_for(source: Source, agent: str | None = None) -> Reader:
                 best, most = reader, score
         if best is not None:
             return best
+    if damage := source.main.damage():
+        hint = "If you know whose it is, name the agent with --agent: its bytes are kept as they are."
+        raise UnreadableInput(f"damaged: {damage}", where=where, hint=hint)
     sample = source.main.sample(1)
     if any(isinstance(value, dict) and {"version", "session"} <= value.keys() for value in sample):
         raise NotASession("a record already, not a native session", where=where, hint="Check it with: vacr validate FILE.")

@@ -62,6 +62,13 @@ class Part:
         values = (value for _, batch in self._seen for value in batch if not isinstance(value, Undecodable))
         return [value.value if isinstance(value, Repaired) else value for value in itertools.islice(values, size)]
 
+    def damage(self) -> str:
+        """Tell why a file that should be JSON is none at all, after a look at all of it; nothing for any other file."""
+        found = [value for _, batch in self._seen for value in batch]
+        if self.data.lstrip()[:1] not in (b"{", b"[") or not all(isinstance(value, Undecodable) for value in found):
+            return ""
+        return found[0].reason if found else ""
+
     def documents(self) -> Iterator[Batch]:
         """Give the JSON values, for whoever takes them to keep and change; those that were looked at are not decoded again."""
         seen, unseen = self._seen, self._unseen or documents(self.data)
