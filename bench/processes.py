@@ -55,9 +55,7 @@ def memory() -> None:
             path.write_text("".join(json.dumps(one, separators=(",", ":")) + "\n" for one in lines))
             size = path.stat().st_size
             peak = _peak(VACR, "record", str(path), "-o", f"{folder}/out.json", "-q")
-        print(
-            f"memory              {peak / size:5.2f} x a session of {size / 1e6:.0f} MB with a 67 MB line, {label} (at most 5)"
-        )
+        print(f"memory              {peak / size:5.2f} x a session of {size / 1e6:.0f} MB with a 67 MB line, {label} (at most 5)")
 
 
 def folders() -> None:

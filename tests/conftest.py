@@ -19,16 +19,32 @@ settings.register_profile("default", deadline=None, max_examples=200)
 settings.load_profile("default")
 
 
+def read_all(data: bytes, name: str = "session.jsonl", agent: str | None = None) -> list:
+    """Read native bytes into the readings they hold."""
+    source = Source((Part(name, data),))
+    return list(reader_for(source, agent).read(source))
+
+
 def read_one(data: bytes, name: str = "session.jsonl", agent: str | None = None):
     """Read native bytes into the one reading they hold."""
-    source = Source((Part(name, data),))
-    (reading,) = reader_for(source, agent).read(source)
+    (reading,) = read_all(data, name, agent)
     return reading
 
 
-def record_of(data: bytes, agent: str | None = None) -> dict:
-    """Read native bytes into a record, through its canonical bytes, as a stranger would get it."""
-    return json.loads(b"".join(identify(read_one(data, agent=agent).record)))
+def stranger(reading) -> dict:
+    """Give the record of a reading through its canonical bytes, as a stranger would get it."""
+    return json.loads(b"".join(identify(reading.record)))
+
+
+def records_of(data: bytes, agent: str | None = None, name: str = "session.jsonl") -> list[dict]:
+    """Read native bytes into records."""
+    return [stranger(reading) for reading in read_all(data, name, agent)]
+
+
+def record_of(data: bytes, agent: str | None = None, name: str = "session.jsonl") -> dict:
+    """Read native bytes into the one record they hold."""
+    (record,) = records_of(data, agent, name)
+    return record
 
 
 def jsonl(*lines) -> bytes:
@@ -36,13 +52,22 @@ def jsonl(*lines) -> bytes:
     return b"".join(json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode() + b"\n" for line in lines)
 
 
+AGENTS = {
+    "claude": "claude-code.jsonl",
+    "codex": "codex-cli.jsonl",
+    "gemini": "gemini-cli.jsonl",
+    "opencode": "opencode.json",
+    "cursor": "cursor.jsonl",
+}
+"""The folder of each agent's sessions → its example."""
+
+
 def native_files(agent: str) -> list[Path]:
-    """List the sessions of an agent: our own, and real ones where there are any."""
-    folder = {"claude": "claude", "codex": "codex"}[agent]
-    own = sorted((FIXTURES / folder).rglob("*.jsonl"))
-    example = EXAMPLES / {"claude": "claude-code.jsonl", "codex": "codex-cli.jsonl"}[agent]
-    real = sorted((CORPUS / folder).glob("*")) if CORPUS.is_dir() else []
-    return [example, *own, *real]
+    """List the sessions of an agent that are files: our own, and real ones where there are any."""
+    own = sorted(path for suffix in ("jsonl", "json", "txt") for path in (FIXTURES / agent).rglob(f"*.{suffix}"))
+    own = [path for path in own if not {"storage", "tool-results"} & set(path.parts) and not path.name.endswith(".meta.json")]
+    real = sorted((CORPUS / agent).glob("*")) if CORPUS.is_dir() else []
+    return [EXAMPLES / AGENTS[agent], *own, *(path for path in real if not path.read_bytes().startswith(b"SQLite format 3"))]
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -58,6 +58,8 @@ LINE = Lift(Move("model", "model-id"))
 MESSAGE = Lift(Move("content", "content", None))
 ROLES = frozenset(("user", "assistant"))
 EVENTS = frozenset(("turn_ended", "error"))
+OURS = frozenset(("unknown", "undecodable", "attached-file"))
+"""What events are called that have no native type; a native type of such a name stays in the data."""
 MEMBERS = frozenset(("role", "message"))
 _CONTENT = frozenset(("content",))
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
@@ -144,7 +146,7 @@ class _Conversation:
             if not is_one_of(kind, EVENTS):
                 session.drift.see_type(kind)
             entry = {"type": "system-event", "event-type": kind if type(kind) is str else "unknown"}
-            if type(kind) is str:
+            if type(kind) is str and kind not in OURS:
                 del line["type"]
             return entry | {"data": line}
         session.drift.see_members("line", line, MEMBERS)

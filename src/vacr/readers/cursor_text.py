@@ -14,11 +14,19 @@ from typing import Any
 from vacr.model import Native
 from vacr.readers.lines import exact
 
-ROLE = re.compile(r"^(user|assistant|A):[ \t]*\n", re.MULTILINE)
+ROLE = re.compile(r"^(user|assistant):[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
+SHORT = re.compile(r"^(user|A):[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
 BLOCK = re.compile(r"^\[(Thinking|Tool call|Tool result)\][ \t]?", re.MULTILINE)
 ROLES = {"user": "user", "assistant": "assistant", "A": "assistant"}
 _PARAMETER = re.compile(r"^  ([A-Za-z0-9_.-]+): ?", re.MULTILINE)
-_JSON = re.compile(r'true|false|null|-?[0-9][0-9.eE+-]*|[\[{].*[\]}]|"(?:[^"\\]|\\.)*"')
+_JSON = re.compile(r"true|false|null|-?[0-9][0-9.eE+-]*|[\[{].*[\]}]")
+
+# The parameters that are no text: they are written as JSON. A file's contents may look like JSON and are text.
+NOT_TEXT = frozenset(
+    ("replace_all", "offset", "limit", "timeout", "block_until_ms", "required_permissions", "is_background", "-i", "-A", "-B")
+    + ("-C", "head_limit", "multiline", "ignore_globs", "todos", "merge", "readonly", "paths", "target_directories")
+    + ("num_results",)
+)
 
 # What the tools take: a value may hold lines that look like parameters.
 PARAMETERS = {
@@ -51,18 +59,25 @@ PARAMETERS = {
 
 def is_transcript(text: str) -> bool:
     """Tell whether a text begins as a transcript does."""
-    return ROLE.match(text.lstrip()) is not None
+    text = text.lstrip("\ufeff \t\r\n")
+    return (ROLE.match(text) or SHORT.match(text)) is not None
+
+
+def _openings(text: str) -> Iterator[re.Match[str]]:
+    """Find the lines that open messages: where the assistant is called by its name, a line `A:` is something that was said."""
+    pattern = ROLE if any(match[1] == "assistant" for match in ROLE.finditer(text)) else SHORT
+    return pattern.finditer(text)
 
 
 def messages(text: str) -> Iterator[Native]:
     """Give the messages of a transcript: a role, the line that opens it, and blocks whose texts make up the rest."""
-    for match, end in _parts(ROLE.finditer(text), len(text)):
+    for match, end in _parts(_openings(text), len(text)):
         yield {"role": ROLES[match[1]], "line": match[0], "content": list(_blocks(text[match.end() : end]))}
 
 
 def before(text: str) -> str:
     """Give what stands before the first message."""
-    first = ROLE.search(text)
+    first = next(_openings(text), None)
     return text if first is None else text[: first.start()]
 
 
@@ -78,7 +93,7 @@ def _blocks(text: str) -> Iterator[Native]:
     if said or not opened:
         yield {"type": "text", "text": said}
     for match, end in _parts(opened, len(text)):
-        body = text[match.end() : end]
+        body = text[match.end() : end].replace("\r\n", "\n")
         if not text.startswith("[Tool call]", end):
             # An empty line stands before results and before the next message.
             body = body.removesuffix("\n")
@@ -106,11 +121,12 @@ def parameters(tool: str, body: str) -> Any:
     for match, end in _parts(opened, len(body)):
         if match[1] in values:
             return body.strip("\n")
-        values[match[1]] = _value(body[match.end() : end].removesuffix("\n"))
+        text = body[match.end() : end].removesuffix("\n")
+        values[match[1]] = text if known is not None and match[1] not in NOT_TEXT else _value(text)
     return values
 
 
 def _value(text: str) -> Any:
     """Read a value: text stands as it is, everything else as JSON on one line."""
-    found = exact(text.encode()) if _JSON.fullmatch(text) and not text.startswith('"') else []
+    found = exact(text.encode()) if _JSON.fullmatch(text) else []
     return found[0] if found else text

@@ -42,6 +42,10 @@ HEADER = "session-metadata"
 HISTORIES = ("history", "clientHistory")
 """Where saved chats and checkpoints hold their turns."""
 
+ARRAY, LINE, MESSAGES = "[]", "line", "messages"
+"""Where a turn or a message stood, other than in the one place its format has it: told in `vacr.from`."""
+
+_LOG = "gemini-jsonl"
 _HEADER_MEMBERS = frozenset(("sessionId", "messages", *HISTORIES))
 
 
@@ -85,7 +89,7 @@ def _chats(source: Source) -> Iterator[_Chat]:
     chat = _Chat()
     for number, batch in source.main.documents():
         for document in batch:
-            session = document.get("sessionId") if _is_header(document) else None
+            session = _session_named(document)
             if session is not None and chat.session_id not in (None, session):
                 yield chat
                 chat = _Chat()
@@ -94,8 +98,11 @@ def _chats(source: Source) -> Iterator[_Chat]:
     yield chat
 
 
-def _is_header(document: Any) -> bool:
-    return type(document) is dict and "sessionId" in document and "type" not in document and "parts" not in document
+def _session_named(document: Any) -> Any:
+    """Give the session that a value names, if it describes one."""
+    if type(document) is dict:
+        return document.get("sessionId") if "type" not in document and "parts" not in document else None
+    return _session_named(document.value) if isinstance(document, Repaired) else None
 
 
 class _Chat:
@@ -127,57 +134,66 @@ class _Chat:
         if isinstance(document, Repaired):
             self.session.repaired.append(document.reason)
             self.take(line, document.value)
-        elif type(document) is list and all(map(is_turn, document)):
-            self.steps += [(turn_entry, turn, self.session) for turn in document]
+        elif type(document) is list and document and self.is_new and all(map(is_turn, document)):
+            self.steps += [(self.turn, turn, ARRAY) for turn in document]
         elif type(document) is not dict:
             self.steps.append((self.session.unusual, line, document))
         elif is_turn(document):
-            self.steps.append((turn_entry, document, self.session))
+            self.session.format_id = _LOG
+            self.steps.append((self.turn, document, LINE))
         elif not EVENT_NAMES.keys().isdisjoint(document):
             self.take_patch(document)
         elif "type" not in document and not _HEADER_MEMBERS.isdisjoint(document):
             self.take_header(document)
         else:
-            self.session.format_id = "gemini-jsonl"
+            self.session.format_id = _LOG
             self.steps.append((self.message, document, self.fold.write(document)))
+
+    @property
+    def is_new(self) -> bool:
+        """Tell whether nothing has been taken yet."""
+        return not self.steps and not self.has_header
 
     def take_patch(self, line: Native) -> None:
         """Take a line that changes what was written before it."""
-        self.session.format_id = "gemini-jsonl"
+        self.session.format_id = _LOG
         self.steps.append((self.patch, line))
         if "$rewindTo" in line:
             self.fold.rewind(line["$rewindTo"])
         elif type(line.get("$patch")) is dict:
             self.fold.remove(line["$patch"].get("removeIds"))
         elif (messages := patch_of(line)) is not None:
-            del line["$set"]["messages"]
             self.fold.replace_all(messages)
+            if messages:
+                del line["$set"]["messages"]
             self.steps += [(self.message, message, self.fold.write(message), "$set") for message in messages]
 
     def take_header(self, header: Native) -> None:
-        """Take what the file says about the session, and the messages it holds there."""
+        """Take what the file says about the session, and the messages it holds there; to say it again is to change it."""
         messages = header.get("messages")
         if self.has_header:
+            self.session.format_id = _LOG
             self.steps.append((self.patch, header))
         else:
             self.has_header = True
             self.describe(header)
         for member in HISTORIES:
-            if type(header.get(member)) is list and all(map(is_turn, header[member])):
-                self.steps += [(turn_entry, turn, self.session) for turn in header.pop(member)]
+            if type(header.get(member)) is list and header[member] and all(map(is_turn, header[member])):
+                self.steps += [(self.turn, turn, member) for turn in header.pop(member)]
         if type(messages) is list:
-            del header["messages"]
             self.fold.replace_all(messages)
-            self.steps += [(self.message, message, self.fold.write(message)) for message in messages]
+            if messages:
+                del header["messages"]
+            self.steps += [(self.message, message, self.fold.write(message), MESSAGES) for message in messages]
 
     def describe(self, header: Native) -> None:
         """Learn about the session from its first object; what is left of it stays in the session."""
         session = self.session
         session.drift.see_members("session", header, known.SESSION | known.CHECKPOINT)
-        if type(header.get("sessionId")) is str:
+        if header.get("sessionId") and type(header["sessionId"]) is str:
             session.session_id = header.pop("sessionId")
         if is_timestamp(header.get("startTime")):
-            session.start = header.pop("startTime")
+            session.start = header["startTime"]
         session.native = header
 
     def patch(self, line: Native) -> Native:
@@ -189,9 +205,16 @@ class _Chat:
         return {"type": "system-event", "event-type": EVENT_NAMES.get(kind, HEADER), "data": line}
 
     def message(self, message: Any, number: int, origin: str | None = None) -> Native:
-        """Make the entry of a message; one that stands in a line which sets them all says so."""
-        fate = self.fold.superseded.get(number) if self.session.format_id == "gemini-jsonl" else None
-        entry = message_entry(message, self.session, fate)
-        if origin is not None:
+        """Make the entry of a message; one of a log that stands in a line which sets them all says so."""
+        is_log = self.session.format_id == _LOG
+        entry = message_entry(message, self.session, self.fold.superseded.get(number) if is_log else None)
+        if origin is not None and (is_log or type(message) is not dict):
+            mark(entry)["from"] = origin
+        return entry
+
+    def turn(self, turn: Native, origin: str) -> Native:
+        """Make the entry of a saved turn; only where a chat is nothing but an array of turns need it not say where it stood."""
+        entry = turn_entry(turn, self.session)
+        if origin != ARRAY or self.has_header or self.session.format_id == _LOG:
             mark(entry)["from"] = origin
         return entry

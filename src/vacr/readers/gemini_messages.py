@@ -49,6 +49,10 @@ USAGE = (
 """Canonical counter → the native ones that it is the sum of; the first must be there."""
 EVENT = Lift(Move("id", "id"), Move("timestamp", "timestamp", None))
 FAILED = frozenset(("error",))
+OURS = frozenset(
+    ("unknown", "rewind", "message-patch", "metadata-update", "session-metadata", "undecodable", "attached-file"),
+)
+"""What events are called that have no native type; a native type of such a name is kept beside."""
 
 
 def message_entry(message: Any, session: Session, fate: str | None) -> Native:
@@ -57,7 +61,7 @@ def message_entry(message: Any, session: Session, fate: str | None) -> Native:
         return session.other(message)
     kind = message.pop("type", None)
     if type(kind) is not str or kind not in known.ROLES:
-        return event_entry(message, kind, session)
+        return event_entry(message, kind, session, fate)
     entry_type = known.ROLES[kind]
     if "content" not in message and type(message.get("parts")) is list:
         return _from_parts(message, kind, session, fate)
@@ -171,10 +175,8 @@ def _usage(message: Native, session: Session) -> Native | None:
     return token_usage(tokens, USAGE) or None
 
 
-def turn_entry(turn: Any, session: Session) -> Native:
+def turn_entry(turn: Native, session: Session) -> Native:
     """Turn a saved turn into a message whose content is its parts."""
-    if not is_turn(turn):
-        return session.other(turn)
     if session.session_id is None and type(turn.get("sessionId")) is str:
         session.session_id = turn["sessionId"]
     entry_type = known.ROLES[turn["role"]]
@@ -190,14 +192,16 @@ def is_turn(value: Any) -> bool:
     return type(value) is dict and type(value.get("parts")) is list and is_one_of(value.get("role"), known.ROLES)
 
 
-def event_entry(message: Native, kind: Any, session: Session) -> Native:
+def event_entry(message: Native, kind: Any, session: Session, fate: str | None) -> Native:
     """Turn what was shown to the user, and what is not known, into an event."""
     if not is_one_of(kind, known.EVENTS):
         session.drift.see_type(kind)
     entry: Native = {"type": "system-event", "event-type": kind if type(kind) is str else "unknown"}
-    if type(kind) is not str and kind is not None:
+    if kind is not None and (type(kind) is not str or kind in OURS):
         keep_native(entry, {"type": kind})
     EVENT.apply(message, entry)
     if message:
         entry["data"] = message
+    if fate is not None:
+        _supersede(entry, fate)
     return entry

@@ -17,7 +17,7 @@ from vacr.readers import opencode_known as known
 from vacr.readers import opencode_samples as samples
 from vacr.readers.assemble import Notice, Reading, Session
 from vacr.readers.collector import collector_paused
-from vacr.readers.lift import Lift, Move, fill, is_one_of, keep_native, kind_of, mark, token_usage
+from vacr.readers.lift import Lift, Move, fill, is_one_of, kind_of, mark, token_usage
 from vacr.readers.lines import Repaired, Undecodable
 from vacr.readers.opencode_parts import lift_time, part_entries, take_parts
 from vacr.readers.opencode_pieces import Conversation, Message, Pieces, kind_of_piece
@@ -105,7 +105,8 @@ class _Sessions:
         elif _is_export(document):
             self.whole.append(_Session("opencode-export", _exported(document)))
         elif samples.is_sample(document):
-            self.whole.append(_Session("opencode-json", samples.conversation(document)))
+            session_id = samples.session_id(document)
+            self.whole.append(_Session("opencode-json", samples.conversation(document), session_id))
         elif export.is_head(document, DATABASE.format_id):
             self.format_id = DATABASE.format_id
         elif self.format_id == DATABASE.format_id and export.is_row(document):
@@ -126,7 +127,7 @@ class _Sessions:
 def _exported(export: Native) -> Conversation:
     """Take an export apart."""
     messages = [
-        Message(message.pop("info"), message.pop("parts") if type(message.get("parts")) is list else [], message)
+        Message(message.pop("info"), message.pop("parts") if type(message.get("parts")) is list else None, message)
         for message in export.pop("messages")
     ]
     return Conversation(export.pop("info"), messages, export)
@@ -140,6 +141,8 @@ class _Session:
         self.conversation = conversation
         self.providers: Counter[str] = Counter()
         self.unusual: list[tuple[int, Any]] = []
+        self.beside: list[str] = []
+        """The members of the session that did not stand in its own object, but beside."""
 
     def read(self, source: Source) -> Reading:
         """Make the record."""
@@ -149,21 +152,29 @@ class _Session:
         session.entries += [samples.chat_entry(message, session) for message in conversation.chat]
         session.entries += row_entries(conversation, session)
         session.entries += [entry for value in conversation.loose for entry in part_entries(value, session)]
+        session.entries += [_also_beside(member, value) for member, value in conversation.extras.items()]
         session.entries += [session.unusual(line, document) for line, document in self.unusual]
         self.mark_reverted()
         if self.providers:
             session.provider = self.providers.most_common(1)[0][0]
         session.tidy()
-        return session.reading(source, attached=not FOLDER.holds(source))
+        reading = session.reading(source, attached=not FOLDER.holds(source))
+        if self.beside:
+            reading.record["vacr"]["beside"] = self.beside
+        if conversation.chat_from is not None:
+            reading.record["vacr"]["chat-from"] = conversation.chat_from
+        return reading
 
     def describe(self, info: Native, extras: Native) -> None:
         """Learn about the session; what has no canonical member stays under its own name."""
         session = self.session
         session.drift.see_members("session", info, known.SESSION)
-        if type(info.get("id")) is str:
+        if info.get("id") and type(info["id"]) is str and self.conversation.chat_from is None:
             session.session_id = info.pop("id")
-        session.working_dir = info.pop("directory") if type(info.get("directory")) is str else None
-        session.cli_version = info.pop("version") if type(info.get("version")) is str else None
+        if info.get("version") and type(info["version"]) is str:
+            session.cli_version = info.pop("version")
+        if type(info.get("directory")) is str:
+            session.working_dir = info["directory"]
         parent = info.get("parentID", info.get("parent_id"))
         if type(parent) is str:
             session.parent, session.mode = parent, "autonomous"
@@ -178,11 +189,8 @@ class _Session:
         if type(project) is dict and type(project.get("sandboxes")) is list:
             session.sandboxes = [path for path in project["sandboxes"] if type(path) is str]
         session.native = info
-        for member, value in extras.items():
-            if member in info:
-                self.conversation.loose.append({member: value})
-            else:
-                info[member] = value
+        self.beside = sorted(extras.keys() - info.keys())
+        info.update((member, extras.pop(member)) for member in self.beside)
         self.flag_secrets()
 
     def flag_secrets(self) -> None:
@@ -201,18 +209,19 @@ class _Session:
         role = info.get("role") if type(info) is dict else None
         if not is_one_of(role, ROLES):
             session.drift.see_type(f"role/{role if type(role) is str else kind_of(role)}")
-            data = {"info": info, "parts": message.parts} | message.beside
-            return {"type": "system-event", "event-type": "message", "data": data}
+            parts = {} if message.parts is None else {"parts": message.parts}
+            return {"type": "system-event", "event-type": "message", "data": {"info": info} | parts | message.beside}
         session.drift.see_members("message", info, known.MESSAGE)
         entry: Native = {"type": info.pop("role")}
         MESSAGE.apply(info, entry)
         lift_time(info, "created", entry)
         lift_usage(info, entry)
-        take_parts(message.parts, entry, session)
+        if message.parts is not None:
+            take_parts(message.parts, entry, session)
         self.learn(info, entry)
         fill(entry, info)
         if message.beside:
-            keep_native(entry, message.beside)
+            mark(entry)["beside"] = message.beside
         return entry
 
     def learn(self, info: Native, entry: Native) -> None:
@@ -238,6 +247,11 @@ class _Session:
                 mark(entry)["superseded"] = REVERTED
 
 
+def _also_beside(member: str, value: Any) -> Native:
+    """Keep what stood beside a session under a name that the session has itself."""
+    return {"type": "system-event", "event-type": member, "data": {"value": value}, "vacr": {"beside": True}}
+
+
 def lift_usage(info: Native, entry: Native) -> None:
     """Give the canonical counters of a message; OpenCode counts cached input and reasoning beside input and output."""
     usage: Native = {}
@@ -245,7 +259,7 @@ def lift_usage(info: Native, entry: Native) -> None:
     if type(tokens) is dict:
         cache = tokens["cache"] if type(tokens.get("cache")) is dict else {}
         usage = token_usage(tokens | {"cache.read": cache.get("read"), "cache.write": cache.get("write")}, USAGE)
-    if type(info.get("cost")) in (int, float):
+    if isinstance(info.get("cost"), int | float) and type(info["cost"]) is not bool:
         usage["cost"] = info.pop("cost")
     if usage:
         entry["token-usage"] = usage

@@ -18,6 +18,8 @@ from vacr.timestamps import is_timestamp
 REASONING = Lift(Move("text", "content", None), Move("id", "id"))
 CALL = Lift(Move("tool", "name"), Move("callID", "call-id"), Move("id", "id"))
 EVENT = Lift(Move("id", "id"))
+OURS = frozenset(("unknown", "message", "undecodable", "attached-file"))
+"""What events are called that have no native type; a native type of such a name is kept beside."""
 OUTPUTS = ("output", "error")
 """What a tool gave, or why it failed; one of them is the output of the result."""
 
@@ -107,7 +109,7 @@ def event(part: Native, session: Session) -> Native:
     elif not is_one_of(kind, known.SAID):
         session.drift.see_type(f"part/{kind if type(kind) is str else kind_of(kind)}")
     entry: Native = {"type": "system-event", "event-type": kind if type(kind) is str else "unknown"}
-    if type(kind) is not str and kind is not None:
+    if kind is not None and (type(kind) is not str or kind in OURS):
         keep_native(entry, {"type": kind})
     EVENT.apply(part, entry)
     if part:

@@ -17,7 +17,8 @@ class Message:
     """A message and its parts."""
 
     info: Any
-    parts: list[Any] = field(default_factory=list)
+    parts: list[Any] | None = field(default_factory=list)
+    """Nothing where an export has none, not even an empty list."""
     beside: Native = field(default_factory=dict)
     """What stands beside the two in an export."""
 
@@ -34,6 +35,8 @@ class Conversation:
     """Rows of tables that say something about the session in a way of their own."""
     chat: list[Native] = field(default_factory=list)
     """Messages in the form of a sample."""
+    chat_from: str | None = None
+    """Where in the sample they stood, as a JSON Pointer."""
     loose: list[Any] = field(default_factory=list)
     """Values that fit nowhere."""
 

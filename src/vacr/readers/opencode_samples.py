@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from vacr.content import children
 from vacr.model import Native
 from vacr.readers.assemble import Session
 from vacr.readers.lift import Lift, Move, fill, is_one_of, keep_native, mark
@@ -20,10 +21,8 @@ HEADS = ("meta", "metadata", "session", "info")
 ROLES = frozenset(("user", "assistant", "system", "tool"))
 FAILED = frozenset(("error", "failed", "failure"))
 
-MESSAGE = Lift(
-    Move("content", "content", None), Move("id", "id"), Move("timestamp", "timestamp", None), Move("model", "model-id")
-)
-METADATA = Lift(Move("model", "model-id"), Move("finish_reason", "stop-reason"))
+MESSAGE = Lift(Move("content", "content", None), Move("id", "id"), Move("timestamp", "timestamp", None))
+METADATA = Lift(Move("finish_reason", "stop-reason"))
 CALL = Lift(Move("id", "call-id"))
 RESPONSE = Lift(Move("output", "output", None), Move("tool_call_id", "call-id"), Move("status", "status"))
 TOOL_MESSAGE = Lift(
@@ -36,7 +35,7 @@ TOOL_MESSAGE = Lift(
 
 def is_sample(value: Any) -> bool:
     """Tell whether a value is such a chat: its messages are, and it says that it is OpenCode's or shows it by its times."""
-    messages = _messages(value)
+    _, messages = _messages(value)
     if not messages or not all(map(_is_message, messages)):
         return False
     if type(value) is dict and any(_names_opencode(value.get(name)) for name in (*HEADS, "agent", "source")):
@@ -45,18 +44,18 @@ def is_sample(value: Any) -> bool:
     return bool(times) and all(type(time) is int for time in times) and any("tool_calls" in message for message in messages)
 
 
-def _messages(value: Any) -> list[Any]:
+def _messages(value: Any) -> tuple[str, list[Any]]:
+    """Find the messages, and where they stand."""
     if type(value) is list:
-        return value
+        return "", value
     if type(value) is not dict:
-        return []
-    for holder in (value, value.get("session")):
-        if type(holder) is dict:
-            for name in LISTS:
-                if type(holder.get(name)) is list:
-                    found: list[Any] = holder[name]
-                    return found
-    return []
+        return "", []
+    inner = value.get("session")
+    for place, holder in (("", value), ("/session", inner if type(inner) is dict else {})):
+        for name in LISTS:
+            if type(holder.get(name)) is list:
+                return f"{place}/{name}", holder[name]
+    return "", []
 
 
 def _is_message(value: Any) -> bool:
@@ -73,23 +72,19 @@ def _names_opencode(value: Any) -> bool:
 
 def conversation(value: Any) -> Conversation:
     """Take such a chat apart."""
-    messages = _messages(value)
-    if type(value) is list:
-        return Conversation({}, chat=messages)
-    for holder in (value, value.get("session")):
-        for name in LISTS if type(holder) is dict else ():
-            if holder.get(name) is messages:
-                del holder[name]
-    return Conversation(_with_id(value), chat=messages)
+    place, messages = _messages(value)
+    if place:
+        holder = value["session"] if place.startswith("/session/") else value
+        del holder[place.rpartition("/")[2]]
+    return Conversation(value if place else {}, chat=messages, chat_from=place)
 
 
-def _with_id(head: Native) -> Native:
+def session_id(head: Any) -> str:
     """Find the id of the session in the head."""
-    for holder in (head, *(head[name] for name in HEADS if type(head.get(name)) is dict)):
-        for name in ("session_id", "sessionId", "sessionID", "id"):
-            if type(holder.get(name)) is str:
-                return {"id": holder.pop(name)} | head
-    return head
+    holders = (head, *(head.get(name) for name in HEADS)) if type(head) is dict else ()
+    names = ("session_id", "sessionId", "sessionID", "id")
+    found = (holder[name] for holder in holders if type(holder) is dict for name in names if type(holder.get(name)) is str)
+    return next(found, "")
 
 
 def chat_entry(message: Native, session: Session) -> Native:
@@ -105,26 +100,36 @@ def chat_entry(message: Native, session: Session) -> Native:
     else:
         mark(entry)["untyped"] = True
     MESSAGE.apply(message, entry)
-    children = _from_metadata(message, entry)
-    if "model-id" in entry:
-        session.models[entry["model-id"]] += 1
-    for call in _taken(message, "tool_calls", _is_call):
-        children += [_call(call)]
-    for response in _taken(message, "tool_responses", _is_response):
-        children += [_result(response, RESPONSE)]
-    if children:
-        entry["children"] = children
+    _learn(message, entry, session)
+    found = children(entry.get("content"), session.drift.types, session.drift.members)
+    found += _from_metadata(message, entry)
+    found += [_call(call) for call in _taken(message, "tool_calls", _is_call)]
+    found += [_result(response, RESPONSE) for response in _taken(message, "tool_responses", _is_response)]
+    if found:
+        entry["children"] = found
     return fill(entry, message)
 
 
+def _learn(message: Native, entry: Native, session: Session) -> None:
+    """Learn which model spoke; the message or its metadata say it, and go on saying it."""
+    metadata = message.get("metadata")
+    model = message.get("model")
+    if type(model) is not str and type(metadata) is dict:
+        model = metadata.get("model")
+    if type(model) is str:
+        entry["model-id"] = model
+        session.models[model] += 1
+
+
 def _from_metadata(message: Native, entry: Native) -> list[Native]:
-    """Take model, stop reason and thinking out of a message's metadata."""
+    """Take stop reason and thinking out of a message's metadata."""
     metadata = message.get("metadata")
     if type(metadata) is not dict:
         return []
+    said = len(metadata)
     METADATA.apply(metadata, entry)
     found: list[Native] = [{"type": "reasoning", "content": metadata.pop("thinking")}] if "thinking" in metadata else []
-    if not metadata:
+    if said and not metadata:
         del message["metadata"]
     return found
 

@@ -1,0 +1,77 @@
+"""How much of each kind a session holds, and the same of a record."""
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Counts:
+    """How much of each kind a session holds."""
+
+    messages: Counter = field(default_factory=Counter)
+    calls: int = 0
+    results: int = 0
+    paired: int = 0
+    reasoning: int = 0
+    models: set = field(default_factory=set)
+    tokens: Counter = field(default_factory=Counter)
+
+
+def values(data: bytes):
+    """Give every JSON value of a file, line by line, several on a line too."""
+    decoder = json.JSONDecoder()
+    for line in data.decode("utf-8", "replace").split("\n"):
+        position = 0
+        while position < len(line.rstrip()):
+            try:
+                value, position = decoder.raw_decode(line, position)
+            except json.JSONDecodeError:
+                break
+            yield value
+            while position < len(line) and line[position].isspace():
+                position += 1
+
+
+def documents(data: bytes):
+    """Give every JSON value of a file, whatever separates them."""
+    decoder, text, position = json.JSONDecoder(), data.decode("utf-8", "replace").lstrip("\ufeff"), 0
+    while position < len(text):
+        if text[position].isspace():
+            position += 1
+            continue
+        try:
+            value, position = decoder.raw_decode(text, position)
+        except json.JSONDecodeError:
+            position = text.find("\n", position) + 1 or len(text)
+        else:
+            yield value
+
+
+def record(*documents: dict, live: bool = False) -> Counts:
+    """Count the typed entries of records, children included; `live` leaves out what the conversation no longer holds."""
+    counts = Counts()
+    called, answered = set(), set()
+    stack = [entry for document in documents for entry in document["session"]["entries"]]
+    while stack:
+        entry = stack.pop()
+        if live and "superseded" in entry.get("vacr", ()):
+            continue
+        stack.extend(entry.get("children", ()))
+        kind = entry["type"]
+        counts.messages[kind] += kind in ("user", "assistant")
+        counts.calls += kind == "tool-call"
+        counts.results += kind == "tool-result"
+        counts.reasoning += kind == "reasoning"
+        if "call-id" in entry:
+            (called if kind == "tool-call" else answered).add(entry["call-id"])
+        for member in ("input", "cached", "output", "reasoning"):
+            counts.tokens[member] += entry.get("token-usage", {}).get(member, 0)
+        if live and "model-id" in entry:
+            counts.models.add(entry["model-id"])
+    counts.messages = +counts.messages
+    counts.tokens = +counts.tokens
+    counts.paired = len(called & answered)
+    if not live:
+        counts.models = {model for document in documents for model in document["session"]["agent-meta"].get("models", ())}
+    return counts

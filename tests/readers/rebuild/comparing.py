@@ -1,0 +1,35 @@
+"""Native values made comparable: what the format leaves out is left out of both."""
+
+import json
+
+
+def without_nulls(value):
+    """Leave out what the format leaves out, of a native value that was read."""
+    if not isinstance(value, dict):
+        return value
+    value = {name: item for name, item in value.items() if item is not None}
+    for holder in ("message", "payload"):
+        if isinstance(value.get(holder), dict):
+            value[holder] = {name: item for name, item in value[holder].items() if item is not None}
+    data = value.get("data")
+    if value.get("type") == "progress" and isinstance(data, dict) and isinstance(data.get("message"), dict):
+        value["data"] = data | {"message": without_nulls(data["message"])}
+    return value
+
+
+def comparable(value):
+    """Make native values comparable: numbers by value, order of members without meaning."""
+    return json.dumps(normal(value), sort_keys=True)
+
+
+def normal(value):
+    if isinstance(value, dict):
+        return {name: normal(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [normal(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def dropped(value: dict) -> dict:
+    """Leave out the members of an object that are null."""
+    return {name: item for name, item in value.items() if item is not None}

@@ -1,0 +1,27 @@
+"""Cursor transcripts, back from their entries: lines of JSON, or the text itself."""
+
+
+def line(entry: dict) -> dict:
+    ours = entry.pop("vacr", {})
+    entry.pop("children", None)
+    kind = entry.pop("type")
+    if kind == "system-event":
+        event_type = entry.pop("event-type")
+        return entry.get("data", {}) | ({} if event_type == "unknown" or "type" in entry["data"] else {"type": event_type})
+    message = entry.pop("message", {})
+    if "content" in entry:
+        message["content"] = entry.pop("content")
+    if "model-id" in entry:
+        entry["model"] = entry.pop("model-id")
+    return entry | ours.get("native", {}) | {"role": kind, "message": message}
+
+
+def text(record: dict) -> str:
+    """Give the text that a record was made of."""
+    found = ""
+    for entry in record["session"]["entries"]:
+        if entry["type"] == "system-event":
+            found += entry["data"]["text"]
+        else:
+            found += entry["line"] + "".join(block["text"] for block in entry["content"])
+    return found
