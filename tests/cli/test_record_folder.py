@@ -66,8 +66,11 @@ def test_the_bytes_are_those_of_one_by_one_and_of_any_number_of_processes(vacr, 
 
 
 def test_a_second_run_does_only_what_is_new_changed_or_gone(vacr, tmp_path, folder):
+    assert vacr("record", "in", "-o", "other/").returncode == 0
+    later = json.loads(vacr("record", "in", "-o", "other/", "--format", "json").out)
     first = json.loads(vacr("record", "in", "-o", "out/", "--format", "json").out)
     assert {record["state"] for record in first["records"]} == {"written"}
+    assert sorted(record["sha-256"] for record in later["records"]) == sorted(record["sha-256"] for record in first["records"])
     stamps = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*.acr.json")}
     again = json.loads(vacr("record", "in", "-o", "out/", "--format", "json").out)
     assert {record["state"] for record in again["records"]} == {"unchanged"}

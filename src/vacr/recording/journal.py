@@ -6,6 +6,7 @@ when it looks as it did, the wish is the same, and its records are still there a
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -46,7 +47,7 @@ class Journal:
             done = json.loads(file.readline())
         if not all(_is_there(record) for record in done["records"]):
             return None
-        return Outcome(task, [record | {"state": "unchanged"} for record in done["records"]], [], done["skipped"])
+        return Outcome(task, [_unchanged(record, task) for record in done["records"]], [], done["skipped"])
 
     def write(self, outcome: Outcome) -> None:
         """Add what came of a task, unless it failed: then the next run tries again."""
@@ -84,7 +85,6 @@ def _key(task: Task) -> str:
             wish.suffix,
             wish.seal,
             wish.agent,
-            wish.digests,
             __version__,
         ]
     )
@@ -97,6 +97,14 @@ def _seen(record: dict[str, Any]) -> dict[str, Any]:
     except OSError:
         return {}
     return {"seen": [status.st_size, status.st_mtime_ns]}
+
+
+def _unchanged(record: dict[str, Any], task: Task) -> dict[str, Any]:
+    """Describe a record that is as it was; its digest is computed if it was not asked for then."""
+    if task.wish.digests and "sha-256" not in record:
+        with Path(record["output"]).open("rb") as file:
+            record["sha-256"] = hashlib.file_digest(file, "sha256").hexdigest()
+    return record | {"state": "unchanged"}
 
 
 def _is_there(record: dict[str, Any]) -> bool:
