@@ -20,6 +20,8 @@ from vacr.codec.depth import MAX_DEPTH, is_deeper_than
 NATIVE_DEPTH = MAX_DEPTH - 16
 
 _CHUNK = 1 << 15
+_FIRST_BYTES = frozenset(b'{["-0123456789tfnNI')
+NOT_JSON = "not JSON"
 
 decode_native = msgspec.json.Decoder(float_hook=numbers.spelled).decode
 """Decode one value, keeping how its numbers were written."""
@@ -106,7 +108,11 @@ def read_text(text: bytes) -> Iterator[Any]:
     text = text.removeprefix(BYTE_ORDER_MARK).strip(b" \t\r\n")
     if not text:
         return
-    yield from exact(text) or careful(text)
+    if text[0] not in _FIRST_BYTES and text.isascii():
+        # What careful reading would find as well, at many times the cost: other files may hold nothing but such lines.
+        yield Undecodable(NOT_JSON, text)
+    else:
+        yield from exact(text) or careful(text)
 
 
 def careful(text: bytes) -> Iterator[Any]:

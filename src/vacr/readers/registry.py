@@ -80,8 +80,11 @@ def reader_for(source: Source, agent: str | None = None) -> Reader:
             raise UsageError(f"no reader for {agent!r}", hint=f"Known agents: {', '.join(known)}.")
         return known[agent]
     where = source.main.name
-    if not source.main.data.strip():
+    head = source.main.data[:_TEXT]
+    if not head.strip() and not source.main.data.strip():
         raise NotASession("empty: there is no session in it", where=where)
+    if b"\0" in head and head.lstrip()[:1] not in (b"{", b"["):
+        raise NotASession("not a session of an agent that is known: it is no text", where=where)
     for sample in _samples(source):
         best, most = None, _ENOUGH
         for reader in known.values() if sample else ():
@@ -109,5 +112,4 @@ def _samples(source: Source) -> Iterator[list[Any]]:
     """Give what a source is recognised by: its first values, then all of them, then its text if it holds others than values."""
     yield source.main.sample(_SAMPLE)
     yield source.main.sample()
-    text = source.main.data[:_TEXT].decode("utf-8", "ignore")
-    yield [text] if "\0" not in text else []
+    yield [source.main.data[:_TEXT].decode("utf-8", "ignore")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import re
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from typing import Any
 from vacr.readers.collector import collector_paused
 from vacr.readers.documents import documents
 from vacr.readers.lines import Repaired, Undecodable
+
+_BEGINS_AS_JSON = re.compile(rb'\s*(?:\{\s*"|\[\s*[\[{"])')
 
 Batch = tuple[int, list[Any]]
 """The number of a line, and the values that begin there."""
@@ -65,7 +68,7 @@ class Part:
     def damage(self) -> str:
         """Tell why a file that should be JSON is none at all, after a look at all of it; nothing for any other file."""
         found = [value for _, batch in self._seen for value in batch]
-        if self.data.lstrip()[:1] not in (b"{", b"[") or not all(isinstance(value, Undecodable) for value in found):
+        if not _BEGINS_AS_JSON.match(self.data) or not all(isinstance(value, Undecodable) for value in found):
             return ""
         return found[0].reason if found else ""
 
