@@ -17,12 +17,13 @@ from vacr.readers import opencode_known as known
 from vacr.readers import opencode_samples as samples
 from vacr.readers.assemble import Notice, Reading, Session
 from vacr.readers.collector import collector_paused
-from vacr.readers.lift import Lift, Move, fill, is_count, is_one_of, keep_native, kind_of, mark
+from vacr.readers.lift import Lift, Move, fill, is_one_of, keep_native, kind_of, mark
 from vacr.readers.lines import Repaired, Undecodable
 from vacr.readers.opencode_parts import lift_time, part_entries, take_parts
 from vacr.readers.opencode_pieces import Conversation, Message, Pieces, kind_of_piece
 from vacr.readers.opencode_rows import from_row, row_entries
 from vacr.readers.opencode_stores import DATABASE, DATABASES, FOLDER, from_file
+from vacr.readers.opencode_usage import lift_usage
 from vacr.readers.source import Source
 from vacr.readers.stores import Store
 from vacr.timestamps import is_timestamp
@@ -38,7 +39,6 @@ STORES = (
 )
 MESSAGE = Lift(Move("id", "id"), Move("parentID", "parent-id"), Move("modelID", "model-id"), Move("finish", "stop-reason"))
 ROLES = frozenset(("user", "assistant"))
-USAGE = (("output", "output"), ("reasoning", "reasoning"), ("total", "total"))
 REVERTED = "reverted"
 
 
@@ -77,6 +77,7 @@ class _Sessions:
         self.unusual: list[tuple[int, Any]] = []
         self.repaired: list[str] = []
         if FOLDER.holds(source):
+            self.pieces.only = FOLDER.session_of(source)
             for part in source.parts:
                 for line, batch in part.documents():
                     for document in batch:
@@ -99,6 +100,7 @@ class _Sessions:
             self.whole.append(_Session("opencode-json", samples.conversation(document)))
         elif export.is_head(document, DATABASE.format_id):
             self.format_id = DATABASE.format_id
+            self.pieces.only = document["session"] if type(document.get("session")) is str else ""
         elif self.format_id == DATABASE.format_id and export.is_row(document):
             from_row(document["table"], document["row"], self.pieces)
         else:
@@ -139,6 +141,7 @@ class _Session:
         session.entries = [self.message(message) for message in conversation.messages]
         session.entries += [samples.chat_entry(message, session) for message in conversation.chat]
         session.entries += row_entries(conversation, session)
+        self.flag_secrets()
         session.entries += [entry for value in conversation.loose for entry in part_entries(value, session)]
         session.entries += [session.unusual(line, document) for line, document in self.unusual]
         self.mark_reverted()
@@ -151,7 +154,7 @@ class _Session:
         """Learn about the session; what has no canonical member stays under its own name."""
         session = self.session
         session.drift.see_members("session", info, known.SESSION)
-        if type(info.get("id")) is str:
+        if type(info.get("id")) is str and session.session_id in (None, info["id"]):
             session.session_id = info.pop("id")
         session.working_dir = info.pop("directory") if type(info.get("directory")) is str else None
         session.cli_version = info.pop("version") if type(info.get("version")) is str else None
@@ -174,7 +177,6 @@ class _Session:
                 self.conversation.loose.append({member: value})
             else:
                 info[member] = value
-        self.flag_secrets()
 
     def flag_secrets(self) -> None:
         """Tell where the secret of a shared session stands: whoever has it can change or delete what is shared."""
@@ -227,21 +229,3 @@ class _Session:
             taken_back = taken_back or entry.get("id") == target
             if taken_back:
                 mark(entry)["superseded"] = REVERTED
-
-
-def lift_usage(info: Native, entry: Native) -> None:
-    """Give the canonical counters of a message; OpenCode counts cached input and reasoning beside input and output."""
-    usage: Native = {}
-    tokens = info.get("tokens")
-    if type(tokens) is dict:
-        usage = {name: tokens[native] for name, native in USAGE if is_count(tokens.get(native))}
-        cache = tokens["cache"] if type(tokens.get("cache")) is dict else {}
-        counted = [tokens.get("input"), cache.get("read"), cache.get("write")]
-        if is_count(counted[0]):
-            usage["input"] = sum(count for count in counted if is_count(count))
-        if is_count(cache.get("read")):
-            usage["cached"] = cache["read"]
-    if type(info.get("cost")) in (int, float):
-        usage["cost"] = info.pop("cost")
-    if usage:
-        entry["token-usage"] = usage

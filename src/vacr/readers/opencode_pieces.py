@@ -51,10 +51,12 @@ class Pieces:
         self._projects: dict[str, Native] = {}
         self._unplaced: list[tuple[str, str, Any]] = []
         self._current = ""
+        self.only = ""
+        """The session that all pieces are of, whatever they say: where they lie tells whose they are."""
 
-    def add(self, value: Any) -> None:
-        """Take one value that stands by itself."""
-        kind = kind_of_piece(value)
+    def add(self, value: Any, kind: str | None = None) -> None:
+        """Take one value that stands by itself; where it lies may tell what it is."""
+        kind = kind_of_piece(value) if kind is None else kind
         if kind in ("session", "message", "part", "project"):
             getattr(self, f"_add_{kind}")(value)
         else:
@@ -92,8 +94,8 @@ class Pieces:
             self._unplaced.append(("", self._current, project))
 
     def _at(self, session: str) -> Conversation:
-        self._current = session
-        return self._sessions.setdefault(session, Conversation())
+        self._current = self.only or session
+        return self._sessions.setdefault(self._current, Conversation())
 
     def conversations(self) -> list[tuple[str, Conversation]]:
         """Give the sessions with their ids, in the order they were met; what belongs to none goes to the nearest."""

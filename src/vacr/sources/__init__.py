@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vacr.errors import UnreadableInput
+from vacr.errors import NotASession, UnreadableInput
 from vacr.readers.assemble import Reading
 from vacr.readers.registry import Reader, reader_for
 from vacr.readers.source import Part, Source
@@ -112,7 +112,7 @@ def _from_database(path: Path, session: str | None, wish: _Wish) -> Iterator[Fou
     with closing(DatabaseFile(path, wish.agent)) as database:
         listed = [session] if session is not None else [one.session_id for one in database.sessions()]
         if not listed:
-            raise UnreadableInput("there is no session in it", where=str(path))
+            raise NotASession("there is no session in it", where=str(path))
         for one in listed:
             try:
                 source = database.source(one)

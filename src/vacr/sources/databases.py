@@ -1,15 +1,19 @@
 """SQLite databases that agents keep their sessions in, read while the agent may be writing, and never changed.
 
-A database is opened read-only, and in a way that leaves no file beside it. Where that cannot be (a crash left a journal, or
-the folder may not be written), a copy is opened instead. A session is exported within one transaction, so that it is whole.
+A database is opened read-only, and in a way that leaves no file beside it and no mark in those that are there. Where that
+cannot be (a crash left something to repair), a copy is opened instead. A session is exported within one transaction, or with
+proof that nothing was written meanwhile, so that it is whole.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
+import re
 import shutil
 import sqlite3
 import tempfile
+import time
 from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
 from pathlib import Path
@@ -24,14 +28,20 @@ from vacr.readers.source import Part, Source
 from vacr.sources.files import as_text, read_bytes, reason_of
 
 T = TypeVar("T")
+State = tuple[tuple[int, int, int], ...]
+"""The size, the time of the last change and the number of a database's file, its log and its journal."""
 
 MAGIC = b"SQLite format 3\0"
 SIDE_FILES = ("-wal", "-shm", "-journal")
 
+_NOTHING = "there is no session in it"
 _LATER = "Try again when the agent has finished writing."
 _PATIENCE = 10.0
 _ATTEMPTS = 5
+_TICK = 50_000_000
 _COPY = "copy.db"
+_UNSAFE = re.compile(r"[^A-Za-z0-9._@+-]+")
+_LONGEST = 100
 _WAL_VERSIONS = b"\x02\x02"
 
 
@@ -56,7 +66,11 @@ class DatabaseFile:
         self.path = path
         self.name = name or as_text(path.name)
         self._copies: tempfile.TemporaryDirectory[str] | None = None
-        self.reader, self.database = _known(self._read(_tables), agent, str(path))
+        try:
+            self.reader, self.database = _known(self._read(_tables), agent, str(path))
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         """Remove the copy, if there is one."""
@@ -75,33 +89,46 @@ class DatabaseFile:
         """Export the rows of a session.
 
         Raises:
-            UnreadableInput: the database cannot be read.
+            UnreadableInput: the database cannot be read, or holds no such session.
         """
-        database = self.database
-        data = self._read(lambda query: export(database.format_id, session_id, database.rows(query, session_id)))
+        data = self._read(lambda query: self._exported(query, session_id))
+        if data is None:
+            raise UnreadableInput(f"no session {session_id} in it" if session_id else _NOTHING, where=str(self.path))
         stem = self.name.rpartition(".")[0] or self.name
-        return Source((Part(f"{stem}.{session_id}.jsonl" if session_id else f"{stem}.jsonl", data),))
+        # Whatever an agent calls its sessions, a file can have the name.
+        label = _UNSAFE.sub("-", session_id)[:_LONGEST]
+        return Source((Part(f"{stem}.{label}.jsonl" if label else f"{stem}.jsonl", data),))
+
+    def _exported(self, query: Query, session_id: str) -> bytes | None:
+        rows = self.database.rows(query, session_id)
+        first = next(rows, None)
+        return export(self.database.format_id, session_id, itertools.chain((first,), rows)) if first else None
 
     def _read(self, work: Callable[[Query], T]) -> T:
         """Do something with the database as it is at one moment."""
-        try:
-            for _ in range(_ATTEMPTS):
+        for _ in range(_ATTEMPTS):
+            try:
                 connection, still = self._connect()
-                with closing(connection):
-                    connection.text_factory = bytes
+            except OSError as error:
+                raise UnreadableInput(reason_of(error), where=str(self.path)) from error
+            except sqlite3.Error as error:
+                raise _unreadable(error, self.path) from error
+            failed: sqlite3.Error | None = None
+            with closing(connection):
+                connection.text_factory = bytes
+                try:
                     connection.execute("BEGIN")
                     result = work(_runner(connection))
-                if still is None or still == _state(self.path):
-                    return result
-        except sqlite3.OperationalError as error:
-            raise _unreadable(error, self.path) from error
-        except sqlite3.DatabaseError as error:
-            raise UnreadableInput(f"a damaged database: {error}", where=str(self.path)) from error
-        raise UnreadableInput(
-            "it changes all the time", where=str(self.path), hint="Try again when the agent has finished writing."
-        )
+                except sqlite3.Error as error:
+                    failed = error
+            if still is None or still == _state(self.path):
+                if failed is not None:
+                    raise _unreadable(failed, self.path) from failed
+                return result
+            # It was written to meanwhile, and so what was read is of no one moment.
+        raise UnreadableInput("it changes all the time", where=str(self.path), hint=_LATER)
 
-    def _connect(self) -> tuple[sqlite3.Connection, tuple[int, ...] | None]:
+    def _connect(self) -> tuple[sqlite3.Connection, State | None]:
         """Open the database, or else a copy of it; tell which state it must still have at the end, if that is a condition."""
         if self._copies is None:
             try:
@@ -109,6 +136,7 @@ class DatabaseFile:
             except sqlite3.OperationalError as error:
                 if _is_locked(error):
                     raise
+            # A crash left something to be repaired, or the index of the journal is missing.
             self._copies = _copied(self.path)
         return _checked(sqlite3.connect(Path(self._copies.name) / _COPY)), None
 
@@ -117,23 +145,41 @@ def _tables(query: Query) -> frozenset[str]:
     return frozenset(row["name"] for row in query("SELECT name FROM sqlite_master WHERE type = 'table'"))
 
 
-def _state(path: Path) -> tuple[int, ...]:
+def _state(path: Path) -> State:
     """Tell by what a change of a database is seen."""
-    status, wal = path.stat(), Path(f"{path}-wal")
-    return status.st_size, status.st_mtime_ns, status.st_ino, wal.stat().st_size if wal.is_file() else 0
+    found = []
+    for suffix in ("", "-wal", "-journal"):
+        try:
+            status = os.stat(f"{os.path.realpath(path)}{suffix}")  # noqa: PTH116 - SQLite follows links so, too
+            found.append((status.st_size, status.st_mtime_ns, status.st_ino))
+        except FileNotFoundError:
+            found.append((0, 0, 0))
+    return tuple(found)
 
 
-def _open(path: Path) -> tuple[sqlite3.Connection, tuple[int, ...] | None]:
+def _settled(path: Path) -> State:
+    """Give the state of a database once a further change would be seen: two in one tick of the file system's clock are not."""
+    state = _state(path)
+    newest = max(modified for _, modified, _ in state)
+    since = time.time_ns() - newest
+    if 0 <= since < _TICK:
+        time.sleep((_TICK - since) / 1e9)
+        state = _state(path)
+    return state
+
+
+def _open(path: Path) -> tuple[sqlite3.Connection, State | None]:
     """Open a database so that nothing of it or beside it is changed."""
     head, state = read_bytes(path, 20), _state(path)
-    journal = Path(f"{path}-journal")
-    if (journal.is_file() and journal.stat().st_size > 0) or (state[-1] and not Path(f"{path}-shm").is_file()):
-        raise sqlite3.OperationalError("a crash left something to repair")
-    # With nobody writing, opening it otherwise would leave two files behind.
-    quiet = head[18:20] == _WAL_VERSIONS and not state[-1]
-    mode = "mode=ro&immutable=1" if quiet else "mode=ro"
-    connection = sqlite3.connect(f"file:{quote(str(path.absolute()))}?{mode}", uri=True, timeout=_PATIENCE)
-    return _checked(connection), state if quiet else None
+    # With nothing in the log, opening the database otherwise would leave two files behind.
+    quiet = head[18:20] == _WAL_VERSIONS and not state[1][0]
+    if quiet:
+        state = _settled(path)
+        quiet = not state[1][0]
+    # The index of the log is shared with the agent, and other readers write their marks into it: not this one.
+    mode = "immutable=1" if quiet else "readonly_shm=1"
+    address = f"file:{quote(os.fsencode(os.path.realpath(path)))}?mode=ro&{mode}"
+    return _checked(sqlite3.connect(address, uri=True, timeout=_PATIENCE)), state if quiet else None
 
 
 def _checked(connection: sqlite3.Connection) -> sqlite3.Connection:
@@ -148,17 +194,25 @@ def _checked(connection: sqlite3.Connection) -> sqlite3.Connection:
 
 
 def _copied(path: Path) -> tempfile.TemporaryDirectory[str]:
-    """Take a copy with all that a crash left beside, to be repaired there."""
-    folder = tempfile.TemporaryDirectory(prefix="vacr-")
-    try:
-        shutil.copyfile(path, Path(folder.name) / _COPY)
-        for suffix in ("-wal", "-journal"):
-            with suppress(FileNotFoundError):
-                shutil.copyfile(f"{path}{suffix}", Path(folder.name) / f"{_COPY}{suffix}")
-    except OSError as error:
+    """Take a copy with all that a crash left beside, to be repaired there.
+
+    Raises:
+        UnreadableInput: it cannot be copied, or it is being changed.
+    """
+    for _ in range(_ATTEMPTS):
+        folder = tempfile.TemporaryDirectory(prefix="vacr-")
+        try:
+            state = _settled(path)
+            for suffix in ("", "-wal", "-journal"):
+                with suppress(FileNotFoundError):
+                    shutil.copyfile(f"{os.path.realpath(path)}{suffix}", Path(folder.name) / f"{_COPY}{suffix}")
+            if state == _state(path):
+                return folder
+        except OSError as error:
+            folder.cleanup()
+            raise UnreadableInput(reason_of(error), where=str(path)) from error
         folder.cleanup()
-        raise UnreadableInput(reason_of(error), where=str(path)) from error
-    return folder
+    raise UnreadableInput("it changes all the time", where=str(path), hint=_LATER)
 
 
 def _runner(connection: sqlite3.Connection) -> Query:
@@ -188,11 +242,11 @@ def _known(tables: frozenset[str], agent: str | None, where: str) -> tuple[Reade
     raise NotASession("a database that no agent is known to have", where=where, hint=f"Known are those of {', '.join(names)}.")
 
 
-def _unreadable(error: sqlite3.OperationalError, path: Path) -> UnreadableInput:
+def _unreadable(error: sqlite3.Error, path: Path) -> UnreadableInput:
+    if not isinstance(error, sqlite3.OperationalError):
+        return UnreadableInput(f"a damaged database: {error}", where=str(path))
     if _is_locked(error):
-        return UnreadableInput(
-            "locked by another program", where=str(path), hint="Try again when the agent has finished writing."
-        )
+        return UnreadableInput("locked by another program", where=str(path), hint=_LATER)
     return UnreadableInput(f"cannot be read as a database: {error}", where=str(path))
 
 
