@@ -52,6 +52,7 @@ _INDEXES = (
     "CREATE INDEX part_message_idx ON part (message_id, id)",
     "CREATE INDEX part_session_idx ON part (session_id)",
 )
+SHARE = {"secret": "s3cret-of-share", "url": "https://opncd.ai/s/share1"}
 SECRETS = ("sk-never-1", "sk-never-2", "sk-never-3")
 SESSION, CHILD, START = "ses_1b7Nora", "ses_1b6Helper", 1_785_000_000_000
 
@@ -77,7 +78,8 @@ class OpenCode:
             values = {name: value for name, value in (times | values).items() if name in columns}
             values = {name: json.dumps(value) if isinstance(value, dict | list) else value for name, value in values.items()}
             marks = ", ".join("?" * len(values))
-            self.connection.execute(f'INSERT INTO "{table}" ({", ".join(values)}) VALUES ({marks})', [*values.values()])
+            statement = f'INSERT INTO "{table}" ({", ".join(values)}) VALUES ({marks})'  # noqa: S608 - the test's own names
+            self.connection.execute(statement, [*values.values()])
 
     def add_session(self, session: str = SESSION, **columns) -> None:
         """Add a session's own row."""
@@ -161,7 +163,7 @@ def filled(path: Path, schema: str = "newest", journal: str = "wal") -> OpenCode
     conversation(database, CHILD, "c", parent_id=SESSION)
     for number, content in enumerate(("write it", "test it")):
         database.add("todo", session_id=SESSION, content=content, status="pending", priority="high", position=number)
-    database.add("session_share", session_id=SESSION, id="share1", secret="s3cret-of-share", url="https://opncd.ai/s/share1")
+    database.add("session_share", session_id=SESSION, id="share1", **SHARE)
     database.add(
         "session_input", id="inp_1", session_id=SESSION, prompt={"text": "queued words"}, delivery="queue", admitted_seq=3
     )
@@ -189,5 +191,6 @@ def rows_of(path: Path, session: str) -> list[dict]:
         for table in ("message", "part", "todo", "session_share", "session_message", "session_entry", "session_input", "event"):
             key = "aggregate_id" if table == "event" else "session_id"
             if table in tables:
-                found += map(dict, connection.execute(f"SELECT * FROM {table} WHERE {key} = ?", [session]))
+                statement = f"SELECT * FROM {table} WHERE {key} = ?"  # noqa: S608 - the test's own names
+                found += map(dict, connection.execute(statement, [session]))
     return found

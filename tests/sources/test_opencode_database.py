@@ -7,6 +7,8 @@ import pytest
 from tests.sources.leaves import lost
 from tests.sources.opencode_database import CHILD, SCHEMAS, SECRETS, SESSION, START, OpenCode, conversation, filled, rows_of
 from tests.sources.recorded import found_at, records, shape
+from vacr.errors import NotASession, UnreadableInput
+from vacr.sources import read
 
 SESSIONS = [CHILD, SESSION, "ses_1b9Other"]
 
@@ -251,9 +253,7 @@ def test_messages_and_parts_that_no_session_has_are_a_session_each(database):
     assert made["ses_gone"]["session"]["entries"][0]["content"][0]["text"] == "words of nobody"
 
 
-def test_an_empty_session_is_a_record_and_an_empty_database_holds_none(tmp_path, database):
-    from vacr.errors import NotASession
-
+def test_an_empty_session_is_a_record_and_an_empty_database_holds_none(database):
     path = database.path
     database.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     with pytest.raises(NotASession, match="no session in it"):
@@ -263,9 +263,6 @@ def test_an_empty_session_is_a_record_and_an_empty_database_holds_none(tmp_path,
 
 
 def test_a_session_that_is_not_there_is_an_error(database):
-    from vacr.errors import UnreadableInput
-    from vacr.sources import read
-
     conversation(database)
     (error,) = read(database.close(), session="ses_nobody")
     assert isinstance(error, UnreadableInput)
