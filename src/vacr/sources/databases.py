@@ -7,15 +7,17 @@ proof that nothing was written meanwhile, so that it is whole.
 
 from __future__ import annotations
 
+import errno
 import itertools
 import os
 import re
 import shutil
 import sqlite3
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable
-from contextlib import closing, suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -27,6 +29,9 @@ from vacr.readers.registry import Reader, readers
 from vacr.readers.source import Part, Source
 from vacr.sources.files import as_text, read_bytes, reason_of
 
+if sys.platform != "win32":
+    import fcntl
+
 T = TypeVar("T")
 State = tuple[tuple[int, int, int], ...]
 """The size, the time of the last change and the number of a database's file, its log and its journal."""
@@ -35,8 +40,12 @@ MAGIC = b"SQLite format 3\0"
 SIDE_FILES = ("-wal", "-shm", "-journal")
 
 _NOTHING = "there is no session in it"
+_LOCKED = "locked by another program"
 _LATER = "Try again when the agent has finished writing."
 _PATIENCE = 10.0
+_AGAIN = 0.005
+# Where SQLite's readers lock, and how many bytes of it.
+_READERS = (510, 0x40000002)
 _ATTEMPTS = 5
 _TICK = 20_000_000
 _COPY = "copy.db"
@@ -107,38 +116,39 @@ class DatabaseFile:
     def _read(self, work: Callable[[Query], T]) -> T:
         """Do something with the database as it is at one moment."""
         for _ in range(_ATTEMPTS):
-            try:
-                connection, still = self._connect()
-            except OSError as error:
-                raise UnreadableInput(reason_of(error), where=str(self.path)) from error
-            except sqlite3.Error as error:
-                raise _unreadable(error, self.path) from error
             failed: sqlite3.Error | None = None
-            with closing(connection):
+            with ExitStack() as opened:
+                try:
+                    connection, still = self._connect(opened)
+                except OSError as error:
+                    raise UnreadableInput(reason_of(error), where=str(self.path)) from error
+                except sqlite3.Error as error:
+                    raise _unreadable(error, self.path) from error
                 connection.text_factory = bytes
                 try:
                     connection.execute("BEGIN")
                     result = work(_runner(connection))
                 except sqlite3.Error as error:
                     failed = error
-            if still is None or still == _state(self.path):
+                changed = still is not None and still != _state(self.path)[: len(still)]
+            if not changed:
                 if failed is not None:
                     raise _unreadable(failed, self.path) from failed
                 return result
             # It was written to meanwhile, and so what was read is of no one moment.
         raise UnreadableInput("it changes all the time", where=str(self.path), hint=_LATER)
 
-    def _connect(self) -> tuple[sqlite3.Connection, State | None]:
+    def _connect(self, opened: ExitStack) -> tuple[sqlite3.Connection, State | None]:
         """Open the database, or else a copy of it; tell which state it must still have at the end, if that is a condition."""
         if self._copies is None:
             try:
-                return _open(self.path)
+                return _open(self.path, opened)
             except sqlite3.OperationalError as error:
                 if _is_locked(error):
                     raise
-            # A crash left something to be repaired, or the index of the journal is missing.
+            # A crash left something to be repaired, or the index of the log is missing.
             self._copies = _copied(self.path)
-        return _checked(sqlite3.connect(Path(self._copies.name) / _COPY)), None
+        return _checked(sqlite3.connect(Path(self._copies.name) / _COPY), opened), None
 
 
 def _tables(query: Query) -> frozenset[str]:
@@ -157,6 +167,11 @@ def _state(path: Path) -> State:
     return tuple(found)
 
 
+def _logged(state: State) -> int:
+    """Tell how large the log of a database is."""
+    return state[1][0]
+
+
 def _settled(path: Path) -> State:
     """Give the state of a database once a further change would be seen: two in one tick of the file system's clock are not."""
     state = _state(path)
@@ -168,28 +183,52 @@ def _settled(path: Path) -> State:
     return state
 
 
-def _open(path: Path) -> tuple[sqlite3.Connection, State | None]:
+def _open(path: Path, opened: ExitStack) -> tuple[sqlite3.Connection, State | None]:
     """Open a database so that nothing of it or beside it is changed."""
-    head, state = read_bytes(path, 20), _state(path)
-    # With nothing in the log, opening the database otherwise would leave two files behind.
-    quiet = head[18:20] == _WAL_VERSIONS and not state[1][0]
-    if quiet:
-        state = _settled(path)
-        quiet = not state[1][0]
+    address = f"file:{quote(os.fsencode(os.path.realpath(path)))}?mode=ro"
+    if read_bytes(path, 20)[18:20] == _WAL_VERSIONS:
+        held = _hold(path, opened)
+        state = _state(path)
+        if not _logged(state):
+            state = _settled(path)
+        if not _logged(state):
+            # With nothing in the log, opening the database as usual would leave two files behind. What is added from now on
+            # is for the next reading, as long as it stays in the log.
+            connection = _checked(sqlite3.connect(f"{address}&immutable=1", uri=True), opened)
+            return connection, state[:1] if held else state
     # The index of the log is shared with the agent, and other readers write their marks into it: not this one.
-    mode = "immutable=1" if quiet else "readonly_shm=1"
-    address = f"file:{quote(os.fsencode(os.path.realpath(path)))}?mode=ro&{mode}"
-    return _checked(sqlite3.connect(address, uri=True, timeout=_PATIENCE)), state if quiet else None
+    return _checked(sqlite3.connect(f"{address}&readonly_shm=1", uri=True, timeout=_PATIENCE), opened), None
 
 
-def _checked(connection: sqlite3.Connection) -> sqlite3.Connection:
+def _hold(path: Path, opened: ExitStack) -> bool:
+    """Take the lock that SQLite's readers have, if there are locks: while they do, whoever goes leaves the log as it is.
+
+    Raises:
+        UnreadableInput: somebody keeps everybody else out.
+    """
+    if sys.platform == "win32":
+        return False
+    descriptor = os.open(os.path.realpath(path), os.O_RDONLY)
+    opened.callback(os.close, descriptor)
+    end = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            fcntl.lockf(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB, *_READERS)
+        except OSError as error:
+            if error.errno not in (errno.EACCES, errno.EAGAIN):
+                return False
+            if time.monotonic() >= end:
+                raise UnreadableInput(_LOCKED, where=str(path), hint=_LATER) from error
+            time.sleep(_AGAIN)
+        else:
+            return True
+
+
+def _checked(connection: sqlite3.Connection, opened: ExitStack) -> sqlite3.Connection:
     """Make sure that a database can be read and is not written."""
-    try:
-        connection.execute("PRAGMA query_only = ON")
-        connection.execute("SELECT name FROM sqlite_master LIMIT 1").fetchall()
-    except sqlite3.Error:
-        connection.close()
-        raise
+    opened.callback(connection.close)
+    connection.execute("PRAGMA query_only = ON")
+    connection.execute("SELECT name FROM sqlite_master LIMIT 1").fetchall()
     return connection
 
 
@@ -246,7 +285,7 @@ def _unreadable(error: sqlite3.Error, path: Path) -> UnreadableInput:
     if not isinstance(error, sqlite3.OperationalError):
         return UnreadableInput(f"a damaged database: {error}", where=str(path))
     if _is_locked(error):
-        return UnreadableInput("locked by another program", where=str(path), hint=_LATER)
+        return UnreadableInput(_LOCKED, where=str(path), hint=_LATER)
     return UnreadableInput(f"cannot be read as a database: {error}", where=str(path))
 
 
