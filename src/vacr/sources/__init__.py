@@ -88,12 +88,12 @@ def read(
 def _folder(path: Path, session: str | None) -> tuple[FolderStore, list[str]] | None:
     """Give the store that a path is or lies in, and which of its sessions are meant."""
     try:
-        if path.is_dir():
-            store = folder_store(path)
-            return (store, [session] if session else store.sessions()) if store else None
-        found = store_of_session(path)
+        store = folder_store(path) if path.is_dir() else None
+        found = store_of_session(path) if store is None else None
     except (OSError, ValueError):
         return None
+    if store is not None:
+        return store, [session] if session is not None else store.sessions()
     return (found[0], [found[1]]) if found else None
 
 
