@@ -22,7 +22,7 @@ def page() -> str:
             "Nothing marks the end of thinking, so an answer that follows stays with it. The parameters of a call are read by name; "
             f"for {code(*cursor_text.PARAMETERS)} only those that they have.\n",
             "## The editor's database (`state.vscdb`)\n",
-            f"The rows of one conversation: `composerData`, {code(*cursor_stores.PREFIXES)}, and the file contents that they name. "
+            f"The rows of one conversation: `composerData`, {code(*cursor_stores.KINDS, cursor_stores.FILES)}, and the file contents that they name. "
             f"A bubble is a message, by `type`: {types}; {members(cursor_bubbles.BUBBLE)}. `thinking` becomes reasoning; "
             f"`toolFormerData` a call ({members(cursor_bubbles.CALL)}, `input` ← `rawArgs` or `params`) and a result "
             "(`output` ← `result` or `error`). JSON that is held as text is read; the text stays only where it would not come out "

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from pages.markdown import code, head, members, sums, table
-from vacr.readers import opencode, opencode_known, opencode_parts, opencode_rows, opencode_samples, opencode_stores
+from vacr.readers import (
+    opencode,
+    opencode_known,
+    opencode_parts,
+    opencode_rows,
+    opencode_samples,
+    opencode_stores,
+    opencode_usage,
+)
 
 
 def page() -> str:
@@ -40,7 +48,7 @@ def page() -> str:
             "## Token usage\n",
             "From `info.tokens` of a message, which stays as it is, and `info.cost`. The steps (`step-finish`) repeat them and keep theirs "
             "in `data`.\n",
-            sums(opencode.USAGE),
+            sums(opencode_usage.USAGE),
             "## The database\n",
             "The rows of `session`, its `project`, `message`, `part` and every other table that names the session, never those of "
             f"{code(*sorted(opencode_stores.NOT_OURS))}. The ids that OpenCode leaves out of `data` are put back. Rows of "

@@ -14,7 +14,7 @@ from typing import Any
 from vacr.content import children
 from vacr.model import Native
 from vacr.readers.assemble import Session
-from vacr.readers.cursor_bubbles import flag_secrets, text_value
+from vacr.readers.cursor_bubbles import flag_secrets, folder_of, text_value
 from vacr.readers.lift import fill
 from vacr.timestamps import is_timestamp
 
@@ -24,23 +24,27 @@ ROLES = {"user": "user", "assistant": "assistant", "tool": "user"}
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _DIGEST = 32
+_LONGEST = 10
 
 
 def take_blobs(meta: dict[str, Any], blobs: dict[str, Any], session: Session) -> None:
     """Make the entries of a conversation of its rows."""
     head = _head(meta.get("0"))
-    if head is None:
-        session.entries += [_kept("meta", key, value) for key, value in meta.items()]
-        head = {}
+    session.entries += [_kept("meta", key, value) for key, value in meta.items() if key != "0" or head is None]
+    head = head or {}
     _describe(head, session)
-    root = _bytes(blobs.get(head.get("latestRootBlobId") or "", b""))
+    named = head.get("latestRootBlobId")
+    root = _bytes(blobs.get(named) if type(named) is str else None)
+    said = set()
     for field, data in fields(root):
         if field == MESSAGES and len(data) == _DIGEST and data.hex() in blobs:
-            _message(data.hex(), blobs.pop(data.hex()), session)
+            # What was said twice in the same words is one blob.
+            said.add(data.hex())
+            _message(data.hex(), blobs[data.hex()], session)
         elif field == WORKSPACES and session.working_dir is None:
-            session.working_dir = data.decode("utf-8", "replace").removeprefix("file://")
+            session.working_dir = folder_of(data)
     _pending(root, session)
-    session.entries += [_kept("blob", key, value) for key, value in sorted(blobs.items())]
+    session.entries += [_kept("blob", key, blobs[key]) for key in sorted(blobs.keys() - said)]
 
 
 def fields(data: bytes) -> Iterator[tuple[int, bytes]]:
@@ -55,7 +59,7 @@ def fields(data: bytes) -> Iterator[tuple[int, bytes]]:
             position += 8 if kind == _FIXED64 else 4
         elif kind == _BYTES:
             length, position = _varint(data, position)
-            if position + length > len(data):
+            if not 0 <= length <= len(data) - position:
                 return
             yield key >> 3, data[position : position + length]
             position += length
@@ -64,8 +68,11 @@ def fields(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _varint(data: bytes, position: int) -> tuple[int, int]:
+    """Read a number; one that does not end within its longest form is none, and neither is what follows."""
     value = shift = 0
     while position < len(data):
+        if shift == 7 * _LONGEST:
+            return -1, len(data)
         byte = data[position]
         position += 1
         value |= (byte & 0x7F) << shift

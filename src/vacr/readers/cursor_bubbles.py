@@ -7,7 +7,9 @@ a bubble holds as text is read, and the text dropped where it comes out of the v
 
 from __future__ import annotations
 
+import re
 from typing import Any
+from urllib.parse import unquote
 
 from vacr.codec.canonical_json import native_encoder
 from vacr.model import Native
@@ -22,6 +24,7 @@ TYPES = {1: "user", 2: "assistant", "user": "user", "ai": "assistant"}
 CALL = Lift(Move("name", "name"), Move("toolCallId", "call-id"))
 USAGE = (("input", "inputTokens"), ("output", "outputTokens"))
 SECRETS = ("blobEncryptionKey", "speculativeSummarizationEncryptionKey")
+_DRIVE = re.compile(r"/[A-Za-z]:")
 
 
 def text_value(value: Any) -> Any:
@@ -29,6 +32,17 @@ def text_value(value: Any) -> Any:
     if type(value) is str and value[:1] in ("{", "["):
         return next(iter(exact(value.encode())), value)
     return value
+
+
+def folder_of(uri: str | bytes) -> str:
+    """Give the folder that an address names; one that is not on this machine stays an address."""
+    text = uri.decode("utf-8", "replace") if isinstance(uri, bytes) else uri
+    if not text.startswith("file://"):
+        return text
+    path = unquote(text.removeprefix("file://"))
+    if _DRIVE.match(path):
+        return path[1:]
+    return path if path.startswith("/") else f"//{path}"
 
 
 def take_composer(rows: dict[str, Any], session: Session) -> None:
@@ -44,8 +58,10 @@ def take_composer(rows: dict[str, Any], session: Session) -> None:
         if type(bubble) is dict:
             bubbles[key.rpartition(":")[2]] = bubble
             del rows[key]
-    for bubble in _in_order(composer, bubbles):
+    for bubble, said in _in_order(composer, bubbles):
         session.entries.append(bubble_entry(bubble, session))
+        if said is not None:
+            keep_native(session.entries[-1], {"bubbleId": said})
     session.entries += [_row(key, text_value(value)) for key, value in rows.items() if value is not None]
     _describe(composer, session)
 
@@ -55,10 +71,13 @@ def _row(key: str, value: Any) -> Native:
     return {"type": "system-event", "event-type": key.partition(":")[0], "data": {"key": key, "value": value}}
 
 
-def _in_order(composer: Native, bubbles: dict[str, Native]) -> list[Any]:
-    """Give the bubbles in the order of the conversation; those that it does not name follow by time."""
+def _in_order(composer: Native, bubbles: dict[str, Native]) -> list[tuple[Any, Any]]:
+    """Give the bubbles in the order of the conversation; those that it does not name follow by time.
+
+    What a bubble calls itself comes with it, where it is kept under another name.
+    """
     inline = composer.get("conversation")
-    found = composer.pop("conversation") if type(inline) is list else []
+    found = [(bubble, None) for bubble in composer.pop("conversation")] if type(inline) is list else []
     headers = composer.get("fullConversationHeadersOnly")
     older = composer.get("conversationMap")
     for header in headers if type(headers) is list else ():
@@ -67,13 +86,18 @@ def _in_order(composer: Native, bubbles: dict[str, Native]) -> list[Any]:
             found.append(_named(bubbles.pop(name), name))
         elif type(older) is dict and type(name) is str and type(older.get(name)) is dict:
             found.append(_named(older.pop(name), name))
+    if type(older) is dict:
+        for name in [name for name, bubble in older.items() if type(bubble) is dict and name not in bubbles]:
+            bubbles[name] = older.pop(name)
     rest = sorted(bubbles.items(), key=lambda item: (str(item[1].get("createdAt", "")), item[0]))
     return found + [_named(bubble, name) for name, bubble in rest]
 
 
-def _named(bubble: Native, name: str) -> Native:
-    bubble.setdefault("bubbleId", name)
-    return bubble
+def _named(bubble: Native, name: str) -> tuple[Native, Any]:
+    """Let a bubble have the name it is kept under."""
+    said = bubble.get("bubbleId")
+    bubble["bubbleId"] = name
+    return bubble, said if said != name else None
 
 
 def _describe(composer: Native, session: Session) -> None:
@@ -139,7 +163,7 @@ def _learn(bubble: Native, entry: Native, session: Session) -> None:
             entry["token-usage"] = usage
     places = bubble.get("workspaceUris")
     if session.working_dir is None and type(places) is list and places and type(places[0]) is str:
-        session.working_dir = places[0].removeprefix("file://")
+        session.working_dir = folder_of(places[0])
 
 
 def _thinking(bubble: Native) -> list[Native]:

@@ -30,8 +30,9 @@ class Listed:
     project: str = ""
     start: Any = None
     end: Any = None
-    size: int = 0
     parent: str | None = None
+    alone: bool = False
+    """Whether the database holds no other, so that the size and the time of its file are the session's."""
 
 
 class Database(Protocol):

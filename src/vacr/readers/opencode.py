@@ -17,12 +17,13 @@ from vacr.readers import opencode_known as known
 from vacr.readers import opencode_samples as samples
 from vacr.readers.assemble import Notice, Reading, Session
 from vacr.readers.collector import collector_paused
-from vacr.readers.lift import Lift, Move, fill, is_one_of, kind_of, mark, token_usage
+from vacr.readers.lift import Lift, Move, fill, is_one_of, kind_of, mark
 from vacr.readers.lines import Repaired, Undecodable
 from vacr.readers.opencode_parts import lift_time, part_entries, take_parts
 from vacr.readers.opencode_pieces import Conversation, Message, Pieces, kind_of_piece
 from vacr.readers.opencode_rows import from_row, row_entries
 from vacr.readers.opencode_stores import DATABASE, DATABASES, FOLDER, from_file
+from vacr.readers.opencode_usage import lift_usage
 from vacr.readers.source import Source
 from vacr.readers.stores import Store
 from vacr.timestamps import is_timestamp
@@ -38,14 +39,6 @@ STORES = (
 )
 MESSAGE = Lift(Move("id", "id"), Move("parentID", "parent-id"), Move("modelID", "model-id"), Move("finish", "stop-reason"))
 ROLES = frozenset(("user", "assistant"))
-USAGE = (
-    ("input", ("input", "cache.read", "cache.write")),
-    ("output", ("output", "reasoning")),
-    ("cached", ("cache.read",)),
-    ("reasoning", ("reasoning",)),
-    ("total", ("total",)),
-)
-"""Canonical counter → the native ones that it is the sum of; the first must be there."""
 REVERTED = "reverted"
 
 
@@ -84,6 +77,7 @@ class _Sessions:
         self.unusual: list[tuple[int, Any]] = []
         self.repaired: list[str] = []
         if FOLDER.holds(source):
+            self.pieces.only = FOLDER.session_of(source)
             for part in source.parts:
                 for line, batch in part.documents():
                     for document in batch:
@@ -109,6 +103,7 @@ class _Sessions:
             self.whole.append(_Session("opencode-json", samples.conversation(document), session_id))
         elif export.is_head(document, DATABASE.format_id):
             self.format_id = DATABASE.format_id
+            self.pieces.only = document["session"] if type(document.get("session")) is str else ""
         elif self.format_id == DATABASE.format_id and export.is_row(document):
             from_row(document["table"], document["row"], self.pieces)
         else:
@@ -151,6 +146,7 @@ class _Session:
         session.entries = [self.message(message) for message in conversation.messages]
         session.entries += [samples.chat_entry(message, session) for message in conversation.chat]
         session.entries += row_entries(conversation, session)
+        self.flag_secrets()
         session.entries += [entry for value in conversation.loose for entry in part_entries(value, session)]
         session.entries += [_also_beside(member, value) for member, value in conversation.extras.items()]
         session.entries += [session.unusual(line, document) for line, document in self.unusual]
@@ -169,7 +165,8 @@ class _Session:
         """Learn about the session; what has no canonical member stays under its own name."""
         session = self.session
         session.drift.see_members("session", info, known.SESSION)
-        if info.get("id") and type(info["id"]) is str and self.conversation.chat_from is None:
+        known_id = info.get("id") if session.session_id is None or info.get("id") == session.session_id else None
+        if known_id and type(known_id) is str and self.conversation.chat_from is None:
             session.session_id = info.pop("id")
         if info.get("version") and type(info["version"]) is str:
             session.cli_version = info.pop("version")
@@ -191,7 +188,6 @@ class _Session:
         session.native = info
         self.beside = sorted(extras.keys() - info.keys())
         info.update((member, extras.pop(member)) for member in self.beside)
-        self.flag_secrets()
 
     def flag_secrets(self) -> None:
         """Tell where the secret of a shared session stands: whoever has it can change or delete what is shared."""
@@ -250,16 +246,3 @@ class _Session:
 def _also_beside(member: str, value: Any) -> Native:
     """Keep what stood beside a session under a name that the session has itself."""
     return {"type": "system-event", "event-type": member, "data": {"value": value}, "vacr": {"beside": True}}
-
-
-def lift_usage(info: Native, entry: Native) -> None:
-    """Give the canonical counters of a message; OpenCode counts cached input and reasoning beside input and output."""
-    usage: Native = {}
-    tokens = info.get("tokens")
-    if type(tokens) is dict:
-        cache = tokens["cache"] if type(tokens.get("cache")) is dict else {}
-        usage = token_usage(tokens | {"cache.read": cache.get("read"), "cache.write": cache.get("write")}, USAGE)
-    if isinstance(info.get("cost"), int | float) and type(info["cost"]) is not bool:
-        usage["cost"] = info.pop("cost")
-    if usage:
-        entry["token-usage"] = usage

@@ -54,6 +54,8 @@ class Pieces:
         self._projects: dict[str, Native] = {}
         self._unplaced: list[tuple[str, str, Any]] = []
         self._current = ""
+        self.only = ""
+        """The session that all pieces are of, whatever they say: where they lie tells whose they are."""
 
     def add(self, value: Any, kind: str) -> None:
         """Take one value that stands by itself, and is of some kind."""
@@ -94,8 +96,8 @@ class Pieces:
             self._unplaced.append(("", self._current, project))
 
     def _at(self, session: str) -> Conversation:
-        self._current = session
-        return self._sessions.setdefault(session, Conversation())
+        self._current = self.only or session
+        return self._sessions.setdefault(self._current, Conversation())
 
     def conversations(self) -> list[tuple[str, Conversation]]:
         """Give the sessions with their ids, in the order they were met; what belongs to none goes to the nearest."""

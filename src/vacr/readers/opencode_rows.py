@@ -10,17 +10,27 @@ from typing import Any
 
 from vacr.model import Native
 from vacr.readers.assemble import Session
-from vacr.readers.lift import Lift, Move, fill, keep_native
+from vacr.readers.lift import Lift, Move, fill, is_one_of, keep_native
 from vacr.readers.lines import exact
 from vacr.readers.opencode_parts import lift_time, tool_entries
-from vacr.readers.opencode_pieces import Conversation, Pieces, kind_of_piece
+from vacr.readers.opencode_pieces import Conversation, Pieces
+from vacr.readers.opencode_usage import lift_usage
 
 COLUMNS = {
     "message": {"id": "id", "session_id": "sessionID"},
     "part": {"id": "id", "message_id": "messageID", "session_id": "sessionID"},
 }
 """Table → the columns that OpenCode leaves out of the JSON, and the members they are."""
+NEEDED = {"session": "id", "project": "id", "message": "id", "part": "messageID"}
+"""Table → what a row must have to be put where it belongs."""
+JSON = {
+    "session": frozenset(("summary_diffs", "revert", "permission", "model", "metadata")),
+    "project": frozenset(("sandboxes", "commands")),
+}
+"""Table → its columns that hold JSON; any other text is a text, whatever it looks like."""
 MODEL_2 = frozenset(("session_message", "session_entry"))
+MESSAGES = frozenset(("user", "assistant"))
+ROW = Lift(Move("id", "id"))
 ASSISTANT = Lift(Move("finish", "stop-reason"))
 ONE_A_SESSION = frozenset(("session_share",))
 LISTED = frozenset(("todo",))
@@ -28,16 +38,17 @@ LISTED = frozenset(("todo",))
 
 def from_row(table: str, row: Native, pieces: Pieces) -> None:
     """Take one row of the export."""
-    if table in COLUMNS:
-        _add(_joined(row, COLUMNS[table]), pieces)
-    elif table in ("session", "project"):
-        _add({name: _parsed(value) for name, value in row.items() if value is not None}, pieces)
-    else:
-        pieces.add_row(table, {name: value for name, value in row.items() if value is not None})
+    if table in NEEDED:
+        found = _joined(row, COLUMNS[table]) if table in COLUMNS else _columns(row, JSON[table])
+        if type(found.get(NEEDED[table])) is str:
+            pieces.add(found, table)
+            return
+    pieces.add_row(table, {name: value for name, value in row.items() if value is not None})
 
 
-def _add(piece: Native, pieces: Pieces) -> None:
-    pieces.add(piece, kind_of_piece(piece))
+def _columns(row: Native, json_columns: frozenset[str]) -> Native:
+    """Read the columns of a row; those without a value say nothing."""
+    return {name: _parsed(value) if name in json_columns else value for name, value in row.items() if value is not None}
 
 
 def _joined(row: Native, columns: dict[str, str]) -> Native:
@@ -63,8 +74,8 @@ def row_entries(conversation: Conversation, session: Session) -> list[Native]:
     for table, row in conversation.rows:
         if table in ONE_A_SESSION and table not in session.native:
             session.native[table] = row
-        elif table in LISTED:
-            session.native.setdefault(table, []).append(row)
+        elif table in LISTED and type(session.native.setdefault(table, [])) is list:
+            session.native[table].append(row)
         elif table in MODEL_2 and not conversation.messages:
             found.append(_message(row, session))
         else:
@@ -73,14 +84,17 @@ def row_entries(conversation: Conversation, session: Session) -> list[Native]:
 
 
 def _message(row: Native, session: Session) -> Native:
-    """Turn a row of the later model into an entry."""
+    """Turn a row of the later model into an entry: a message, or an event that is named by the row's type."""
     data = _parsed(row.pop("data", None))
-    kind = row.pop("type", None)
-    if type(data) is not dict or kind not in ("user", "assistant") or type(row.get("id")) is not str:
-        entry: Native = {"type": "system-event", "event-type": kind if type(kind) is str else "session_message"}
+    kind = row.get("type")
+    entry: Native = {"type": kind if is_one_of(kind, MESSAGES) and type(data) is dict else "system-event"}
+    ROW.apply(row, entry)
+    if type(data) is dict:
+        lift_time(data, "created", entry)
+    if entry["type"] == "system-event":
+        entry["event-type"] = row.pop("type") if type(kind) is str else "session_message"
         return entry | {"data": row | {"data": data}}
-    entry = {"type": kind, "id": row.pop("id")}
-    lift_time(data, "created", entry)
+    del row["type"]
     if kind == "user":
         entry["content"] = data.pop("text", None)
     else:
@@ -92,6 +106,7 @@ def _message(row: Native, session: Session) -> Native:
 def _assistant(data: Native, entry: Native, session: Session) -> None:
     """Take what an assistant of the later model said apart."""
     ASSISTANT.apply(data, entry)
+    lift_usage(data, entry)
     model = data.get("model")
     if type(model) is dict and type(model.get("id")) is str:
         entry["model-id"] = model["id"]
@@ -104,12 +119,7 @@ def _assistant(data: Native, entry: Native, session: Session) -> None:
         return
     entry["content"], children = [], []
     for block in blocks:
-        if (
-            type(block) is dict
-            and block.get("type") == "tool"
-            and type(block.get("name")) is str
-            and type(block.get("state")) is dict
-        ):
+        if _is_tool(block):
             children += _tool(block, session)
         elif type(block) is dict and block.get("type") == "reasoning" and "text" in block:
             children.append(_reasoning(block))
@@ -120,11 +130,16 @@ def _assistant(data: Native, entry: Native, session: Session) -> None:
         session.embedded += children
 
 
+def _is_tool(block: Any) -> bool:
+    is_one = type(block) is dict and block.get("type") == "tool" and type(block.get("name")) is str
+    return is_one and type(block.get("state")) is dict
+
+
 def _tool(block: Native, session: Session) -> list[Native]:
     """See a tool of the later model as a call and a result."""
     block["tool"], block["callID"] = block.pop("name"), block.pop("id", None)
     state = block["state"]
-    if state.get("status") in ("completed", "error") and "output" not in state and "error" not in state:
+    if is_one_of(state.get("status"), ("completed", "error")) and "output" not in state and "error" not in state:
         state["output"] = state.pop("content", None)
     return tool_entries(block, session)
 

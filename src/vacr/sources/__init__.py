@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vacr.errors import UnreadableInput
+from vacr.errors import NotASession, UnreadableInput
 from vacr.readers.assemble import Reading
 from vacr.readers.registry import Reader, reader_for
 from vacr.readers.source import Part, Source
@@ -88,12 +88,12 @@ def read(
 def _folder(path: Path, session: str | None) -> tuple[FolderStore, list[str]] | None:
     """Give the store that a path is or lies in, and which of its sessions are meant."""
     try:
-        if path.is_dir():
-            store = folder_store(path)
-            return (store, [session] if session else store.sessions()) if store else None
-        found = store_of_session(path)
+        store = folder_store(path) if path.is_dir() else None
+        found = store_of_session(path) if store is None else None
     except (OSError, ValueError):
         return None
+    if store is not None:
+        return store, [session] if session is not None else store.sessions()
     return (found[0], [found[1]]) if found else None
 
 
@@ -112,7 +112,7 @@ def _from_database(path: Path, session: str | None, wish: _Wish) -> Iterator[Fou
     with closing(DatabaseFile(path, wish.agent)) as database:
         listed = [session] if session is not None else [one.session_id for one in database.sessions()]
         if not listed:
-            raise UnreadableInput("there is no session in it", where=str(path))
+            raise NotASession("there is no session in it", where=str(path))
         for one in listed:
             try:
                 source = database.source(one)

@@ -138,7 +138,7 @@ def _looked_at(source: Source, reader: Reader, path: Path, session: str | None) 
 def _listed(listed: Listed, reader: Reader, path: Path) -> Session:
     start, end = _moment(listed.start), _moment(listed.end)
     where = (reader.name, str(path), listed.session_id, listed.session_id, listed.project)
-    return Session(*where, start, end or start, listed.size, listed.title, listed.parent)
+    return Session(*where, start, end or start, 0, listed.title, listed.parent)
 
 
 def _moment(stamp: Any) -> int | None:

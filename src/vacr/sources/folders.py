@@ -8,7 +8,7 @@ from typing import Any
 from vacr.errors import UnreadableInput
 from vacr.readers.registry import Reader, readers
 from vacr.readers.source import Part, Source
-from vacr.sources.files import as_text, read_bytes
+from vacr.sources.files import as_text, read_bytes, reason_of
 
 
 class FolderStore:
@@ -21,7 +21,11 @@ class FolderStore:
         self._folder: Any = reader.FOLDER  # type: ignore[attr-defined]
 
     def sessions(self) -> list[str]:
-        """List the ids of the sessions."""
+        """List the ids of the sessions.
+
+        Raises:
+            UnreadableInput: the folder, or one in it, cannot be listed.
+        """
         found: list[str] = self._folder.sessions(self._files)
         return found
 
@@ -31,14 +35,28 @@ class FolderStore:
         Raises:
             UnreadableInput: there are none, or one cannot be read.
         """
-        names = self._folder.parts(self._files, session_id)
+        return self._source(self._folder.parts(self._files, session_id), session_id)
+
+    def glimpse(self, session_id: str) -> Source:
+        """Read only as much of a session as tells what it is.
+
+        Raises:
+            UnreadableInput: there is nothing, or it cannot be read.
+        """
+        return self._source(self._folder.glimpse(self._files, session_id), session_id)
+
+    def files(self, session_id: str) -> list[Path]:
+        """Name the files of a session.
+
+        Raises:
+            UnreadableInput: they cannot be listed.
+        """
+        return [self.path / name for name in self._folder.parts(self._files, session_id)]
+
+    def _source(self, names: list[str], session_id: str) -> Source:
         if not names:
             raise UnreadableInput(f"no session {session_id} in it", where=str(self.path))
         return Source(tuple(Part(as_text(name), read_bytes(self.path / name)) for name in names))
-
-    def files(self, session_id: str) -> list[Path]:
-        """Name the files of a session."""
-        return [self.path / name for name in self._folder.parts(self._files, session_id)]
 
     def _files(self, pattern: str) -> list[str]:
         """Give the paths of files by a pattern; a name that has a meaning in patterns stands for itself."""
@@ -51,10 +69,13 @@ class FolderStore:
 
 
 def _matching(place: Path, name: str) -> list[Path]:
-    if "*" not in name:
-        return [place / name]
     ending = name.removeprefix("*")
-    return sorted(found for found in place.iterdir() if found.name.endswith(ending) and not found.name.startswith("."))
+    if ending == name:
+        return [place / name]
+    try:
+        return sorted(found for found in place.iterdir() if found.name.endswith(ending) and not found.name.startswith("."))
+    except OSError as error:
+        raise UnreadableInput(reason_of(error), where=str(place)) from error
 
 
 def folder_store(path: Path) -> FolderStore | None:

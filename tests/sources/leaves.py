@@ -1,0 +1,49 @@
+"""What a row or a record says, value by value, without any code of the package: what the one says the other must say too."""
+
+import base64
+import json
+
+
+def leaves(value):
+    """Give the values that are no containers; a text that is JSON, also in hexadecimal, says what the JSON says."""
+    if isinstance(value, bytes):
+        try:
+            value = value.decode()
+        except UnicodeDecodeError:
+            value = base64.b64encode(value).decode()
+    if isinstance(value, str):
+        inner = _inner(value)
+        if inner is None:
+            yield "text", value
+            return
+        value = inner
+    if isinstance(value, dict | list):
+        for member in value.values() if isinstance(value, dict) else value:
+            yield from leaves(member)
+    elif isinstance(value, bool):
+        yield "boolean", value
+    elif value is not None:
+        yield "number", value
+
+
+def _inner(text):
+    for form in (text, _unhexed(text)):
+        if form[:1] in ("{", "["):
+            try:
+                return json.loads(form)
+            except (ValueError, RecursionError):
+                pass
+    return None
+
+
+def _unhexed(text):
+    try:
+        return bytes.fromhex(text).decode()
+    except ValueError:
+        return ""
+
+
+def lost(rows, record) -> set:
+    """Give what rows say and a record does not; what it says about its source does not count."""
+    ours = {name: value for name, value in record["vacr"].items() if name != "source"}
+    return set(leaves(list(rows))) - set(leaves([record["session"], record.get("vcs"), ours]))

@@ -1,0 +1,256 @@
+"""Databases that somebody is writing, has locked, has left broken, or has lent out to be looked at only."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.sources import writer
+from tests.sources.opencode_database import SESSION, OpenCode, conversation
+from tests.sources.recorded import found_at, records
+from vacr.cli import run
+from vacr.errors import UnreadableInput
+from vacr.sources import databases, read
+
+
+@pytest.fixture
+def store(tmp_path):
+    """Give a database that holds one session without messages, in a folder of its own."""
+    (tmp_path / "store").mkdir()
+    return empty(tmp_path / "store" / "opencode.db")
+
+
+def empty(path, journal="wal"):
+    database = OpenCode(path, "first", journal)
+    database.add_session(title="0")
+    return database.close()
+
+
+@contextmanager
+def agent(work, path, journal="wal"):
+    """Let an agent do something in a process of its own, which ends with the block if not before."""
+    process = subprocess.Popen([sys.executable, writer.__file__, work, path, journal], stdout=subprocess.PIPE)
+    try:
+        assert process.stdout.readline() == b"ready\n"
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def crashed(work, path, journal="wal"):
+    """Leave what an agent leaves that is killed while it works."""
+    with agent(work, path, journal):
+        pass
+
+
+def state(folder):
+    """Tell everything about the files of a folder."""
+    return {file.name: (file.read_bytes(), file.stat().st_mtime_ns, file.stat().st_mode) for file in folder.iterdir()}
+
+
+def numbers(record):
+    """Tell how many messages a record says there are, how many have their part, and how many there are."""
+    entries = record["session"]["entries"]
+    whole = [number for number, entry in enumerate(entries, 1) if entry["content"][0]["text"].startswith(f"words {number} ")]
+    return {int(record["session"]["title"]), len(whole), len(entries)}
+
+
+@pytest.mark.parametrize(
+    ("work", "journal"), [("writing", "wal"), ("writing", "delete"), ("coming_and_going", "wal"), ("coming_and_going", "delete")]
+)
+def test_every_record_is_of_one_moment_while_an_agent_writes(tmp_path, work, journal):
+    path = empty(tmp_path / "opencode.db", journal)
+    seen = set()
+    with agent(work, path, journal) as process:
+        for _ in range(25):
+            ((_, record),) = records(path).items()
+            moment = numbers(record)
+            assert len(moment) == 1
+            seen |= moment
+        assert process.poll() is None
+    assert len(seen) > 1
+
+
+LEFT = {
+    "nothing": lambda _: None,
+    "a log and its index": lambda path: crashed("idle", path),
+    "a log without its index": lambda path: (crashed("idle", path), Path(f"{path}-shm").unlink()),
+    "a log with what was not finished": lambda path: crashed("unfinished", path),
+    "a log that is empty": lambda path: Path(f"{path}-wal").touch(),
+    "a journal to be rolled back": lambda path: crashed("unfinished", path, "delete"),
+    "a journal that is done": lambda path: crashed("idle", path, "persist"),
+    "a journal that is empty": lambda path: crashed("idle", path, "truncate"),
+}
+
+
+@pytest.mark.parametrize("leave", LEFT.values(), ids=LEFT)
+def test_what_a_crash_left_is_read_and_left_as_it_is(store, leave):
+    leave(store)
+    before = state(store.parent)
+    (record,) = records(store).values()
+    assert state(store.parent) == before
+    assert numbers(record) == ({1} if len(before) > 1 and before.get("opencode.db-wal", "x")[0] else {0})
+
+
+@pytest.mark.parametrize(("work", "journal"), [("idle", "wal"), ("unfinished", "wal"), ("exclusive", "wal"), ("idle", "delete")])
+def test_what_an_agent_that_is_there_has_open_is_read_and_left_as_it_is(store, work, journal):
+    with agent(work, store, journal):
+        before = state(store.parent)
+        (record,) = records(store).values()
+        assert state(store.parent) == before
+    assert numbers(record) == ({0} if work == "exclusive" else {1})
+
+
+@pytest.mark.parametrize("work", ["exclusive", "unfinished"])
+def test_what_is_locked_is_said_to_be_and_keeps_nothing_else_back(tmp_path, store, monkeypatch, capsys, work):
+    monkeypatch.setattr(databases, "_PATIENCE", 0.01)
+    other = OpenCode(store.with_name("other.db"))
+    conversation(other)
+    other.close()
+    with agent(work, store, "delete"):
+        with pytest.raises(UnreadableInput) as caught:
+            list(read(store))
+        assert caught.value.message == "locked by another program"
+        assert "Try again" in caught.value.hint
+        assert run(["record", str(store.parent), "-o", str(tmp_path / "out"), "--jobs", "1"]) == 3
+    assert f"vacr: {store}: locked by another program" in capsys.readouterr().err
+    assert [file.name for file in (tmp_path / "out").glob("*.json")] == [f"other.{SESSION}.acr.json"]
+
+
+def cut(path):
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def overwrite(path, start, stop):
+    data = bytearray(path.read_bytes())
+    data[start:stop] = b"\xa5" * (stop - start)
+    path.write_bytes(data)
+
+
+DAMAGE = {
+    "empty": (lambda path: path.write_bytes(b""), "empty: there is no session in it"),
+    "cut off": (cut, "a damaged database"),
+    "only the first words": (lambda path: os.truncate(path, 16), "a damaged database"),
+    "garbage after the first words": (lambda path: overwrite(path, 16, 4096), "a damaged database"),
+    "garbage after the header": (lambda path: overwrite(path, 100, 4096), "a damaged database"),
+    "of a later SQLite": (lambda path: overwrite(path, 18, 20), "database"),
+}
+
+
+@pytest.mark.parametrize(("damage", "message"), DAMAGE.values(), ids=DAMAGE)
+def test_what_is_damaged_is_said_to_be(store, damage, message):
+    damage(store)
+    before = state(store.parent)
+    with pytest.raises(UnreadableInput, match=message) as caught:
+        list(read(store))
+    assert caught.value.where.endswith("opencode.db")
+    assert state(store.parent) == before
+
+
+def test_a_damaged_session_keeps_no_other_back(tmp_path):
+    database = OpenCode(tmp_path / "opencode.db", "first", "delete")
+    conversation(database)
+    database.add_session("ses_z")
+    database.add_message("msg_z", "ses_z", 1, {"role": "user", "text": "z" * 50_000})
+    database.add_part("prt_z", "msg_z", "ses_z", {"type": "text", "text": "y"})
+    path = database.close()
+    data = path.read_bytes()
+    middle = (data.index(b"z" * 4000) // 4096 + 2) * 4096
+    # A page of a long value begins with the number of the next.
+    path.write_bytes(data[:middle] + b"\xff\xff\xff\xff" + data[middle + 4 :])
+    good, bad = sorted(read(path), key=lambda one: isinstance(one, UnreadableInput))
+    assert good.label == SESSION
+    assert "a damaged database" in bad.message
+
+
+@contextmanager
+def bound_by_permissions():
+    """Be somebody whom permissions bind, which root is not."""
+    root = os.geteuid() == 0
+    if root:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        if root:
+            os.seteuid(0)
+
+
+@pytest.mark.parametrize("leave", LEFT.values(), ids=LEFT)
+def test_a_folder_that_may_only_be_looked_at(leave):
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        path = empty(folder / "opencode.db")
+        leave(path)
+        for file in folder.iterdir():
+            file.chmod(0o444)
+        folder.chmod(0o555)
+        before = state(folder)
+        with bound_by_permissions():
+            (record,) = records(path).values()
+        assert state(folder) == before
+        folder.chmod(0o755)
+    assert record["session"]["session-id"] == SESSION
+
+
+def test_a_database_that_may_not_be_read():
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        path = empty(Path(name) / "opencode.db")
+        path.chmod(0)
+        with bound_by_permissions(), pytest.raises(UnreadableInput, match="no permission to read it"):
+            list(read(path))
+
+
+def test_a_link_leads_to_the_log_as_well(tmp_path, store):
+    (tmp_path / "link.db").symlink_to(store)
+    with agent("idle", store):
+        (record,) = records(tmp_path / "link.db").values()
+    assert numbers(record) == {1}
+
+
+@pytest.mark.parametrize("name", [b"a b?c#d%41&immutable=1;x.db", "ü:☃.db".encode(), b"\xff\xfe.db", b"'\".db", b"-x.db"])
+@pytest.mark.parametrize("journal", ["wal", "delete"])
+def test_a_database_may_have_any_name(tmp_path, name, journal):
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name))
+    empty(tmp_path / "x", journal).rename(path)
+    (found,) = found_at(path)
+    assert found.reading.record["session"]["session-id"] == SESSION
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_changes_while_it_is_read_is_not_believed(store, monkeypatch):
+    moments = iter(range(1000))
+    monkeypatch.setattr(databases, "_state", lambda _: ((1, next(moments), 1), (0, 0, 0), (0, 0, 0)))
+    with pytest.raises(UnreadableInput, match="it changes all the time"):
+        list(read(store))
+
+
+def test_a_database_of_somebody_else(tmp_path):
+    with closing(sqlite3.connect(tmp_path / "x.db")) as connection:
+        connection.execute("CREATE TABLE places (url TEXT)")
+    with pytest.raises(UnreadableInput, match="no agent is known to have"):
+        list(read(tmp_path / "x.db"))
+    with pytest.raises(UnreadableInput, match="no agent is known to have"):
+        list(read(empty(tmp_path / "y.db"), agent="cursor"))
+
+
+def test_no_copy_stays(store, monkeypatch, tmp_path):
+    (tmp_path / "copies").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "copies"))
+    LEFT["a journal to be rolled back"](store)
+    records(store)
+    with closing(sqlite3.connect(store)) as connection:
+        connection.execute("DROP TABLE part")
+    crashed_tables = store.with_name("x.db")
+    store.rename(crashed_tables)
+    with pytest.raises(UnreadableInput, match="no agent is known to have"):
+        list(read(crashed_tables))
+    assert list((tmp_path / "copies").iterdir()) == []

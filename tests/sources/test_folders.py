@@ -1,0 +1,172 @@
+"""OpenCode's storage folder: a session is many files, some of which may be half written, missing or elsewhere."""
+
+import base64
+import json
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import FIXTURES
+from tests.sources.leaves import lost
+from tests.sources.recorded import found_at, record_bytes, records
+from tests.sources.test_databases import bound_by_permissions
+from vacr.errors import UnreadableInput
+from vacr.sources import read
+
+SESSION, CHILD = "ses_1e8f3c2b1a0ffeMiraInvoiceFix1", "ses_1e8f3c2b1a0ffeChildSession01"
+LAST = "msg_e10000000006AbCdEfGhIjKlMn"
+
+
+@pytest.fixture
+def storage(tmp_path):
+    shutil.copytree(FIXTURES / "opencode" / "storage", tmp_path / "storage")
+    return tmp_path / "storage"
+
+
+def said(found):
+    """Give what the files of a session say."""
+    return [json.loads(part.data) for part in found.source.parts]
+
+
+def test_each_session_is_a_record_of_its_files(storage):
+    found = {one.reading.record["session"]["session-id"]: one for one in found_at(storage)}
+    assert sorted(found) == [CHILD, SESSION]
+    for one in found.values():
+        assert lost(said(one), one.reading.record) == set()
+        assert one.reading.record["vacr"]["source"]["format"] == "opencode-json"
+    assert found[CHILD].reading.record["vacr"]["parent"] == {"session-id": SESSION}
+    named = {name for one in found.values() for name in (part.name for part in one.source.parts)}
+    assert named == {file.relative_to(storage).as_posix() for file in storage.rglob("*.json")}
+
+
+def test_a_sessions_own_file_stands_for_all_of_it(storage):
+    whole = {one.reading.record["session"]["session-id"]: record_bytes(one) for one in found_at(storage)}
+    for session, expected in whole.items():
+        (file,) = storage.glob(f"session/*/{session}.json")
+        (found,) = found_at(file)
+        assert record_bytes(found) == expected
+        (again,) = found_at(storage, session=session)
+        assert record_bytes(again) == expected
+
+
+def test_the_record_of_restored_files_is_that_of_the_folder(storage, tmp_path):
+    for one in found_at(storage):
+        back = tmp_path / one.reading.record["session"]["session-id"]
+        for part in one.source.parts:
+            (back / part.name).parent.mkdir(parents=True, exist_ok=True)
+            (back / part.name).write_bytes(part.data)
+        (again,) = found_at(back)
+        assert record_bytes(again) == record_bytes(one)
+
+
+def own(storage):
+    return next(storage.glob(f"session/*/{SESSION}.json"))
+
+
+def message(storage, name=LAST):
+    return storage / "message" / SESSION / f"{name}.json"
+
+
+def part(storage):
+    return next((storage / "part" / LAST).glob("*.json"))
+
+
+def cut(file):
+    file.write_bytes(file.read_bytes()[:-9])
+
+
+def moved(file):
+    """Say another session inside, as files do that were moved by hand or by an older version."""
+    value = json.loads(file.read_bytes())
+    file.write_text(
+        json.dumps(value | {"sessionID": "ses_before", "projectID": "before", "messageID": "msg_before", "id": "before"})
+    )
+
+
+HALVES = {
+    "a part that is cut off": lambda storage: cut(part(storage)),
+    "a part that is empty": lambda storage: part(storage).write_bytes(b""),
+    "a part that is no object": lambda storage: part(storage).write_bytes(b'["a", 1]'),
+    "a part that was elsewhere": lambda storage: moved(part(storage)),
+    "a message that is cut off": lambda storage: cut(message(storage)),
+    "a message that was elsewhere": lambda storage: moved(message(storage)),
+    "a session that is cut off": lambda storage: cut(own(storage)),
+    "a session that is empty": lambda storage: own(storage).write_bytes(b""),
+    "a session that was elsewhere": lambda storage: moved(own(storage)),
+    "no session": lambda storage: own(storage).unlink(),
+    "no project": lambda storage: shutil.rmtree(storage / "project"),
+    "no parts": lambda storage: shutil.rmtree(storage / "part"),
+    "a session of two projects": lambda storage: shutil.copytree(own(storage).parent, storage / "session" / "other"),
+    "a name with a meaning": lambda storage: part(storage).rename(part(storage).with_name("prt_[a]*?.json")),
+}
+
+
+@pytest.mark.parametrize("spoil", HALVES.values(), ids=HALVES)
+def test_half_a_session_is_a_record_of_what_there_is(storage, spoil):
+    spoil(storage)
+    made = records(storage)
+    assert sorted(made) == [CHILD, SESSION]
+    (found,) = [one for one in found_at(storage) if one.reading.record["session"]["session-id"] == SESSION]
+    assert lost([value_or_bytes(one.data) for one in found.source.parts], made[SESSION]) == set()
+
+
+def value_or_bytes(data):
+    """Give what a file says: its value, or its bytes as a record keeps those that cannot be decoded."""
+    try:
+        return json.loads(data)
+    except ValueError:
+        return base64.b64encode(data.strip()).decode() or None
+
+
+def test_parts_whose_message_is_gone_are_a_record_of_their_own(storage):
+    words = part(storage).read_bytes()
+    message(storage).unlink()
+    found = found_at(storage)
+    assert len(found) == 3
+    (orphan,) = [one for one in found if one.name == f"{LAST}.json"]
+    assert orphan.reading.record["session"]["session-id"] == SESSION
+    assert [one.data for one in orphan.source.parts] == [words]
+    assert lost(said(orphan), orphan.reading.record) == set()
+
+
+def test_the_records_of_a_folder_have_the_names_of_the_sessions(vacr, storage, tmp_path):
+    message(storage).unlink()
+    done = vacr("record", storage, "-o", "out/")
+    assert done.returncode == 0
+    names = {file.name for file in (tmp_path / "out").glob("*.acr.json")}
+    assert names == {f"{one}.acr.json" for one in (SESSION, CHILD, LAST)}
+
+
+def test_a_link_is_not_followed(storage, tmp_path):
+    (tmp_path / "secret.json").write_text('{"elsewhere": true}')
+    (storage / "message" / SESSION / "msg_z.json").symlink_to(tmp_path / "secret.json")
+    assert all(b"elsewhere" not in one.data for found in found_at(storage, session=SESSION) for one in found.source.parts)
+
+
+def test_what_may_not_be_read_keeps_nothing_else_back():
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        storage = Path(shutil.copytree(FIXTURES / "opencode" / "storage", Path(name) / "storage"))
+        message(storage).chmod(0)
+        with bound_by_permissions():
+            good, bad = sorted(read(storage), key=lambda one: isinstance(one, UnreadableInput))
+        assert good.reading.record["session"]["session-id"] == CHILD
+        assert (bad.message, bad.where) == ("no permission to read it", str(message(storage)))
+        message(storage).parent.chmod(0)
+        with bound_by_permissions(), pytest.raises(UnreadableInput) as caught:
+            list(read(storage))
+        assert (caught.value.message, caught.value.where) == ("no permission to read it", str(message(storage).parent))
+        message(storage).parent.chmod(0o755)
+
+
+def test_a_session_that_is_not_there(storage):
+    (error,) = read(storage, session="ses_nobody")
+    assert "no session ses_nobody" in error.message
+
+
+def test_a_folder_that_is_no_store(tmp_path):
+    (tmp_path / "session").mkdir()
+    with pytest.raises(UnreadableInput, match="a folder, not a file"):
+        list(read(tmp_path))
