@@ -95,7 +95,7 @@ def command(
     )
     if wish.seal and output == STDIN:
         raise UsageError("--seal-source has no place beside standard output", hint="Give a file or a folder with -o.")
-    folders = [path for path in paths if path not in wish.named]
+    folders = [path for path in paths if path not in wish.named and session is None]
     if folders:
         return _folders(folders, output, wish, Report(voice, folder=True), jobs, cluster, strict=strict)
     if cluster:
