@@ -1,12 +1,14 @@
 """Databases that somebody is writing, has locked, has left broken, or has lent out to be looked at only."""
 
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
 import tempfile
 from contextlib import closing, contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -224,6 +226,35 @@ def test_a_database_may_have_any_name(tmp_path, name, journal):
     (found,) = found_at(path)
     assert found.reading.record["session"]["session-id"] == SESSION
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_whoever_goes_while_a_database_is_read_leaves_it_as_it_is(store):
+    count = "SELECT COUNT(*) AS count FROM message"
+
+    def work(query):
+        subprocess.run([sys.executable, writer.__file__, "once", store, "wal"], check=True)
+        return [row["count"] for row in query(count)]
+
+    with closing(databases.DatabaseFile(store)) as database:
+        assert database._read(work) == [0]
+        assert Path(f"{store}-wal").stat().st_size > 0
+        assert database._read(lambda query: [row["count"] for row in query(count)]) == [1]
+
+
+def test_a_copy_that_was_taken_while_something_changed_is_taken_again(store, monkeypatch):
+    LEFT["a journal to be rolled back"](store)
+    copied = []
+
+    def copy(source, target):
+        shutil.copyfile(source, target)
+        copied.append(Path(source).name)
+        if len(copied) == 1:
+            os.utime(source)
+
+    monkeypatch.setattr(databases, "shutil", SimpleNamespace(copyfile=copy))
+    (record,) = records(store).values()
+    assert numbers(record) == {1}
+    assert copied == ["opencode.db", "opencode.db-journal"] * 2
 
 
 def test_what_changes_while_it_is_read_is_not_believed(store, monkeypatch):

@@ -20,6 +20,9 @@ def opencode_later(path):
     database = filled(path)
     database.connection.execute("DELETE FROM message")
     add_v2(database, "session_message")
+    database.connection.execute("CREATE TABLE session_note (session_id TEXT, note TEXT COLLATE NOCASE)")
+    notes = [[SESSION, note] for note in ("b", "B", "a", None, b"\xff", 5, "b")]
+    database.connection.executemany("INSERT INTO session_note VALUES (?, ?)", notes)
     return database.close()
 
 

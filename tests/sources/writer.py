@@ -58,6 +58,13 @@ def coming_and_going(path: str, journal: str) -> None:
         time.sleep(PAUSE)
 
 
+def once(path: str, journal: str) -> None:
+    """Write once, and go."""
+    connection = connect(path, journal)
+    add(connection, 1)
+    connection.close()
+
+
 def idle(path: str, journal: str) -> None:
     """Write once, and stay."""
     connection = connect(path, journal)

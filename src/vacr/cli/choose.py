@@ -7,7 +7,7 @@ import sys
 import click
 
 from vacr.cli.list import newest_first, table
-from vacr.cli.options import Voice, printable
+from vacr.cli.options import Voice, printable, text_of
 from vacr.errors import UnreadableInput
 from vacr.sources.discovery import Session
 
@@ -23,9 +23,9 @@ def choose(agent: str | None, voice: Voice) -> Session:
     found = newest_first(agent)
     if not found:
         raise UnreadableInput("no sessions on this machine", hint="Name a file or a folder, or see: vacr list --help.")
-    if not (sys.stdin.isatty() and sys.stderr.isatty()) or voice.json:
+    if voice.json or sys.stdin is None or not (sys.stdin.isatty() and sys.stderr.isatty()):
         newest = found[0][0]
-        voice.notice(f"vacr: the newest session: {newest.path}{f' ({newest.session})' if newest.session else ''}")
+        voice.notice(f"vacr: the newest session: {text_of(newest.path)}{f' ({newest.session})' if newest.session else ''}")
         return newest
     shown = found[:_SHOWN]
     head, *rows = table(shown)

@@ -51,27 +51,41 @@ def command(
     for (session, _), row in zip(found, rows, strict=True):
         voice.result(row)
         if voice.verbose:
-            voice.result(f"  {session.path}{f' session {session.session}' if session.session else ''}")
+            voice.result(f"  {text_of(session.path)}{f', session {session.session}' if session.session else ''}")
     return 0
 
 
 def newest_first(agent: str | None) -> list[tuple[Session, int]]:
     """Give the sessions, the newest first, each with the number of its sub-agents."""
     found = list(sessions(agent))
-    known = {session.session_id for session in found}
-    helpers = Counter(session.parent for session in found if session.parent in known)
-    own = [session for session in found if session.parent not in known]
+    parents = {session.session_id: session.parent for session in found if session.parent != session.session_id}
+    helpers = Counter(_first(session.session_id, parents) for session in found)
+    own = [session for session in found if _first(session.session_id, parents) == session.session_id]
     own.sort(key=lambda session: (-(session.updated or 0), session.path, session.session_id))
-    return [(session, helpers[session.session_id]) for session in own]
+    listed = Counter(session.session_id for session in own)
+    return [(session, helpers[session.session_id] - listed[session.session_id]) for session in own]
+
+
+def _first(session_id: str, parents: dict[str, str | None]) -> str:
+    """Give the session that a sub-agent worked for in the end: its parent may be a sub-agent itself."""
+    passed = {session_id}
+    while (parent := parents.get(session_id)) in parents:
+        if parent in passed:
+            # Sessions that call each other their parent have none.
+            return min(passed)
+        passed.add(str(parent))
+        session_id = str(parent)
+    return session_id
 
 
 def table(found: list[tuple[Session, int]]) -> list[str]:
     """Lay the sessions out in columns that fit the terminal."""
-    rows = [("agent", "project", "start", "size", "title")]
+    rows = [("agent", "project", "last used", "size", "title")]
     for session, helpers in found:
         more = f"(+{plural(helpers, 'sub-agent')}) " if helpers else ""
-        when = shown_time(session.start or session.updated)
-        rows.append((session.agent, shown_project(session), when, size(session.size), more + session.title))
+        when = shown_time(session.updated or session.start)
+        large = "–" if session.size is None else size(session.size)
+        rows.append((session.agent, shown_project(session) or "–", when, large, f"{more}{session.title}" or "–"))
     return laid_out(rows, right=frozenset((3,)))
 
 

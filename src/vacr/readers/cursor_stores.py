@@ -40,14 +40,16 @@ class _Editor:
     def sessions(self, query: Query) -> Iterable[Listed]:
         """List the conversations that have any bubbles, then the chats of versions before."""
         if _has(query, "cursorDiskKV"):
-            with_bubbles = {name for row in query(*_KEYS) if (name := _conversation(row["key"]))}
+            # The keys come from the index; what the bubbles say is not looked at.
+            named = {name for row in query(_KEYS, "bubbleId:", "bubbleId;") if (name := _conversation(row["key"]))}
             for row in query(*_beginning("composerData:")):
-                name = row["key"].partition(":")[2]
+                name = row["key"].partition(":")[2] if type(row["key"]) is str else ""
                 composer = _object(row["value"])
-                if name in with_bubbles or not composer or any(composer.get(member) for member in _BUBBLES):
-                    with_bubbles.discard(name)
+                unknown = not composer and row["value"] != "{}"
+                if unknown or any(composer.get(member) for member in _BUBBLES) or _has_bubbles(query, name):
                     yield _listed(query, name, composer)
-            yield from map(Listed, sorted(with_bubbles))
+                named.discard(name)
+            yield from (Listed(name) for name in sorted(named) if _has_bubbles(query, name))
         for identity, tab in dict(_tabs(query)).items():
             title = tab.get("chatTitle")
             yield Listed(identity, title if type(title) is str else "", start=tab.get("lastSendTime"))
@@ -104,7 +106,7 @@ class _CommandLine:
 DATABASES = (_CommandLine(), _Editor())
 
 _BUBBLES = ("conversation", "fullConversationHeadersOnly", "conversationMap")
-_KEYS = ("SELECT key FROM cursorDiskKV WHERE key >= ? AND key < ? AND value IS NOT NULL ORDER BY key", "bubbleId:", "bubbleId;")
+_KEYS = "SELECT key FROM cursorDiskKV WHERE key >= ? AND key < ? ORDER BY key"
 
 
 def _has(query: Query, table: str) -> bool:
@@ -121,6 +123,11 @@ def _beginning(prefix: str) -> tuple[str, str, str]:
     end = prefix[:-1] + chr(ord(prefix[-1]) + 1)
     statement = "SELECT key, value FROM cursorDiskKV WHERE key >= ? AND key < ? AND value IS NOT NULL ORDER BY key"
     return statement, prefix, end
+
+
+def _has_bubbles(query: Query, name: str) -> bool:
+    statement = "SELECT key FROM cursorDiskKV WHERE key >= ? AND key < ? AND value IS NOT NULL ORDER BY key"
+    return any(_conversation(row["key"]) == name for row in query(statement, f"bubbleId:{name}:", f"bubbleId:{name};"))
 
 
 def _conversation(key: Any) -> str:

@@ -33,10 +33,8 @@ __all__ = ["DATABASES", "FOLDER", "formats", "name", "read", "recognises"]
 name = "opencode"
 formats = ("opencode-export", "opencode-json", "opencode-sqlite")
 
-STORES = (
-    Store(("opencode*.db", "storage"), "~/.local/share", "XDG_DATA_HOME", "opencode"),
-    Store(("",), "", "OPENCODE_DB", within="~/.local/share/opencode"),
-)
+_DATA = Store(("opencode*.db", "storage"), "~/.local/share", "XDG_DATA_HOME", "opencode")
+STORES = (_DATA, Store(("",), "", "OPENCODE_DB", within=_DATA))
 MESSAGE = Lift(Move("id", "id"), Move("parentID", "parent-id"), Move("modelID", "model-id"), Move("finish", "stop-reason"))
 ROLES = frozenset(("user", "assistant"))
 REVERTED = "reverted"

@@ -21,7 +21,7 @@ class Store:
     """Other defaults by operating system, as `sys.platform` names them."""
     variables: dict[str, str] = field(default_factory=dict)
     """Other variables by operating system."""
-    within: str = ""
-    """Where the variable's value is to be found if it is no whole path."""
+    within: Store | None = None
+    """The store in whose folder the variable's value is to be found if it is no whole path."""
     unless: str = ""
     """A variable which, when set, says that the sessions are elsewhere."""

@@ -21,7 +21,7 @@ from vacr.readers.source import Part, Source
 from vacr.sources.databases import MAGIC, DatabaseFile, is_database
 from vacr.sources.discovery import roots
 from vacr.sources.files import STDIN, attached, part_name, read_beside, read_bytes, sub_sessions
-from vacr.sources.folders import FolderStore, folder_store, store_of_session
+from vacr.sources.folders import FolderStore, folder_store, store_of_session, unlisted
 
 __all__ = ["STDIN", "Found", "in_store", "read", "read_bytes"]
 
@@ -93,7 +93,10 @@ def _folder(path: Path, session: str | None) -> tuple[FolderStore, list[str]] | 
     except (OSError, ValueError):
         return None
     if store is not None:
-        return store, [session] if session is not None else store.sessions()
+        try:
+            return store, [session] if session is not None else store.sessions()
+        except OSError as error:
+            raise unlisted(error, path) from error
     return (found[0], [found[1]]) if found else None
 
 

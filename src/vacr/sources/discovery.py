@@ -1,7 +1,7 @@
-"""The sessions of all agents on this machine: where they lie, and what a look at their beginnings tells.
+"""The sessions of all agents on this machine: where they lie, and what a look at their ends tells.
 
-A file is not read whole: its first and last lines are given to the reader as if they were all of it. So a title or a time that
-stands only in between is missed, and nothing here is evidence.
+A file is not read whole: its ends are given to the reader as if they were all of it. So a title or a time that stands only in
+between is missed, and nothing here is evidence.
 """
 
 from __future__ import annotations
@@ -9,29 +9,22 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import closing
-from dataclasses import dataclass
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from vacr.errors import VacrError
-from vacr.readers.documents import spans_lines
+from vacr.errors import UsageError, VacrError
 from vacr.readers.export import Listed
 from vacr.readers.registry import Reader, reader_for, readers
 from vacr.readers.source import Part, Source
 from vacr.readers.stores import Store
 from vacr.sources.databases import DatabaseFile, is_database
-from vacr.sources.files import part_name, read_bytes
-from vacr.sources.folders import folder_store
+from vacr.sources.ends import ends
+from vacr.sources.files import part_name
+from vacr.sources.folders import FolderStore, folder_store
+from vacr.sources.titles import line_of, title_of
 from vacr.timestamps import milliseconds
-
-_HEAD = 1 << 16
-_TAIL = 1 << 14
-_SMALL = 1 << 22
-"""Up to this size a file that is one JSON value is read whole."""
-TITLES = ("title", "name", "summary", "customTitle", "aiTitle", "thread_name", "chatTitle")
-"""Native members that name a session, in a session or in an event."""
-TITLE_EVENTS = frozenset(("custom-title", "ai-title", "summary", "thread_name_updated"))
 
 
 @dataclass(frozen=True)
@@ -46,7 +39,8 @@ class Session:
     project: str
     start: int | None
     updated: int | None
-    size: int
+    size: int | None
+    """How large its file is; not known of what shares one with others."""
     title: str
     parent: str | None = None
 
@@ -56,118 +50,154 @@ def roots(
 ) -> Iterator[tuple[Path, Store]]:
     """Give the folders in which a reader's agent keeps sessions, and what is where in them."""
     for store in getattr(reader, "STORES", ()):
-        if store.unless and environment.get(store.unless):
-            continue
-        variable = store.variables.get(system, store.variable)
-        named = environment.get(variable) if variable else None
-        base = named or store.systems.get(system, store.default)
-        if base:
-            yield Path(store.within).expanduser() / Path(base).expanduser() / store.under, store
+        root = _root(store, environment, system)
+        if root is not None:
+            yield root, store
 
 
-def sessions(agent: str | None = None) -> Iterator[Session]:
-    """Give the sessions on this machine, in no order; what cannot be read is left out."""
-    for reader in readers().values():
+def _root(store: Store, environment: Mapping[str, str], system: str) -> Path | None:
+    """Give the folder of a store, as its variable or else the system says; nothing where there is none."""
+    if store.unless and environment.get(store.unless):
+        return None
+    variable = store.variables.get(system, store.variable)
+    named = environment.get(variable) if variable else None
+    base = named or store.systems.get(system, store.default)
+    if not base:
+        return None
+    if base == "~" or base.startswith("~/"):
+        base = f"{_home(environment, system)}{base[1:]}"
+    within = _root(store.within, environment, system) if store.within else None
+    return (within or Path()) / base / store.under
+
+
+def _home(environment: Mapping[str, str], system: str) -> str:
+    return environment.get("USERPROFILE" if system == "win32" else "HOME") or str(Path.home())
+
+
+def sessions(
+    agent: str | None = None, environment: Mapping[str, str] = os.environ, system: str = sys.platform
+) -> Iterator[Session]:
+    """Give the sessions on this machine, in no order; what cannot be read is left out.
+
+    Raises:
+        UsageError: no reader has the name of that agent.
+    """
+    known = readers()
+    if agent is not None and agent not in known:
+        raise UsageError(f"no reader for {agent!r}", hint=f"Known agents: {', '.join(known)}.")
+    for reader in known.values():
         if agent in (None, reader.name):
-            for root, store in roots(reader):
-                for pattern in store.sessions:
-                    for path in _matching(root, pattern):
-                        yield from _at(path, reader)
+            yield from _sessions_of(reader, environment, system)
+
+
+def _sessions_of(reader: Reader, environment: Mapping[str, str], system: str) -> Iterator[Session]:
+    folders: dict[str, Path] = {}
+    met: set[str] = set()
+    in_databases: set[str] = set()
+    for root, store in roots(reader, environment, system):
+        for pattern in store.sessions:
+            for path in _matching(root, pattern):
+                real = os.path.realpath(path)
+                if real in met:
+                    continue
+                met.add(real)
+                if path.is_dir():
+                    folders[real] = path
+                    continue
+                for session in _at(path, reader, _project(path, root, pattern)):
+                    in_databases.update({session.session_id} if session.session is not None else ())
+                    yield session
+    for path in folders.values():
+        # An agent that went over to a database leaves the files of before where they were.
+        yield from (session for session in _in_folder(path, reader) if session.session_id not in in_databases)
 
 
 def _matching(root: Path, pattern: str) -> list[Path]:
-    """Give what a pattern names below a folder; a pattern that is an absolute path names itself."""
+    """Give what a pattern names below a folder; one that names nothing stands for the folder itself."""
     try:
         return sorted(root.glob(pattern)) if pattern else [root]
     except (OSError, ValueError, NotImplementedError):
         return []
 
 
-def _at(path: Path, reader: Reader) -> Iterator[Session]:
-    try:
-        if path.is_dir():
-            store = folder_store(path)
-            for session in store.sessions() if store else ():
-                yield from _looked_at(store.source(session), reader, path, session)  # type: ignore[union-attr]
-        elif is_database(path):
+def _project(path: Path, root: Path, pattern: str) -> str:
+    """Name the project that a session lies with, where a folder is named after it: the first that the pattern leaves open."""
+    names = pattern.split("/")
+    opened = next((position for position, name in enumerate(names) if "*" in name), len(names))
+    folders = path.relative_to(root).parts[:-1] if "**" not in names else ()
+    return folders[opened] if opened < len(folders) else ""
+
+
+def _at(path: Path, reader: Reader, project: str) -> Iterator[Session]:
+    """Give the sessions of a file."""
+    with suppress(VacrError, OSError):
+        if is_database(path):
             with closing(DatabaseFile(path, reader.name)) as database:
                 for listed in database.sessions():
                     yield _listed(listed, reader, path)
-        else:
-            source = Source((Part(part_name(path, reader), _ends(path)),))
+        elif path.is_file():
+            source = Source((Part(part_name(path, reader), ends(path)),))
             if reader_for(source) is reader:
-                yield from _looked_at(source, reader, path, None)
-    except (VacrError, OSError):
-        return
+                yield from _looked_at(source, reader, path, None, project)
 
 
-def _ends(path: Path) -> bytes:
-    """Read the first and the last lines of a file, or all of it where a line does not end in its beginning."""
-    size = path.stat().st_size
-    head = read_bytes(path, _HEAD)
-    is_one_value = b"\n" not in head or spans_lines(head)
-    if size <= _HEAD or (is_one_value and size <= _SMALL):
-        return read_bytes(path)
-    with path.open("rb") as file:
-        file.seek(max(len(head), size - _TAIL))
-        tail = file.read()
-    return head[: head.rfind(b"\n") + 1] + tail[tail.find(b"\n") + 1 :]
+def _in_folder(path: Path, reader: Reader) -> Iterator[Session]:
+    """Give the sessions of a folder that holds several."""
+    with suppress(OSError):
+        store = folder_store(path)
+        for session in store.sessions() if store is not None and store.reader is reader else ():
+            with suppress(VacrError, OSError):
+                yield from _in_store(store, session)  # type: ignore[arg-type]
 
 
-def _looked_at(source: Source, reader: Reader, path: Path, session: str | None) -> Iterator[Session]:
+def _in_store(store: FolderStore, session: str) -> Iterator[Session]:
+    """Tell of a session by its own file, if it has one: that stands for all of it."""
+    source = store.glimpse(session)
+    file = store.path / source.main.name
+    for found in _looked_at(source, store.reader, file, None, ""):
+        own = replace(found, size=None)
+        yield own if file.stem == session else replace(own, path=str(store.path), session=session)
+
+
+def _looked_at(source: Source, reader: Reader, path: Path, session: str | None, project: str) -> Iterator[Session]:
     """Tell what the reader finds in the ends of a session."""
     status = path.stat()
-    size = sum(len(part.data) for part in source.parts) if session is not None else status.st_size
     for reading in reader.read(source):
         trace = reading.record["session"]
-        start = _moment(trace.get("session-start"))
         yield Session(
             reader.name,
             str(path),
             session,
             str(trace["session-id"]),
-            trace.get("environment", {}).get("working-dir", "") or path.parent.name,
-            start,
-            _moment(trace.get("session-end")) or int(status.st_mtime * 1000),
-            size,
+            line_of(trace.get("environment", {}).get("working-dir", "")) or project,
+            _moment(trace.get("session-start")),
+            _moment(trace.get("session-end")) or status.st_mtime_ns // 1_000_000,
+            status.st_size,
             title_of(trace),
             reading.record["vacr"].get("parent", {}).get("session-id"),
         )
 
 
 def _listed(listed: Listed, reader: Reader, path: Path) -> Session:
-    start, end = _moment(listed.start), _moment(listed.end)
-    where = (reader.name, str(path), listed.session_id, listed.session_id, listed.project)
-    return Session(*where, start, end or start, 0, listed.title, listed.parent)
+    """Tell what a database says about a session of its."""
+    start, end, size = _moment(listed.start), _moment(listed.end), None
+    if listed.alone:
+        files = [file.stat() for suffix in ("", "-wal") if (file := Path(f"{path}{suffix}")).is_file()]
+        size = sum(status.st_size for status in files)
+        end = end or max(status.st_mtime_ns for status in files) // 1_000_000
+    return Session(
+        reader.name,
+        str(path),
+        listed.session_id,
+        listed.session_id,
+        line_of(listed.project),
+        start,
+        end or start,
+        size,
+        line_of(listed.title),
+        listed.parent,
+    )
 
 
 def _moment(stamp: Any) -> int | None:
-    return milliseconds(stamp) if isinstance(stamp, str | int) and not isinstance(stamp, bool) else None
-
-
-def title_of(trace: Mapping[str, Any]) -> str:
-    """Find the title of a session: what the agent calls it, or else what it was first asked."""
-    events = [entry.get("data", {}) for entry in trace["entries"] if entry.get("event-type") in TITLE_EVENTS]
-    for holder in (trace, *reversed(events)):
-        for member in TITLES:
-            if isinstance(holder.get(member), str) and holder[member].strip():
-                return _line(holder[member])
-    for entry in trace["entries"]:
-        if entry["type"] == "user" and (text := _line(_said(entry.get("content")))):
-            return text
-    return ""
-
-
-def _said(content: Any) -> str:
-    """Give the text of a content, but for what the agent put around it."""
-    if isinstance(content, list):
-        content = " ".join(block["text"] for block in content if isinstance(block, dict) and isinstance(block.get("text"), str))
-    if not isinstance(content, str):
-        return ""
-    if "<user_query>" in content:
-        content = content.partition("<user_query>")[2].partition("</user_query>")[0]
-    return "" if content.lstrip().startswith("<") else content
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())
+    return milliseconds(stamp) if type(stamp) in (str, int) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ class FolderStore:
         """List the ids of the sessions.
 
         Raises:
-            UnreadableInput: the folder, or one in it, cannot be listed.
+            OSError: the folder, or one in it, cannot be listed.
         """
         found: list[str] = self._folder.sessions(self._files)
         return found
@@ -35,7 +36,7 @@ class FolderStore:
         Raises:
             UnreadableInput: there are none, or one cannot be read.
         """
-        return self._source(self._folder.parts(self._files, session_id), session_id)
+        return self._source(self._folder.parts, session_id)
 
     def glimpse(self, session_id: str) -> Source:
         """Read only as much of a session as tells what it is.
@@ -43,17 +44,21 @@ class FolderStore:
         Raises:
             UnreadableInput: there is nothing, or it cannot be read.
         """
-        return self._source(self._folder.glimpse(self._files, session_id), session_id)
+        return self._source(self._folder.glimpse, session_id)
 
     def files(self, session_id: str) -> list[Path]:
         """Name the files of a session.
 
         Raises:
-            UnreadableInput: they cannot be listed.
+            OSError: they cannot be listed.
         """
         return [self.path / name for name in self._folder.parts(self._files, session_id)]
 
-    def _source(self, names: list[str], session_id: str) -> Source:
+    def _source(self, names_of: Callable[..., list[str]], session_id: str) -> Source:
+        try:
+            names = names_of(self._files, session_id)
+        except OSError as error:
+            raise unlisted(error, self.path) from error
         if not names:
             raise UnreadableInput(f"no session {session_id} in it", where=str(self.path))
         return Source(tuple(Part(as_text(name), read_bytes(self.path / name)) for name in names))
@@ -72,10 +77,12 @@ def _matching(place: Path, name: str) -> list[Path]:
     ending = name.removeprefix("*")
     if ending == name:
         return [place / name]
-    try:
-        return sorted(found for found in place.iterdir() if found.name.endswith(ending) and not found.name.startswith("."))
-    except OSError as error:
-        raise UnreadableInput(reason_of(error), where=str(place)) from error
+    return sorted(found for found in place.iterdir() if found.name.endswith(ending) and not found.name.startswith("."))
+
+
+def unlisted(error: OSError, path: Path) -> UnreadableInput:
+    """Say which folder of a store cannot be listed, and why."""
+    return UnreadableInput(reason_of(error), where=str(error.filename or path))
 
 
 def folder_store(path: Path) -> FolderStore | None:

@@ -1,0 +1,223 @@
+"""`vacr list`, and `vacr record` without a session named: what is on this machine, the newest first."""
+
+import fcntl
+import json
+import os
+import pty
+import subprocess
+import sys
+import termios
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import FIXTURES
+from tests.sources import homes
+from tests.sources.opencode_database import CHILD, SESSION, START, OpenCode
+
+# Where the machine that runs the tests has its own sessions.
+NOWHERE = dict.fromkeys(
+    ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "OPENCODE_DB", "CURSOR_DATA_DIR"),
+    "",
+)
+
+
+@pytest.fixture
+def listed(vacr):
+    """List the sessions, and give the lines."""
+
+    def run(*arguments, **variables):
+        done = vacr("list", *arguments, **(NOWHERE | variables))
+        assert done.returncode == 0
+        return done.out.splitlines()
+
+    return run
+
+
+@pytest.fixture
+def home(tmp_path):
+    return tmp_path / "home"
+
+
+def three(home):
+    """Write three sessions, of which the second was used last."""
+    for number, minute in ((1, 10), (2, 30), (3, 20)):
+        homes.claude_session(home / ".claude" / "projects" / "x" / f"session-{number}.jsonl", minute)
+
+
+def test_the_newest_comes_first(listed, home):
+    three(home)
+    head, *rows = listed(TZ="UTC")
+    assert head.split() == ["agent", "project", "last", "used", "size", "title"]
+    assert [row.split("question ")[1] for row in rows] == ["30", "20", "10"]
+    assert rows[0].split() == ["claude-code", "/home/nora", "2026-07-25", "10:30", "196", "B", "question", "30"]
+    assert listed("-n", "2", TZ="UTC") == [head, *rows[:2]]
+
+
+def test_all_agents_and_one(listed, home):
+    homes.fill(home)
+    agents = [row.split()[0] for row in listed()[1:]]
+    assert sorted(set(agents)) == ["claude-code", "codex-cli", "cursor", "gemini-cli", "opencode"]
+    assert {row.split()[0] for row in listed("--agent", "opencode")[1:]} == {"opencode"}
+
+
+def test_for_programs(listed, home):
+    homes.fill(home)
+    document = json.loads("".join(listed("--format", "json")))
+    assert document["schema_version"] == "1"
+    lines = [json.loads(line) for line in listed("--format", "jsonl")]
+    assert [{"schema_version": "1", **session} for session in document["sessions"]] == lines
+    assert [one["updated"] for one in lines] == sorted((one["updated"] for one in lines), reverse=True)
+    (one,) = [one for one in lines if one["session-id"] == SESSION]
+    path = str(home / ".local" / "share" / "opencode" / "opencode.db")
+    about = {"agent": "opencode", "path": path, "session": SESSION, "session-id": SESSION, "project": f"/home/nora/{SESSION}"}
+    about |= {"start": START, "updated": START + 60_000, "size": None, "title": f"Title of {SESSION}", "parent": None}
+    assert one == about | {"sub-agents": 1, "schema_version": "1"}
+    assert all(set(session) == set(one) for session in lines)
+
+
+def test_sub_agents_are_counted_with_the_session_they_worked_for(listed, home):
+    (home / ".local" / "share" / "opencode").mkdir(parents=True)
+    database = OpenCode(home / ".local" / "share" / "opencode" / "opencode.db")
+    parents = {
+        SESSION: None,
+        CHILD: SESSION,
+        "ses_grandchild": CHILD,
+        "ses_of_nobody": "ses_gone",
+        "ses_a": "ses_b",
+        "ses_b": "ses_a",
+    }
+    for number, (session, parent) in enumerate(parents.items()):
+        database.add_session(session, parent_id=parent, time_updated=START - number)
+    database.close()
+    counts = {one["session-id"]: one["sub-agents"] for one in map(json.loads, listed("--format", "jsonl"))}
+    assert counts == {SESSION: 2, "ses_of_nobody": 0, "ses_a": 1}
+    assert "(+2 sub-agents) Title of" in listed(COLUMNS="120")[1]
+
+
+@pytest.mark.parametrize("form", ["text", "json", "jsonl"])
+def test_nothing_found(vacr, form):
+    done = vacr("list", "--format", form, **NOWHERE)
+    assert done.returncode == 1
+    assert "no sessions found" in done.err
+    assert done.out == ('{"schema_version":"1","sessions":[]}\n' if form == "json" else "")
+    done = vacr("record", **NOWHERE)
+    assert done.returncode == 3
+    assert "no sessions on this machine" in done.err
+
+
+@pytest.mark.parametrize("verb", ["list", "record"])
+def test_an_agent_that_is_not_known(vacr, verb):
+    done = vacr(verb, "--agent", "nobody", **NOWHERE)
+    assert done.returncode == 2
+    assert "Known agents: claude-code" in done.err
+
+
+def test_a_title_cannot_drive_the_terminal(listed, home):
+    said = {"role": "user", "content": "a\x1b[31mb\nc\r\u202ed"}
+    homes.claude_session(home / ".claude" / "projects" / "x" / "session-1.jsonl", 1, message=said)
+    (_, row) = listed()
+    assert row.endswith("a\\x1b[31mb c \\u202ed")
+
+
+def test_what_the_list_names_can_be_recorded(vacr, listed, home):
+    homes.fill(home)
+    homes.put(FIXTURES / "opencode" / "storage", home / ".local" / "share" / "opencode" / "storage")
+    for one in map(json.loads, listed("--format", "jsonl")):
+        if one["session"] is None:
+            done = vacr("record", one["path"], "-o", "-", "--no-sub-agents", **NOWHERE)
+            records = [json.loads(line) for line in done.out.splitlines()]
+            assert [record["session"]["session-id"] for record in records] == [one["session-id"]]
+        assert Path(one["path"]).exists()
+    shown = "\n".join(listed("-v"))
+    assert f"  {home / '.local/share/opencode/opencode.db'}, session {SESSION}" in shown
+
+
+def test_without_a_terminal_the_newest_is_recorded(vacr, home, tmp_path):
+    three(home)
+    done = vacr("record", **NOWHERE)
+    assert done.returncode == 0
+    assert "the newest session" in done.err
+    assert [file.name for file in tmp_path.glob("*.acr.json")] == ["session-2.acr.json"]
+    assert vacr("record", "-q", "-o", "quiet/", **NOWHERE).err == ""
+    document = json.loads(vacr("record", "--format", "json", "-o", "again/", **NOWHERE).out)
+    assert [one["session-id"] for one in document["records"]] == ["session-2"]
+
+
+def test_of_a_database_only_the_newest_session_is_recorded(vacr, home, tmp_path):
+    homes.opencode(home / ".local" / "share" / "opencode")
+    for file in (home / ".local" / "share" / "opencode").glob("*"):
+        before = file.read_bytes()
+    done = vacr("record", "-o", "out/", **NOWHERE)
+    assert done.returncode == 0
+    (record,) = (tmp_path / "out").iterdir()
+    session = json.loads(record.read_bytes())["session"]["session-id"]
+    assert record.name == f"opencode.{session}.acr.json"
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_of_a_folder_only_the_newest_session_is_recorded(vacr, home, tmp_path, own):
+    data = home / ".local" / "share" / "opencode"
+    homes.put(FIXTURES / "opencode" / "storage", data / "storage")
+    if not own:
+        for file in data.glob("storage/session/*/*.json"):
+            file.unlink()
+    done = vacr("record", "-o", "out/", **NOWHERE)
+    assert done.returncode == 0
+    (record,) = (tmp_path / "out").iterdir()
+    assert json.loads(record.read_bytes())["session"]["session-id"].startswith("ses_")
+
+
+@pytest.mark.skipif(not Path("/dev/ptmx").exists(), reason="there are no terminals here")
+@pytest.mark.parametrize(
+    ("typed", "code", "recorded"),
+    [
+        (b"2\n", 0, ["session-3.acr.json"]),
+        (b"\n", 0, ["session-2.acr.json"]),
+        (b"9\nx\n3\n", 0, ["session-1.acr.json"]),
+        (b"\x04", 130, []),
+        (b"\x03", 130, []),
+    ],
+    ids=["the second", "just enter", "after two mistakes", "end of input", "interrupted"],
+)
+def test_on_a_terminal_one_is_asked_for(home, tmp_path, typed, code, recorded):
+    three(home)
+    shown, status = on_a_terminal(["record"], typed, tmp_path, {"HOME": str(home), **NOWHERE})
+    assert status == code
+    assert [file.name for file in tmp_path.glob("*.acr.json")] == recorded
+    assert shown.index("question 30") < shown.index("question 20") < shown.index("question 10") < shown.index("Which one")
+
+
+def on_a_terminal(arguments, typed, folder, variables):
+    """Run the command on a terminal, type once it asks, and give what it showed and how it ended."""
+    main, terminal = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "vacr", *arguments],
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        cwd=folder,
+        env=os.environ | variables | {"TERM": "xterm", "COLUMNS": "120"},
+        start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509 - no other thread runs here
+    )
+    os.close(terminal)
+    shown = b""
+    try:
+        while True:
+            try:
+                piece = os.read(main, 65536)
+            except OSError:
+                break
+            if not piece:
+                break
+            asked = b"Which one" in shown
+            shown += piece
+            if b"Which one" in shown and not asked:
+                os.write(main, typed)
+        return shown.decode(), process.wait(timeout=60)
+    finally:
+        process.kill()
+        process.wait()
+        os.close(main)
