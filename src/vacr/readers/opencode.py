@@ -160,6 +160,7 @@ class _Session:
         """Learn about the session; what has no canonical member stays under its own name."""
         session = self.session
         session.drift.see_members("session", info, known.SESSION)
+        self.beside = sorted(name for name, value in extras.items() if name not in info and value is not None)
         if info.get("id") and type(info["id"]) is str and self.conversation.chat_from is None:
             session.session_id = info.pop("id")
         if info.get("version") and type(info["version"]) is str:
@@ -180,7 +181,6 @@ class _Session:
         if type(project) is dict and type(project.get("sandboxes")) is list:
             session.sandboxes = [path for path in project["sandboxes"] if type(path) is str]
         session.native = info
-        self.beside = sorted(extras.keys() - info.keys())
         info.update((member, extras.pop(member)) for member in self.beside)
         self.flag_secrets()
 

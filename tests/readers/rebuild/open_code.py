@@ -74,11 +74,12 @@ def session_object(record: dict) -> tuple[dict, dict]:
     """Give the object that describes the session, and what stood beside it."""
     session, ours = record["session"], record["vacr"]
     info = {name: value for name, value in session.items() if name not in SESSION} | ours.get("native", {})
+    beside = {name: info.pop(name) for name in ours.get("beside", ())}
     if session["session-id"] != ours["source"]["parts"][0]["sha-256"] and "chat-from" not in ours:
         info["id"] = session["session-id"]
     if "cli-version" in session["agent-meta"]:
         info["version"] = session["agent-meta"]["cli-version"]
-    return info, {name: info.pop(name) for name in ours.get("beside", ()) if name in info}
+    return info, beside
 
 
 def message_object(entry: dict) -> dict:
@@ -219,4 +220,6 @@ def native(value):
     for name in ("messages", "parts", "conversation", "entries", "tool_calls", "tool_responses"):
         if isinstance(value.get(name), list):
             value[name] = native(value[name])
+    if isinstance(value.get("session"), dict) and isinstance(value["session"].get("messages"), list):
+        value["session"] = value["session"] | {"messages": native(value["session"]["messages"])}
     return value
