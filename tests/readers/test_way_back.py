@@ -140,12 +140,11 @@ def spaced(native) -> bytes:
 
 
 def indented(native) -> bytes:
-    # A value without members or items stands on one line, however it is written.
-    return b"\n".join(json.dumps(value, indent=2, ensure_ascii=False).encode() for value in native if value not in ({}, []))
+    return b"\n".join(json.dumps(value, indent=2, ensure_ascii=False).encode() for value in native)
 
 
 def written(native, layout) -> tuple[bytes, list]:
-    """Write values in a layout; what goes over many lines are objects and arrays."""
+    """Write values in a layout; what goes over many lines are objects and arrays with something in them."""
     if layout is indented:
         native = [value for value in native if isinstance(value, dict | list) and value]
     return layout(native), native
