@@ -35,7 +35,7 @@ def exported(record: dict) -> list:
 def values(record: dict) -> list:
     """Give the documents of a dump, or the sample, that a record was made of."""
     if "chat-from" in record["vacr"]:
-        return [sample(record)]
+        return sample(record)
     info, beside = session_object(record)
     found = [info] if "directory" in info else []
     for name, value in beside.items():
@@ -151,16 +151,18 @@ def tool(call: dict, answer: dict | None) -> dict:
     return call | {"state": state}
 
 
-def sample(record: dict):
-    """Give a sample back."""
+def sample(record: dict) -> list:
+    """Give a sample back, and what else its file held."""
     *folders, name = record["vacr"]["chat-from"].split("/")
-    messages = [chat_message(entry) for entry in record["session"]["entries"]]
+    entries = record["session"]["entries"]
+    kept = [base64.b64decode(entry["data"]["bytes"]) for entry in entries if is_kept_bytes(entry)]
+    messages = [chat_message(entry) for entry in entries if not is_kept_bytes(entry)]
     if not folders:
-        return messages
+        return [messages, *kept]
     head, _ = session_object(record)
     holder = head["session"] if "session" in folders else head
     holder[name] = messages
-    return head
+    return [head, *kept]
 
 
 def chat_message(entry: dict):
