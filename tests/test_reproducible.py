@@ -8,20 +8,25 @@ import sys
 
 import pytest
 
-from tests.conftest import EXAMPLES, FIXTURES
+from tests.conftest import AGENTS, EXAMPLES, FIXTURES
+from vacr.identity import identify
+from vacr.sources import read
 
 SESSIONS = [
-    EXAMPLES / "claude-code.jsonl",
-    EXAMPLES / "codex-cli.jsonl",
+    *(EXAMPLES / name for name in AGENTS.values()),
     FIXTURES / "claude" / "shapes.jsonl",
     FIXTURES / "codex" / "fork.jsonl",
+    *(FIXTURES / "gemini" / name for name in ("session.json", "rewound.jsonl", "saved-chat.json", "checkpoint.json")),
+    *(FIXTURES / "opencode" / name for name in ("export-odd.json", "dump.jsonl", "sample.json")),
+    *(FIXTURES / "cursor" / name for name in ("drifted.jsonl", "transcript.txt")),
 ]
+FOLDERS = [FIXTURES / "opencode" / "storage"]
 
 DIGESTS = FIXTURES / "digests.txt"
 
 
 def record(folder, session, interpreter=sys.executable, **variables):
-    """Record a copy of a session in a folder of its own, and give the digest of the record."""
+    """Record a copy of a session in a folder of its own, and give the digest of its records."""
     folder.mkdir(parents=True)
     shutil.copy(session, folder / session.name)
     done = subprocess.run(
@@ -47,15 +52,11 @@ def test_surroundings_do_not_matter(session, tmp_path):
 
 def test_the_bytes_are_these():
     """A change of these digests is a change of the record's form: raise the version, and say why."""
-    from vacr.identity import identify
-    from vacr.readers.registry import reader_for
-    from vacr.readers.source import Part, Source
-
     found = {}
-    for session in SESSIONS:
-        source = Source((Part(session.name, session.read_bytes()),))
-        (reading,) = reader_for(source).read(source)
-        found[session.name] = hashlib.sha256(b"".join(identify(reading.record))).hexdigest()
+    for session in SESSIONS + FOLDERS:
+        pieces = [piece for one in read(session) for piece in identify(one.reading.record)]
+        found[session.name] = hashlib.sha256(b"".join(pieces)).hexdigest()
     if os.environ.get("UPDATE_DIGESTS"):
         DIGESTS.write_text("".join(f"{name} {digest}\n" for name, digest in found.items()))
     assert found == dict(line.split() for line in DIGESTS.read_text().splitlines())
+    assert len(found) == len(SESSIONS + FOLDERS)

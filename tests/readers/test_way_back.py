@@ -2,16 +2,18 @@
 
 import json
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.codec.strategies import JSON, TEXT
-from tests.conftest import record_of
-from tests.readers import rebuild
+from tests.conftest import record_of, records_of
+from tests.readers import natives, rebuild
 from vacr.model import CANONICAL_MEMBERS
 from vacr.readers.claude_known import EVENTS
 from vacr.readers.codex_items import ITEMS
 from vacr.readers.codex_known import ENVELOPES
+from vacr.readers.registry import readers
 from vacr.schema import validate
 
 STAMPS = st.sampled_from(["2026-03-14T09:26:53.589Z", "2026-03-14T09:26:53+02:00", "yesterday", 1773480413589, -1, None, 1.5])
@@ -129,7 +131,86 @@ def test_bare_codex_cli_values_come_back(native):
     check(native, "codex-cli")
 
 
-@settings(max_examples=100)
-@given(st.lists(JSON, min_size=1, max_size=5), st.sampled_from(["claude-code", "codex-cli"]))
+def compact(native) -> bytes:
+    return b"".join(json.dumps(value, separators=(",", ":")).encode() + b"\n" for value in native)
+
+
+def spaced(native) -> bytes:
+    return b"\r\n".join(json.dumps(value, ensure_ascii=False).encode() for value in native)
+
+
+def indented(native) -> bytes:
+    return b"\n".join(json.dumps(value, indent=2, ensure_ascii=False).encode() for value in native)
+
+
+def written(native, layout) -> tuple[bytes, list]:
+    """Write values in a layout; what goes over many lines are objects and arrays with something in them."""
+    if layout is indented:
+        native = [value for value in native if isinstance(value, dict | list) and value]
+    return layout(native), native
+
+
+LAYOUTS = st.sampled_from([compact, spaced, indented])
+
+
+def check_all(native, agent, layout) -> None:
+    data, native = written(native, layout)
+    records = records_of(data, agent)
+    for record in records:
+        assert validate(record).findings == []
+    rebuild.assert_same(records, native)
+
+
+@pytest.mark.parametrize("strategy", [natives.LOG, natives.HEADLESS_LOG, natives.SAVED_CHAT], ids=["log", "headless", "saved"])
+def test_gemini_cli_values_come_back(strategy):
+    @settings(max_examples=200)
+    @given(strategy, LAYOUTS)
+    def holds(native, layout):
+        check_all(native, "gemini-cli", layout)
+
+    holds()
+
+
+@settings(max_examples=200)
+@given(natives.HEADER, LAYOUTS)
+def test_gemini_cli_sessions_come_back(native, layout):
+    check_all([native], "gemini-cli", layout)
+
+
+@settings(max_examples=300)
+@given(st.lists(natives.EXPORT, min_size=1, max_size=2), LAYOUTS)
+def test_opencode_exports_come_back(native, layout):
+    check_all(native, "opencode", layout)
+
+
+@settings(max_examples=300)
+@given(natives.DUMP, LAYOUTS)
+def test_opencode_dumps_come_back(native, layout):
+    check_all(native, "opencode", layout)
+
+
+@settings(max_examples=300)
+@given(natives.SAMPLE, LAYOUTS)
+def test_opencode_samples_come_back(native, layout):
+    check_all([native], "opencode", layout)
+
+
+@settings(max_examples=200)
+@given(st.lists(natives.LINE, min_size=1, max_size=5), st.sampled_from([compact, spaced]))
+def test_cursor_lines_come_back(native, layout):
+    check_all(native, "cursor", layout)
+
+
+@settings(max_examples=300)
+@given(natives.TRANSCRIPT, st.sampled_from(["\n", "\r\n"]))
+def test_cursor_transcripts_come_back_byte_for_byte(text, newline):
+    data = text.replace("\n", newline).encode()
+    record = record_of(data, "cursor")
+    assert validate(record).findings == []
+    assert rebuild.text(record).encode() == data
+
+
+@settings(max_examples=200)
+@given(st.lists(JSON, min_size=1, max_size=5), st.sampled_from(sorted(readers())))
 def test_any_json_values_come_back(native, agent):
-    check(native, agent)
+    check_all(native, agent, compact)

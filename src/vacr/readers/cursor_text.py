@@ -14,8 +14,8 @@ from typing import Any
 from vacr.model import Native
 from vacr.readers.lines import exact
 
-ROLE = re.compile(r"^(user|assistant):[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
-SHORT = re.compile(r"^(user|A):[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
+ROLE = re.compile(r"^\ufeff?(user|assistant):[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
+SHORT = re.compile(r"^\ufeff?(user|A):[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
 BLOCK = re.compile(r"^\[(Thinking|Tool call|Tool result)\][ \t]?", re.MULTILINE)
 ROLES = {"user": "user", "assistant": "assistant", "A": "assistant"}
 _PARAMETER = re.compile(r"^  ([A-Za-z0-9_.-]+): ?", re.MULTILINE)

@@ -144,9 +144,10 @@ class _Session:
         session.entries = [self.message(message) for message in conversation.messages]
         session.entries += [samples.chat_entry(message, session) for message in conversation.chat]
         session.entries += row_entries(conversation, session)
-        self.flag_secrets()
+        placed = len(session.entries)
         session.entries += [entry for value in conversation.loose for entry in part_entries(value, session)]
         session.entries += [_also_beside(member, value) for member, value in conversation.extras.items()]
+        self.flag_secrets(placed)
         session.entries += [session.unusual(line, document) for line, document in self.unusual]
         self.mark_reverted()
         if self.providers:
@@ -162,7 +163,9 @@ class _Session:
     def describe(self, info: Native, extras: Native) -> None:
         """Learn about the session; what has no canonical member stays under its own name."""
         session = self.session
-        session.drift.see_members("session", info, known.SESSION)
+        if self.conversation.chat_from is None:
+            session.drift.see_members("session", info, known.SESSION)
+        self.beside = sorted(name for name, value in extras.items() if name not in info and value is not None)
         known_id = info.get("id") if session.session_id is None or info.get("id") == session.session_id else None
         if known_id and type(known_id) is str and self.conversation.chat_from is None:
             session.session_id = info.pop("id")
@@ -184,18 +187,24 @@ class _Session:
         if type(project) is dict and type(project.get("sandboxes")) is list:
             session.sandboxes = [path for path in project["sandboxes"] if type(path) is str]
         session.native = info
-        self.beside = sorted(extras.keys() - info.keys())
         info.update((member, extras.pop(member)) for member in self.beside)
 
-    def flag_secrets(self) -> None:
-        """Tell where the secret of a shared session stands: whoever has it can change or delete what is shared."""
-        for member in ("share", "session_share"):
-            share = self.session.native.get(member)
-            if type(share) is dict and share.get("secret"):
-                pointer = f"/session/{member}/secret"
-                self.session.secrets.append(pointer)
+    def flag_secrets(self, placed: int) -> None:
+        """Tell where the secret of a shared session stands: whoever has it can change or delete what is shared.
+
+        It is in the session, or in an entry after those that had a place of their own.
+        """
+        session = self.session
+        holders = [(f"/session/{member}", session.native.get(member)) for member in ("share", "session_share")]
+        for index, entry in enumerate(session.entries[placed:], placed):
+            data = entry.get("data", {})
+            holders += [(f"/session/entries/{index}/data", data), (f"/session/entries/{index}/data/value", data.get("value"))]
+        for place, holder in holders:
+            if type(holder) is dict and holder.get("secret"):
+                pointer = f"{place}/secret"
+                session.secrets.append(pointer)
                 told = f"holds the secret of a shared session, at {pointer}: whoever reads the record can change what is shared"
-                self.session.notices.append(Notice(told))
+                session.notices.append(Notice(told))
 
     def message(self, message: Message) -> Native:
         """Turn a message into an entry."""

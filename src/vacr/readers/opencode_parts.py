@@ -29,6 +29,8 @@ def take_parts(parts: list[Any], entry: Native, session: Session) -> None:
     content: list[Any] = []
     found: list[Native] = []
     order = []
+    # The ids are looked at before the parts are taken apart.
+    in_order = _in_order_of_ids(parts)
     for part in parts:
         if type(part) is dict and is_one_of(part.get("type"), known.SAID):
             session.drift.see_members(part["type"], part, known.SAID[part["type"]])
@@ -37,7 +39,7 @@ def take_parts(parts: list[Any], entry: Native, session: Session) -> None:
         else:
             order.append(f"children/{len(found)}")
             found += part_entries(part, session)
-    if not _in_order_of_ids(parts):
+    if not in_order:
         mark(entry)["order"] = order
     if content or not found:
         entry["content"] = content

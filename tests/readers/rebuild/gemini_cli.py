@@ -9,13 +9,15 @@ SESSION = {"session-id", "agent-meta", "entries", "format", "session-start", "se
 PATCHES = {"rewind": "$rewindTo", "message-patch": "$patch", "metadata-update": "$set"}
 HEADER = "session-metadata"
 HOLDERS = ("messages", "history", "clientHistory")
+TURNS = ("line", "[]", "history", "clientHistory")
 
 
 def values(record: dict) -> list:
     """Give the values of a file in order, the object that describes the session first."""
     session, is_log = record["session"], record["vacr"]["source"]["format"] == "gemini-jsonl"
     header = {name: value for name, value in session.items() if name not in SESSION} | record["vacr"].get("native", {})
-    from_turn = any(entry.get("sessionId") == session["session-id"] for entry in session["entries"])
+    turns = [entry for entry in session["entries"] if not is_log or entry.get("vacr", {}).get("from") in TURNS]
+    from_turn = any(entry.get("sessionId") == session["session-id"] for entry in turns)
     if session["session-id"] != record["vacr"]["source"]["parts"][0]["sha-256"] and not from_turn:
         header["sessionId"] = session["session-id"]
     has_header = bool(header)

@@ -35,7 +35,7 @@ def exported(record: dict) -> list:
 def values(record: dict) -> list:
     """Give the documents of a dump, or the sample, that a record was made of."""
     if "chat-from" in record["vacr"]:
-        return [sample(record)]
+        return sample(record)
     info, beside = session_object(record)
     found = [info] if "directory" in info else []
     for name, value in beside.items():
@@ -74,11 +74,12 @@ def session_object(record: dict) -> tuple[dict, dict]:
     """Give the object that describes the session, and what stood beside it."""
     session, ours = record["session"], record["vacr"]
     info = {name: value for name, value in session.items() if name not in SESSION} | ours.get("native", {})
+    beside = {name: info.pop(name) for name in ours.get("beside", ())}
     if session["session-id"] != ours["source"]["parts"][0]["sha-256"] and "chat-from" not in ours:
         info["id"] = session["session-id"]
     if "cli-version" in session["agent-meta"]:
         info["version"] = session["agent-meta"]["cli-version"]
-    return info, {name: info.pop(name) for name in ours.get("beside", ()) if name in info}
+    return info, beside
 
 
 def message_object(entry: dict) -> dict:
@@ -150,16 +151,18 @@ def tool(call: dict, answer: dict | None) -> dict:
     return call | {"state": state}
 
 
-def sample(record: dict):
-    """Give a sample back."""
+def sample(record: dict) -> list:
+    """Give a sample back, and what else its file held."""
     *folders, name = record["vacr"]["chat-from"].split("/")
-    messages = [chat_message(entry) for entry in record["session"]["entries"]]
+    entries = record["session"]["entries"]
+    kept = [base64.b64decode(entry["data"]["bytes"]) for entry in entries if is_kept_bytes(entry)]
+    messages = [chat_message(entry) for entry in entries if not is_kept_bytes(entry)]
     if not folders:
-        return messages
+        return [messages, *kept]
     head, _ = session_object(record)
     holder = head["session"] if "session" in folders else head
     holder[name] = messages
-    return head
+    return [head, *kept]
 
 
 def chat_message(entry: dict):
@@ -219,4 +222,6 @@ def native(value):
     for name in ("messages", "parts", "conversation", "entries", "tool_calls", "tool_responses"):
         if isinstance(value.get(name), list):
             value[name] = native(value[name])
+    if isinstance(value.get("session"), dict) and isinstance(value["session"].get("messages"), list):
+        value["session"] = value["session"] | {"messages": native(value["session"]["messages"])}
     return value

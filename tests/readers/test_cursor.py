@@ -1,0 +1,147 @@
+import hashlib
+
+import pytest
+
+from tests.conftest import EXAMPLES, FIXTURES, jsonl, read_one, record_of
+from vacr.readers import cursor_text
+from vacr.sources import read
+
+EXAMPLE = record_of((EXAMPLES / "cursor.jsonl").read_bytes())
+DRIFTED = record_of((FIXTURES / "cursor" / "drifted.jsonl").read_bytes())
+TEXT = record_of((FIXTURES / "cursor" / "transcript.txt").read_bytes())
+PARENT, CHILD = "7e2b9c54-1111-4aaa-8bbb-0123456789ab", "99999999-2222-4aaa-8bbb-0123456789ab"
+SAID = jsonl({"role": "user", "message": {"content": [{"type": "text", "text": "x"}]}})
+
+
+def test_blocks_of_calls_are_children():
+    (entry,) = [entry for entry in EXAMPLE["session"]["entries"] if "StrReplace" in str(entry)]
+    assert entry["children"] == [
+        {
+            "type": "tool-call",
+            "name": "StrReplace",
+            "input": {
+                "path": "/home/mira/invoice/total.py",
+                "old_string": "l.qty * l.price",
+                "new_string": "(l.qty * l.price).quantize(CENT)",
+            },
+        }
+    ]
+    assert entry["content"][0]["type"] == "tool_use"
+    assert "message" not in entry
+
+
+def test_the_end_of_a_turn_is_an_event():
+    assert EXAMPLE["session"]["entries"][-1] == {
+        "type": "system-event",
+        "event-type": "turn_ended",
+        "data": {"status": "success"},
+    }
+
+
+def test_nothing_is_said_of_a_model_that_is_not_known():
+    assert EXAMPLE["session"]["agent-meta"] == {"cli-name": "cursor", "model-id": "unknown", "model-provider": "unknown"}
+
+
+def test_a_model_that_a_line_names_is_the_sessions():
+    assert DRIFTED["session"]["agent-meta"]["models"] == ["cursor-auto"]
+    assert DRIFTED["session"]["entries"][1]["model-id"] == "cursor-auto"
+
+
+def test_what_is_unknown_is_kept_and_counted():
+    assert DRIFTED["vacr"]["drift"] == {
+        "types": {"(array)": 1, "(null)": 1, "content/custom_block": 1},
+        "members": {"content/tool_call.metadata": 1, "line.metadata": 1, "line.model": 1},
+    }
+    assert DRIFTED["session"]["entries"][0]["metadata"] == {"requestId": "r"}
+    assert [entry.get("event-type") for entry in DRIFTED["session"]["entries"][3:]] == ["error", "unknown", "unknown"]
+
+
+@pytest.mark.parametrize(
+    ("name", "session_id"),
+    [
+        (f"{PARENT}.jsonl", PARENT),
+        (f"{PARENT.upper()}.jsonl", PARENT.upper()),
+        ("notes.jsonl", hashlib.sha256(SAID).hexdigest()),
+        (f"x{PARENT}.jsonl", hashlib.sha256(SAID).hexdigest()),
+        (f"{PARENT}/subagents/{CHILD}.jsonl", f"{PARENT}/{CHILD}"),
+    ],
+)
+def test_a_session_is_named_by_its_file_or_its_content(name, session_id):
+    assert read_one(SAID, name).record["session"]["session-id"] == session_id
+
+
+def test_a_sub_agents_transcript_belongs_to_the_one_it_lies_below():
+    main = FIXTURES / "cursor" / "nested" / PARENT / f"{PARENT}.jsonl"
+    parent, child = [found.reading.record for found in read(main)]
+    assert [record["session"]["session-id"] for record in (parent, child)] == [PARENT, f"{PARENT}/{CHILD}"]
+    assert "parent" not in parent["vacr"]
+    assert child["vacr"]["parent"] == {"session-id": PARENT}
+    assert child["session"]["format"] == "autonomous"
+
+
+def test_a_transcript_in_text_is_messages_with_blocks():
+    entries = TEXT["session"]["entries"]
+    assert TEXT["vacr"]["source"]["format"] == "cursor-text"
+    assert [entry["type"] for entry in entries] == ["user", "assistant", "assistant", "assistant"]
+    assert [block["type"] for block in entries[1]["content"]] == ["text", "tool_use", "tool_use", "tool_result", "tool_result"]
+    assert [child["type"] for child in entries[2]["children"]] == ["reasoning", *["tool-call"] * 2, *["tool-result"] * 2]
+    assert entries[2]["children"][0]["content"] == "Late rounding.\n\nRound every line.\n"
+    assert entries[2]["children"][3] == {"type": "tool-result", "output": ""}
+
+
+INPUTS = [
+    ("parameters", "[Tool call] Read\n  path: /x\n  limit: 40\n", {"path": "/x", "limit": 40}),
+    (
+        "several lines",
+        "[Tool call] Shell\n  command: a\nb\n\n  c\n  description: d\n",
+        {"command": "a\nb\n\n  c", "description": "d"},
+    ),
+    (
+        "looks like a parameter",
+        "[Tool call] Write\n  path: /x\n  contents: a\n  from: b\n",
+        {"path": "/x", "contents": "a\n  from: b"},
+    ),
+    ("parameter twice", "[Tool call] Write\n  path: /x\n  contents: a\n  path: b\n", "  path: /x\n  contents: a\n  path: b"),
+    ("last newline", "[Tool call] Write\n  contents: a\n\n\n[Tool result] Write\n\n", {"contents": "a\n"}),
+    ("no last newline", "[Tool call] Write\n  contents: a\n\n[Tool result] Write\n\n", {"contents": "a"}),
+    ("leading spaces", "[Tool call] StrReplace\n  old_string:     a \n", {"old_string": "    a "}),
+    ("JSON", '[Tool call] TodoWrite\n  merge: true\n  todos: [{"id":"1"}]\n', {"merge": True, "todos": [{"id": "1"}]}),
+    ("broken JSON", "[Tool call] TodoWrite\n  todos: [{]\n", {"todos": "[{]"}),
+    ("a file of JSON", '[Tool call] Write\n  path: 1\n  contents: {"a":1}\n', {"path": "1", "contents": '{"a":1}'}),
+    ("unknown tool", "[Tool call] mcp_do\n  any: 1\n  -x: {}\n  word: y\n", {"any": 1, "-x": {}, "word": "y"}),
+    ("an object", '[Tool call] Read\n{"path": "/x"}\n', {"path": "/x"}),
+    ("a patch", "[Tool call] ApplyPatch\n*** Begin Patch\n+x\n", "*** Begin Patch\n+x"),
+    ("nothing", "[Tool call] Read\n", ""),
+    ("Windows", "[Tool call] Read\r\n  path: /x\r\n  limit: 40\r\n\r\n", {"path": "/x", "limit": 40}),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), [case[1:] for case in INPUTS], ids=[case[0] for case in INPUTS])
+def test_the_parameters_of_a_call_in_text(text, expected):
+    record = record_of(f"user:\nx\n\nassistant:\n{text}".encode())
+    found = [child["input"] for child in record["session"]["entries"][-1]["children"] if child["type"] == "tool-call"]
+    assert found == [expected]
+
+
+def test_calls_that_follow_each_other_end_where_the_next_begins():
+    record = record_of(b"user:\nx\n\nassistant:\n[Tool call] Write\n  contents: a\n\n[Tool call] Read\n  path: /x\n")
+    assert [child["input"] for child in record["session"]["entries"][1]["children"]] == [{"contents": "a\n"}, {"path": "/x"}]
+
+
+def test_every_parameter_that_is_no_text_is_one_of_some_tool():
+    assert {name for names in cursor_text.PARAMETERS.values() for name in names} >= cursor_text.NOT_TEXT
+
+
+@pytest.mark.parametrize(
+    ("data", "roles"),
+    [
+        (b"user:\nQ\nA:\nyes\n\nassistant:\nok\n", ["user", "assistant"]),
+        (b"user:\nQ\n\nA:\nok\n", ["user", "assistant"]),
+        (b"\xef\xbb\xbfuser:\nx\n\nassistant:\nok\n", ["user", "assistant"]),
+        (b"\n\nuser:\r\nx\r\n\r\nassistant:\r\nok\r\n", ["system-event", "user", "assistant"]),
+        (b"user:\nx\n\nassistant:", ["user", "assistant"]),
+    ],
+    ids=["an A that was said", "an A that speaks", "byte order mark", "Windows", "nothing said yet"],
+)
+def test_who_speaks_in_a_text(data, roles):
+    assert [entry["type"] for entry in record_of(data)["session"]["entries"]] == roles

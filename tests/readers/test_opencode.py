@@ -1,0 +1,259 @@
+import json
+
+import pytest
+
+from tests.conftest import EXAMPLES, FIXTURES, jsonl, read_all, read_one, record_of, records_of, stranger
+from vacr.readers.export import export
+from vacr.sources import read
+
+FOLDER = FIXTURES / "opencode"
+EXAMPLE = record_of((EXAMPLES / "opencode.json").read_bytes())
+ODD = record_of((FOLDER / "export-odd.json").read_bytes())
+MAIN, CHILD = records_of((FOLDER / "dump.jsonl").read_bytes())
+SAMPLE = record_of((FOLDER / "sample.json").read_bytes())
+STORED = {stranger(found.reading)["session"]["session-id"]: stranger(found.reading) for found in read(FOLDER / "storage")}
+SESSION, SUB = "ses_1e8f3c2b1a0ffeMiraInvoiceFix1", "ses_1e8f3c2b1a0ffeChildSession01"
+SECRET = "11111111-2222-4333-8444-555555555555"  # noqa: S105 - the fixtures' own, of nothing
+
+
+def entry(record, number):
+    (found,) = [entry for entry in record["session"]["entries"] if entry.get("id") == f"msg_e1000000000{number}AbCdEfGhIjKlMn"]
+    return found
+
+
+def exported(*parts, **info):
+    """Record an export of one assistant's message."""
+    message = {"info": {"id": "msg_1", "sessionID": "ses_1", "role": "assistant", **info}, "parts": list(parts)}
+    return record_of(json.dumps({"info": {"id": "ses_1", "directory": "/w"}, "messages": [message]}).encode())
+
+
+def tool(**state):
+    record = exported({"id": "prt_1", "type": "tool", "tool": "bash", "callID": "c1", "state": state})
+    return record["session"]["entries"][0]["children"]
+
+
+def test_the_session_is_described():
+    session = EXAMPLE["session"]
+    assert session["session-id"] == SESSION
+    assert session["environment"] == {"working-dir": "/home/mira/invoice"}
+    assert session["title"] == "Round invoice lines"
+    assert session["agent-meta"] == {
+        "cli-name": "opencode",
+        "cli-version": "1.18.4",
+        "model-id": "gpt-5.2-codex",
+        "model-provider": "openai",
+        "models": ["gpt-5.2-codex"],
+    }
+
+
+def test_times_stay_numbers_of_milliseconds():
+    session = EXAMPLE["session"]
+    assert (session["session-start"], session["session-end"]) == (1777709700000, 1777709709000)
+    call, result = [child for child in entry(EXAMPLE, 2)["children"] if child["type"].startswith("tool")]
+    assert (entry(EXAMPLE, 2)["timestamp"], call["timestamp"], result["timestamp"]) == (
+        1777709702000,
+        1777709702300,
+        1777709702310,
+    )
+    assert entry(EXAMPLE, 2)["time"] == {"completed": 1777709702900}
+
+
+@pytest.mark.parametrize(
+    ("name", "records", "format_id"),
+    [
+        ("an export", [EXAMPLE], "opencode-export"),
+        ("a dump", [MAIN, CHILD], "opencode-json"),
+        ("a storage folder", list(STORED.values()), "opencode-json"),
+        ("a sample", [SAMPLE], "opencode-json"),
+    ],
+)
+def test_the_form_of_a_source_is_named(name, records, format_id):
+    del name
+    assert {record["vacr"]["source"]["format"] for record in records} == {format_id}
+
+
+def test_an_export_a_dump_and_a_folder_of_one_session_give_the_same_entries():
+    assert MAIN["session"]["entries"] == EXAMPLE["session"]["entries"] == STORED[SESSION]["session"]["entries"]
+
+
+def test_sessions_that_a_dump_mixes_are_records_of_their_own():
+    assert [record["session"]["session-id"] for record in (MAIN, CHILD)] == [SESSION, SUB]
+    assert MAIN["session"]["todo"][0]["content"] == "Round"
+    assert MAIN["session"]["session_diff"][0]["file"] == "total.py"
+    assert MAIN["session"]["project"] == CHILD["session"]["project"]
+    assert MAIN["session"]["environment"]["sandboxes"] == ["/home/mira/wt"]
+    assert [entry["data"] for entry in CHILD["session"]["entries"] if entry.get("event-type") == "unknown"] == [
+        {"what": "is this"}
+    ]
+
+
+def test_what_stood_beside_a_session_is_named():
+    assert MAIN["vacr"]["beside"] == ["project", "session_diff", "session_share", "todo"]
+    assert ODD["vacr"]["beside"] == ["todos"]
+    assert "beside" not in EXAMPLE["vacr"]
+
+
+def test_what_stood_beside_a_session_under_a_name_it_has_itself_is_an_event():
+    data = {"info": {"id": "ses_1", "title": "own"}, "messages": [], "title": "beside"}
+    record = record_of(json.dumps(data).encode())
+    assert record["session"]["title"] == "own"
+    (event,) = record["session"]["entries"]
+    assert (event["event-type"], event["data"], event["vacr"]) == ("title", {"value": "beside"}, {"beside": True})
+
+
+@pytest.mark.parametrize("record", [CHILD, STORED[SUB]], ids=["dump", "folder"])
+def test_a_sub_agents_session_names_its_parent(record):
+    assert record["vacr"]["parent"] == {"session-id": SESSION}
+    assert record["session"]["format"] == "autonomous"
+    assert "parent" not in MAIN["vacr"]
+
+
+def test_what_was_said_is_content_and_the_rest_are_children():
+    message = entry(EXAMPLE, 2)
+    assert [part["type"] for part in message["content"]] == ["text"]
+    assert [child["type"] for child in message["children"]] == [
+        "system-event",
+        "reasoning",
+        "tool-call",
+        "tool-result",
+        "system-event",
+    ]
+    assert message["children"][1]["content"] == "Late rounding, most likely."
+    assert message["children"][4]["event-type"] == "step-finish"
+
+
+def test_parts_that_are_not_in_the_order_of_their_ids_say_in_which_they_are():
+    order = entry(ODD, 8)["vacr"]["order"]
+    assert order[:4] == ["content/0", "children/0", "content/1", "children/1"]
+    assert len(order) == 12
+    assert "vacr" not in entry(EXAMPLE, 2)
+
+
+def test_what_the_user_took_back_is_superseded():
+    fates = [entry.get("vacr", {}).get("superseded") for entry in ODD["session"]["entries"]]
+    assert fates == [None, "reverted", "reverted"]
+    assert entry(ODD, 8)["children"]
+
+
+def test_a_tool_is_a_call_and_a_result():
+    call, result = tool(status="completed", input={"command": "ls"}, output="a\n", title="ls", time={"start": 1, "end": 2})
+    assert call == {
+        "type": "tool-call",
+        "id": "prt_1",
+        "call-id": "c1",
+        "name": "bash",
+        "input": {"command": "ls"},
+        "timestamp": 1,
+        "vacr": {"native": {"type": "tool"}},
+    }
+    assert result == {
+        "type": "tool-result",
+        "call-id": "c1",
+        "output": "a\n",
+        "status": "completed",
+        "timestamp": 2,
+        "state": {"title": "ls"},
+    }
+
+
+def test_a_tool_that_failed_is_an_error():
+    _, result = tool(status="error", input={}, error="boom")
+    assert (result["output"], result["is-error"], result["status"]) == ("boom", True, "error")
+
+
+@pytest.mark.parametrize("status", ["pending", "running"])
+def test_a_tool_that_has_not_finished_has_no_result(status):
+    (call,) = tool(status=status, input={"command": "ls"})
+    assert call["state"] == {"status": status}
+
+
+def test_tokens_are_those_of_the_message_and_counted_once():
+    usage = entry(EXAMPLE, 4)["token-usage"]
+    assert usage == {"input": 90 + 9120 + 12, "cached": 9120, "output": 140, "reasoning": 0, "total": 9362, "cost": 0.02}
+    (step,) = [child for child in entry(EXAMPLE, 4)["children"] if child.get("event-type") == "step-finish"]
+    assert "token-usage" not in step
+    assert step["data"]["tokens"]["cache"] == {"read": 9120, "write": 12}
+
+
+@pytest.mark.parametrize(
+    ("tokens", "usage"),
+    [
+        ({"input": 2**64 - 1, "cache": {"read": 1}}, {"cached": 1}),
+        ({"input": "x", "output": -1, "cache": 5}, None),
+        ({"input": 1, "cache": {"read": "x", "write": 2}}, {"input": 3}),
+        ([], None),
+    ],
+)
+def test_counters_that_are_no_counts_are_not_counted(tokens, usage):
+    (message,) = exported(tokens=tokens)["session"]["entries"]
+    assert message.get("token-usage") == usage
+    assert message["tokens"] == tokens
+
+
+@pytest.mark.parametrize("cost", ["0.5", "0", "1e-7", "12E0"])
+def test_a_cost_is_a_cost_however_it_is_written(cost):
+    data = json.dumps({"info": {"id": "s"}, "messages": [{"info": {"role": "assistant", "cost": "HERE"}}]})
+    (message,) = record_of(data.replace('"HERE"', cost).encode())["session"]["entries"]
+    assert message["token-usage"] == {"cost": float(cost)}
+
+
+@pytest.mark.parametrize("source", ["dump", "folder", "rows"])
+def test_the_secret_of_a_shared_session_is_carried_and_told(source):
+    session, share = {"id": "ses_1", "directory": "/w"}, {"id": "1", "session_id": "ses_1", "secret": SECRET, "url": "u"}
+    reading = {
+        "dump": lambda: read_all((FOLDER / "dump.jsonl").read_bytes())[0],
+        "folder": lambda: next(found.reading for found in read(FOLDER / "storage") if found.reading.notices),
+        "rows": lambda: read_one(export("opencode-sqlite", "ses_1", [("session", session), ("session_share", share)])),
+    }[source]()
+    assert reading.record["session"]["session_share"]["secret"] == SECRET
+    assert reading.record["vacr"]["secrets"] == ["/session/session_share/secret"]
+    (notice,) = reading.notices
+    assert "/session/session_share/secret" in notice.message
+
+
+def test_a_secret_that_has_no_place_of_its_own_is_told_too():
+    share = {"id": "1", "secret": SECRET, "url": "u"}
+    record = record_of(jsonl({"id": "ses_1", "directory": "/w"}, share, share), "opencode")
+    assert record["vacr"]["secrets"] == ["/session/session_share/secret", "/session/entries/0/data/secret"]
+    assert record["session"]["entries"][0]["data"]["secret"] == SECRET
+
+
+def test_a_message_of_another_role_is_an_event():
+    assert ODD["session"]["entries"][2]["event-type"] == "message"
+    assert ODD["vacr"]["drift"]["types"] == {"(text)": 1, "part/brand-new": 1, "part/tool": 1, "role/system": 1}
+
+
+def test_an_error_stays_with_its_message():
+    assert entry(EXAMPLE, 6)["error"]["name"] == "MessageAbortedError"
+
+
+def test_a_sample_is_messages_with_calls_and_results():
+    user, answer, results, late, system = SAMPLE["session"]["entries"]
+    assert user["timestamp"] == 1777709700000
+    assert [child["type"] for child in answer["children"]] == ["reasoning", "tool-call", "tool-call"]
+    assert [child["input"] for child in answer["children"][1:]] == [{"patchText": "*** Begin Patch"}, "not json"]
+    assert (answer["model-id"], answer["stop-reason"]) == ("gpt-5.2", "tool_calls")
+    assert [child.get("is-error") for child in results["children"]] == [None, True]
+    assert (late["type"], late["call-id"], late["output"]) == ("tool-result", "call-003", "late")
+    assert (system["type"], system["event-type"]) == ("system-event", "system")
+    assert SAMPLE["session"]["meta"] == {"agent": "opencode", "date": "2026-02-07"}
+    assert SAMPLE["vacr"]["chat-from"] == "/messages"
+    assert "drift" not in SAMPLE["vacr"]
+
+
+@pytest.mark.parametrize(
+    ("head", "session_id"),
+    [({"session_id": "s1", "id": "s2"}, "s1"), ({"id": "s2"}, "s2"), ({"metadata": {"sessionId": "s3"}}, "s3")],
+)
+def test_a_sample_may_name_its_session(head, session_id):
+    chat = {"messages": [{"role": "user", "content": "x"}], "agent": "opencode"}
+    record = record_of(json.dumps(head | chat).encode())
+    assert record["session"]["session-id"] == session_id
+    assert head.items() <= record["session"].items()
+
+
+def test_a_model_is_that_of_the_message_before_that_of_its_metadata():
+    message = {"role": "assistant", "content": "x", "model": "one", "metadata": {"model": "two"}}
+    record = record_of(json.dumps({"agent": "opencode", "messages": [message]}).encode())
+    (answer,) = record["session"]["entries"]
+    assert (answer["model-id"], answer["model"], answer["metadata"]) == ("one", "one", {"model": "two"})
