@@ -12,8 +12,10 @@ def main() -> None:
 
         print(f"vacr {__version__}")  # noqa: T201 - the command's output
         return
-    from vacr.cli import main as run
-
+    try:
+        from vacr.cli import main as run
+    except KeyboardInterrupt:
+        sys.exit(130)
     run()
 
 

@@ -92,6 +92,17 @@ def test_a_second_run_does_only_what_is_new_changed_or_gone(vacr, tmp_path, fold
     assert untouched == {path: stamps[path] for path in untouched}
 
 
+def test_going_on_does_not_depend_on_how_the_folders_are_named(vacr, tmp_path, folder):
+    assert vacr("record", "in", "-o", "out/").returncode == 0
+    (tmp_path / "out").rename(tmp_path / "moved")
+    for path in (tmp_path / "moved").rglob("*.acr.json"):
+        path.chmod(0o444)
+    done = vacr("record", folder, "-o", tmp_path / "moved", "--format", "json", cwd="/")
+    records = json.loads(done.out)["records"]
+    assert {record["state"] for record in records} == {"unchanged"}
+    assert all(record["output"].startswith(str(tmp_path / "moved")) for record in records)
+
+
 def test_a_bad_file_stops_no_other_and_is_told(vacr, tmp_path, folder):
     (folder / "broken.db").write_bytes(b"SQLite format 3\0" + b"\xff" * 500)
     signed = tmp_path / "out" / "codex-cli.acr.json"

@@ -111,7 +111,7 @@ def test_a_line_that_cannot_be_decoded_is_kept_as_bytes(agent, line):
 @pytest.mark.parametrize("layout", [bytes, indented], ids=["one line", "several lines"])
 def test_a_value_that_is_cut_off_is_refused_or_with_the_agent_named_kept(agent, layout):
     data = layout(WHOLE[agent].replace(b"CONTENT", b'["hi"]'))[:-4]
-    with pytest.raises(UnreadableInput, match="not a session of an agent that is known|damaged"):
+    with pytest.raises(UnreadableInput, match=r"not a session of an agent that is known|damaged"):
         record_of(data)
     record = record_of(data, agent)
     assert b"".join(b"".join(kept_bytes(record)).split()) == b"".join(data.split())

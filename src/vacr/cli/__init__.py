@@ -78,7 +78,13 @@ def group() -> None:
 
 def main() -> None:
     """Run the command and end with the exit code that tells how it went."""
-    sys.exit(run())
+    exit_code = run()
+    if exit_code == INTERRUPTED:
+        # Threads of a pool that was ended at once would complain about it on the way out.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(exit_code)
+    sys.exit(exit_code)
 
 
 def run(arguments: list[str] | None = None) -> int:

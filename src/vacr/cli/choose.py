@@ -8,21 +8,16 @@ import click
 
 from vacr.cli.list import newest_first, table
 from vacr.cli.options import Voice, printable, text_of
-from vacr.errors import UnreadableInput
 from vacr.sources.discovery import Session
 
 _SHOWN = 20
 
 
-def choose(agent: str | None, voice: Voice) -> Session:
-    """Ask for one of the newest sessions on a terminal; without one, take the newest.
-
-    Raises:
-        UnreadableInput: there are no sessions.
-    """
+def choose(agent: str | None, voice: Voice) -> Session | None:
+    """Ask for one of the newest sessions on a terminal; without one, take the newest. Nothing where there are none."""
     found = newest_first(agent)
     if not found:
-        raise UnreadableInput("no sessions on this machine", hint="Name a file or a folder, or see: vacr list --help.")
+        return None
     if voice.json or sys.stdin is None or not (sys.stdin.isatty() and sys.stderr.isatty()):
         newest = found[0][0]
         voice.notice(f"vacr: the newest session: {text_of(newest.path)}{f' ({newest.session})' if newest.session else ''}")

@@ -51,7 +51,7 @@ def command(
     for (session, _), row in zip(found, rows, strict=True):
         voice.result(row)
         if voice.verbose:
-            voice.result(f"  {text_of(session.path)}{f', session {session.session}' if session.session else ''}")
+            voice.result(f"  {text_of(session.path)}{f' --session {session.session}' if session.session else ''}")
     return 0
 
 

@@ -35,9 +35,10 @@ _NOTHING_FOUND = 1
 @click.option(
     "-o", "--output", metavar="FILE|FOLDER/|-", type=PATH, help="Where to write; a folder ends in /. Default: the current folder."
 )
+@click.option("--session", metavar="ID", help="Only this one of the sessions in a database or an agent's folder.")
 @click.option("--cbor", is_flag=True, help="Write deterministic CBOR instead of canonical JSON.")
 @click.option(
-    "--agent", metavar="NAME", shell_complete=options.complete_agent, help="Whose session it is, when its content does not tell."
+    "--agent", metavar="NAME", shell_complete=options.complete_agent, help="Whose session it is, whatever its content tells."
 )
 @click.option("--seal-source", is_flag=True, help="Keep the native bytes beside the record, for `vacr restore`.")
 @click.option("--sub-agents/--no-sub-agents", default=True, help="Also record the sub-agents' own files.  [default: yes]")
@@ -51,6 +52,7 @@ _NOTHING_FOUND = 1
 def command(
     paths: tuple[str, ...],
     output: str | None,
+    session: str | None,
     jobs: int | None,
     cluster: str | None,
     strict: bool,  # noqa: FBT001 - click passes flags so
@@ -77,12 +79,16 @@ def command(
       vacr record abc.jsonl -o - | jq .session.entries[0]
     """
     voice = Voice(format, quiet, verbose)
-    session = None
     if not paths:
         from vacr.cli.choose import choose
 
         chosen = choose(wishes["agent"], voice)
+        if chosen is None:
+            voice.error("vacr: no sessions on this machine\n  Name a file or a folder, or see: vacr list --help.")
+            return _NOTHING_FOUND
         paths, session = (chosen.path,), chosen.session
+    elif session is not None and len(paths) > 1:
+        raise UsageError("--session is one of the sessions of one file or folder", hint="Name only that.")
     wish = Wish(
         cbor=wishes["cbor"],
         seal=wishes["seal_source"],
@@ -156,6 +162,8 @@ def _folders(folders: list[str], output: str | None, wish: Wish, report: Report,
     """Record all that lies in folders, going on where an earlier run stopped; give the exit code."""
     if output is None or output == STDIN or (os.path.exists(output) and not os.path.isdir(output)):  # noqa: PTH110, PTH112
         raise UsageError("the records of a folder need a folder", hint="Say which with -o FOLDER/.")
+    if not outputs.is_folder(output) and Path(output).suffix in (".json", ".cbor", ".acr"):
+        raise UsageError(f"the records of a folder cannot go into one file, {output}", hint="End the name in / for a folder.")
     # In a folder, sub-agents' files are places of their own.
     wish = replace(wish, sub_agents=False, not_in_stores=False)
     target = Path(output).absolute() if cluster else Path(output)
@@ -207,7 +215,7 @@ def _workers(cluster: str | None, sources: list[Path], target: Path, jobs: int |
 
     connected = Cluster(cluster, sources, target)
     try:
-        yield Run(connected.jobs, connected.pool)
+        yield Run(connected.jobs, connected.pool, connected.check)
     finally:
         connected.close()
 

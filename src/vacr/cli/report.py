@@ -27,6 +27,7 @@ class Report:
     agents: dict[str, Counter[str]] = field(default_factory=dict)
     drift: Counter[str] = field(default_factory=Counter)
     failed: int = 0
+    secrets: int = 0
     not_sessions: int = 0
     exit_code: int = 0
     findings: int = 0
@@ -67,6 +68,7 @@ class Report:
             {"records": 1, "entries": record["entries"], "bytes": record["bytes"], record["state"]: 1}
             | {"drift": len(names), "notices": len(record["notices"]) + len(record["left-out"])}
         )
+        self.secrets += bool(record.get("secrets"))
         told = {name: value for name, value in record.items() if name not in ("seen", "stale")}
         self._keep(self.records, told)
         self.voice.line({"kind": "record", **told})
@@ -112,6 +114,11 @@ class Report:
             for row in self._table():
                 self.voice.result(row)
         told = [plural(self.failed, "failure")] if self.failed else []
+        notices = sum(counts["notices"] for counts in self.agents.values())
+        if notices:
+            told.append(f"{plural(notices, 'notice')} (-v shows them)")
+        if self.secrets:
+            told.append(f"{plural(self.secrets, 'record')} with a secret in it, at the pointers in vacr.secrets")
         if self.not_sessions:
             told.append(f"{plural(self.not_sessions, 'file')} without a session (-v names them)")
         if self.drift:

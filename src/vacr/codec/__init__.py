@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Literal, cast
 
 from vacr.codec import canonical_json
-from vacr.errors import UnreadableInput
+from vacr.errors import UnreadableInput, UsageError
 
 Form = Literal["json", "cbor"]
 
@@ -23,9 +23,12 @@ def encode(value: Any, form: Form = "json") -> bytes:
 
     Raises:
         InvalidRecord: the value holds what that form cannot.
+        UsageError: there is no such form.
     """
     if form == "json":
         return canonical_json.encode(value)
+    if form != "cbor":
+        raise UsageError(f"no form {form!r}", hint="The forms are json and cbor.")
     from vacr.codec import deterministic_cbor
 
     return deterministic_cbor.encode(value)

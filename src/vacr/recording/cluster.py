@@ -7,6 +7,7 @@ written whole or not at all and comes out the same.
 from __future__ import annotations
 
 import os
+import re
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from vacr.errors import Unreachable, UsageError
 from vacr.version import __version__
 
 _PATIENCE = 10
+_ADDRESS = re.compile(r"([a-z]+://)?[^/\s]+:[0-9]+")
 
 
 class Cluster:
@@ -27,6 +29,9 @@ class Cluster:
             UsageError: the extra is not installed, or a worker lacks something.
             Unreachable: there is no scheduler, or it has no workers.
         """
+        self.address = address
+        if not _ADDRESS.fullmatch(address):
+            raise UsageError(f"{address!r} is not the address of a scheduler", hint="It looks like tcp://127.0.0.1:8786.")
         try:
             from distributed import Client
         except ImportError as error:
@@ -53,6 +58,16 @@ class Cluster:
                 raise UsageError(
                     f"the worker {worker} does not see {missing[0]}", hint="The folders must be shared with all workers."
                 )
+
+    def check(self) -> None:
+        """Make sure that the scheduler is still there.
+
+        Raises:
+            Unreachable: it is gone.
+        """
+        if self.client.status in ("closing", "closed"):
+            hint = "Run the same again to go on from here."
+            raise Unreachable("the cluster was lost", where=self.address, hint=hint)
 
     def pool(self, jobs: int) -> Executor:
         """Give the cluster as a pool."""

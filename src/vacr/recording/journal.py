@@ -16,6 +16,7 @@ from vacr.recording.tasks import Outcome, Task
 from vacr.version import __version__
 
 NAME = ".vacr-journal.jsonl"
+_FILES = ("output", "sealed")
 
 
 class Journal:
@@ -23,6 +24,7 @@ class Journal:
 
     def __init__(self, folder: Path) -> None:
         """Read what there is; only where each line stands is kept."""
+        self._folder = folder
         self._path = folder / NAME
         self._lines: dict[str, tuple[str, int]] = {}
         self._file: BinaryIO | None = None
@@ -39,12 +41,16 @@ class Journal:
 
     def done(self, task: Task) -> Outcome | None:
         """Give what came of a task in an earlier run, if that still stands."""
-        state, position = self._lines.get(_key(task), ("", 0))
+        state, position = self._lines.get(self._key(task), ("", 0))
         if not state or state != task.state:
             return None
         with self._path.open("rb") as file:
             file.seek(position)
             done = json.loads(file.readline())
+        for record in done["records"]:
+            for member in _FILES:
+                if record.get(member) is not None:
+                    record[member] = os.path.join(self._folder, record[member])  # noqa: PTH118 - as it is named now
         if not all(_is_there(record) for record in done["records"]):
             return None
         return Outcome(task, [_unchanged(record, task) for record in done["records"]], [], done["skipped"])
@@ -53,8 +59,8 @@ class Journal:
         """Add what came of a task, unless it failed: then the next run tries again."""
         if not outcome.task.state or (outcome.errors and not outcome.skipped):
             return
-        records = [record | _seen(record) for record in outcome.records]
-        line = {"key": _key(outcome.task), "state": outcome.task.state, "records": records, "skipped": outcome.skipped}
+        records = [record | _seen(record) | self._relative(record) for record in outcome.records]
+        line = {"key": self._key(outcome.task), "state": outcome.task.state, "records": records, "skipped": outcome.skipped}
         if self._file is None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._file = self._path.open("ab")
@@ -68,26 +74,21 @@ class Journal:
         if self._file is not None:
             self._file.close()
 
+    def _key(self, task: Task) -> str:
+        """Name a task and the wish it is done under; the folder may be named otherwise the next time, or be elsewhere."""
+        wish = task.wish
+        source = os.path.abspath(task.path)  # noqa: PTH100 - resolving links costs more than a small session
+        place = os.path.relpath(task.output, self._folder)
+        return json.dumps([source, task.session, place, wish.suffix, wish.seal, wish.agent, __version__])
+
+    def _relative(self, record: dict[str, Any]) -> dict[str, Any]:
+        """Name the files of a record from the folder on."""
+        return {name: os.path.relpath(record[name], self._folder) for name in _FILES if record.get(name) is not None}
+
     def _ends_in_newline(self) -> bool:
         with self._path.open("rb") as file:
             file.seek(-1, os.SEEK_END)
             return file.read(1) == b"\n"
-
-
-def _key(task: Task) -> str:
-    """Name a task and the wish it is done under."""
-    wish = task.wish
-    return json.dumps(
-        [
-            os.path.abspath(task.path),  # noqa: PTH100 - resolving links costs more than a small session
-            task.session,
-            task.output,
-            wish.suffix,
-            wish.seal,
-            wish.agent,
-            __version__,
-        ]
-    )
 
 
 def _seen(record: dict[str, Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from multiprocessing import forkserver
 from multiprocessing.connection import wait as wait_for
 
 from vacr.errors import UnreadableInput
@@ -26,6 +27,7 @@ MakePool = Callable[[int], Executor]
 
 _AHEAD = 3
 """How many handfuls of tasks there are for each worker, so that none is idle."""
+_PATIENCE = 2.0
 _TOGETHER = 16
 _ENOUGH_BYTES = 1 << 20
 
@@ -44,7 +46,17 @@ def local_pool(jobs: int) -> Executor:
     context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
     if context.get_start_method() == "forkserver":
         context.set_forkserver_preload(["vacr.recording.work", "vacr.readers.claude_code"])
+        # What is ignored when a process starts stays so in it: Ctrl-C is for the process that hands out the work.
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            forkserver.ensure_running()
+        finally:
+            signal.signal(signal.SIGINT, before)
     return ProcessPoolExecutor(jobs, mp_context=context, initializer=_prepare_worker)
+
+
+def _nothing() -> None:
+    """Look at nothing: a pool of processes tells by itself when it is broken."""
 
 
 def _prepare_worker() -> None:
@@ -74,6 +86,8 @@ class Run:
 
     jobs: int
     make_pool: MakePool = local_pool
+    check_pool: Callable[[], None] = _nothing
+    """Raises if the pool is gone, which its futures may never tell."""
     stopping: bool = False
     pending: dict[Future[list[Outcome]], list[Task]] = field(default_factory=dict)
     """The tasks that are on their way."""
@@ -111,7 +125,9 @@ class Run:
                     future.cancel()
             if not self.pending:
                 return lost
-            done, _ = wait(self.pending, return_when=FIRST_COMPLETED)
+            done, _ = wait(self.pending, _PATIENCE, return_when=FIRST_COMPLETED)
+            if not done:
+                self.check_pool()
             for future in done:
                 some = self.pending.pop(future)
                 try:

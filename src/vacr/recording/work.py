@@ -11,7 +11,7 @@ from typing import Any
 
 from vacr import codec
 from vacr.errors import NotASession, UnreadableInput, UsageError, VacrError
-from vacr.identity import identify
+from vacr.identity import identify, made_by_vacr, record_id
 from vacr.readers.collector import collector_paused
 from vacr.recording import files, sealing
 from vacr.recording.tasks import Outcome, Task
@@ -164,6 +164,8 @@ def _refuse_loss(path: Path, found: Found, task: Task) -> None:
             f"{path} is there, and is not an older record of this session",
             hint="Write elsewhere with -o, or give --overwrite.",
         )
+    if made_by_vacr(there) and there.get("id") != record_id(there):
+        raise UsageError(f"{path} was changed after it was made", hint="Write elsewhere with -o, or give --overwrite.")
     signature = path.with_name(f"{path.name}.cose")
     if signature.exists():
         raise UsageError(
@@ -200,6 +202,7 @@ def _described(task: Task, found: Found, path: Path | None, state: str, pieces: 
         "sealed": as_text(str(sealed)) if found.source is not None else None,
         "notices": [{"line": notice.line, "message": notice.message} for notice in reading.notices],
         "left-out": [{"file": as_text(error.where), "reason": error.message} for error in found.left_out],
+        "secrets": ours.get("secrets", []),
         "drift": ours.get("drift", {}),
     }
     if task.wish.digests:

@@ -22,6 +22,10 @@ class Report:
         """Whether nothing was found."""
         return not self.findings
 
+    def __bool__(self) -> bool:
+        """Be true for a valid value."""
+        return self.valid
+
     def raise_for_errors(self) -> None:
         """Do nothing for a valid value.
 

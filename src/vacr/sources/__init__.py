@@ -82,7 +82,9 @@ def read(
             copy.write_bytes(data)
             yield from _from_database(copy, session, wish)
         return
-    yield from _from_file(Path(path), data, wish, {os.path.realpath(one) for one in named})
+    for found in _from_file(Path(path), data, wish, {os.path.realpath(one) for one in named}):
+        if session is None or isinstance(found, UnreadableInput) or found.reading.record["session"]["session-id"] == session:
+            yield found
 
 
 def _folder(path: Path, session: str | None) -> tuple[FolderStore, list[str]] | None:
@@ -113,7 +115,9 @@ def _from_folder(store: FolderStore, sessions: list[str], wish: _Wish) -> Iterat
 
 def _from_database(path: Path, session: str | None, wish: _Wish) -> Iterator[Found | UnreadableInput]:
     with closing(DatabaseFile(path, wish.agent)) as database:
-        listed = [session] if session is not None else [one.session_id for one in database.sessions()]
+        listed = [one.session_id for one in database.sessions()] if session is None else [session]
+        if session is not None and wish.sub_agents:
+            listed += _descendants(session, {one.session_id: one.parent for one in database.sessions()})
         if not listed:
             raise NotASession("there is no session in it", where=str(path))
         for one in listed:
@@ -123,6 +127,14 @@ def _from_database(path: Path, session: str | None, wish: _Wish) -> Iterator[Fou
                 yield error
             else:
                 yield from _readings(source, database.reader, database.name, one, wish)
+
+
+def _descendants(session: str, parents: dict[str, str | None]) -> list[str]:
+    """Give the sub-agents of a session, and theirs."""
+    found = [session]
+    for parent in found:
+        found += [one for one, other in parents.items() if other == parent and one not in found]
+    return found[1:]
 
 
 def _readings(source: Source, reader: Reader, name: str, label: str, wish: _Wish) -> Iterator[Found]:
