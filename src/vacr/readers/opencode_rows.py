@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from vacr.content import children
 from vacr.model import Native
 from vacr.readers.assemble import Session
 from vacr.readers.lift import Lift, Move, fill, keep_native
@@ -71,22 +72,25 @@ def row_entries(conversation: Conversation, session: Session) -> list[Native]:
 def _message(row: Native, session: Session) -> Native:
     """Turn a row of the later model into an entry."""
     data = _parsed(row.pop("data", None))
-    kind = row.pop("type", None)
+    kind = row.pop("type") if type(row.get("type")) is str else None
     if type(data) is not dict or kind not in ("user", "assistant") or type(row.get("id")) is not str:
-        entry: Native = {"type": "system-event", "event-type": kind if type(kind) is str else "session_message"}
+        entry: Native = {"type": "system-event", "event-type": "session_message" if kind is None else kind}
         return entry | {"data": row | {"data": data}}
     entry = {"type": kind, "id": row.pop("id")}
     lift_time(data, "created", entry)
     if kind == "user":
-        entry["content"] = data.pop("text", None)
+        entry["content"], beside = data.pop("text", None), []
     else:
-        _assistant(data, entry, session)
+        beside = _assistant(data, entry, session)
+    session.embedded += beside
+    if found := children(entry["content"], session.drift.types, session.drift.members) + beside:
+        entry["children"] = found
     keep_native(entry, {"row": row})
     return fill(entry, data)
 
 
-def _assistant(data: Native, entry: Native, session: Session) -> None:
-    """Take what an assistant of the later model said apart."""
+def _assistant(data: Native, entry: Native, session: Session) -> list[Native]:
+    """Take what an assistant of the later model said apart; give what was not said but done or thought."""
     ASSISTANT.apply(data, entry)
     model = data.get("model")
     if type(model) is dict and type(model.get("id")) is str:
@@ -97,8 +101,8 @@ def _assistant(data: Native, entry: Native, session: Session) -> None:
     blocks = data.pop("content", None)
     if type(blocks) is not list:
         entry["content"] = blocks
-        return
-    entry["content"], children = [], []
+        return []
+    entry["content"], beside = [], []
     for block in blocks:
         if (
             type(block) is dict
@@ -106,14 +110,12 @@ def _assistant(data: Native, entry: Native, session: Session) -> None:
             and type(block.get("name")) is str
             and type(block.get("state")) is dict
         ):
-            children += _tool(block, session)
+            beside += _tool(block, session)
         elif type(block) is dict and block.get("type") == "reasoning" and "text" in block:
-            children.append(_reasoning(block))
+            beside.append(_reasoning(block))
         else:
             entry["content"].append(block)
-    if children:
-        entry["children"] = children
-        session.embedded += children
+    return beside
 
 
 def _tool(block: Native, session: Session) -> list[Native]:
