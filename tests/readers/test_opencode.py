@@ -129,6 +129,11 @@ def test_parts_that_are_not_in_the_order_of_their_ids_say_in_which_they_are():
     assert "vacr" not in entry(EXAMPLE, 2)
 
 
+def test_parts_that_share_an_id_say_in_which_order_they_are():
+    (message,) = exported({"id": "prt_1", "type": "retry"}, {"id": "prt_1", "type": "text"})["session"]["entries"]
+    assert message["vacr"] == {"order": ["children/0", "content/0"]}
+
+
 def test_what_the_user_took_back_is_superseded():
     fates = [entry.get("vacr", {}).get("superseded") for entry in ODD["session"]["entries"]]
     assert fates == [None, "reverted", "reverted"]
