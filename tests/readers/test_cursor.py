@@ -1,9 +1,12 @@
 import hashlib
+import json
 
 import pytest
 
 from tests.conftest import EXAMPLES, FIXTURES, jsonl, read_one, record_of
 from vacr.readers import cursor_text
+from vacr.readers.export import export
+from vacr.schema import validate
 from vacr.sources import read
 
 EXAMPLE = record_of((EXAMPLES / "cursor.jsonl").read_bytes())
@@ -145,3 +148,11 @@ def test_every_parameter_that_is_no_text_is_one_of_some_tool():
 )
 def test_who_speaks_in_a_text(data, roles):
     assert [entry["type"] for entry in record_of(data)["session"]["entries"]] == roles
+
+
+def test_what_a_bubble_says_in_blocks_comes_before_what_it_thought():
+    bubble = {"type": 2, "content": [{"type": "tool_use", "name": "Read", "input": {}}], "thinking": {"text": "hm"}}
+    data = export("cursor-vscdb", "c1", [("cursorDiskKV", {"key": "bubbleId:c1:b1", "value": json.dumps(bubble)})])
+    record = record_of(data)
+    assert [child["type"] for child in record["session"]["entries"][0]["children"]] == ["tool-call", "reasoning"]
+    assert validate(record).findings == []

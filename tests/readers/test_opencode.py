@@ -129,6 +129,11 @@ def test_parts_that_are_not_in_the_order_of_their_ids_say_in_which_they_are():
     assert "vacr" not in entry(EXAMPLE, 2)
 
 
+def test_parts_that_share_an_id_say_in_which_order_they_are():
+    (message,) = exported({"id": "prt_1", "type": "retry"}, {"id": "prt_1", "type": "text"})["session"]["entries"]
+    assert message["vacr"] == {"order": ["children/0", "content/0"]}
+
+
 def test_what_the_user_took_back_is_superseded():
     fates = [entry.get("vacr", {}).get("superseded") for entry in ODD["session"]["entries"]]
     assert fates == [None, "reverted", "reverted"]
@@ -257,3 +262,24 @@ def test_a_model_is_that_of_the_message_before_that_of_its_metadata():
     record = record_of(json.dumps({"agent": "opencode", "messages": [message]}).encode())
     (answer,) = record["session"]["entries"]
     assert (answer["model-id"], answer["model"], answer["metadata"]) == ("one", "one", {"model": "two"})
+
+
+def later(kind, **data):
+    """Record a session of the later model that has one row."""
+    row = {"id": "x1", "session_id": "ses_1", "type": kind, "data": json.dumps(data)}
+    (found,) = record_of(export("opencode-sqlite", "ses_1", [("session_message", row)]))["session"]["entries"]
+    return found
+
+
+def test_blocks_of_the_later_model_are_said_or_children():
+    tool = {"type": "tool", "id": "c1", "name": "bash", "state": {"status": "completed", "input": {}, "content": ["x"]}}
+    message = later("assistant", content=[{"type": "text", "text": "x"}, {"type": "thinking", "thinking": "hm"}, tool])
+    assert [block["type"] for block in message["content"]] == ["text", "thinking"]
+    assert [child["type"] for child in message["children"]] == ["reasoning", "tool-call", "tool-result"]
+    assert message["children"][2]["output"] == ["x"]
+
+
+@pytest.mark.parametrize(("kind", "event_type"), [("shell", "shell"), ("", ""), (5, "session_message")])
+def test_another_row_of_the_later_model_is_an_event_that_keeps_its_type(kind, event_type):
+    event = later(kind, text="x")
+    assert (event["event-type"], event["data"].get("type", event_type)) == (event_type, kind)

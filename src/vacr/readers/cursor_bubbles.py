@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from vacr.codec.canonical_json import native_encoder
+from vacr.content import children
 from vacr.model import Native
 from vacr.readers.assemble import Notice, Session
 from vacr.readers.lift import Lift, Move, fill, is_count, is_one_of, keep_native
@@ -142,10 +143,10 @@ def bubble_entry(bubble: Any, session: Session) -> Native:
         keep_native(entry, {"type": kind})
     (BUBBLE if type(kind) is int else CHAT_BUBBLE).apply(bubble, entry)
     _learn(bubble, entry, session)
-    children = _thinking(bubble) + _tool(bubble)
-    if children:
-        entry["children"] = children
-        session.embedded += children
+    beside = _thinking(bubble) + _tool(bubble)
+    session.embedded += beside
+    if found := children(entry.get("content", bubble.get("content"))) + beside:
+        entry["children"] = found
     return fill(entry, bubble, frozenset(("content",)))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from vacr.content import children
 from vacr.model import Native
 from vacr.readers.assemble import Session
 from vacr.readers.lift import Lift, Move, fill, is_one_of, keep_native
@@ -96,15 +97,18 @@ def _message(row: Native, session: Session) -> Native:
         return entry | {"data": row | {"data": data}}
     del row["type"]
     if kind == "user":
-        entry["content"] = data.pop("text", None)
+        entry["content"], beside = data.pop("text", None), []
     else:
-        _assistant(data, entry, session)
+        beside = _assistant(data, entry, session)
+    session.embedded += beside
+    if found := children(entry["content"], session.drift.types, session.drift.members) + beside:
+        entry["children"] = found
     keep_native(entry, {"row": row})
     return fill(entry, data)
 
 
-def _assistant(data: Native, entry: Native, session: Session) -> None:
-    """Take what an assistant of the later model said apart."""
+def _assistant(data: Native, entry: Native, session: Session) -> list[Native]:
+    """Take what an assistant of the later model said apart; give what was not said but done or thought."""
     ASSISTANT.apply(data, entry)
     lift_usage(data, entry)
     model = data.get("model")
@@ -116,18 +120,16 @@ def _assistant(data: Native, entry: Native, session: Session) -> None:
     blocks = data.pop("content", None)
     if type(blocks) is not list:
         entry["content"] = blocks
-        return
-    entry["content"], children = [], []
+        return []
+    entry["content"], beside = [], []
     for block in blocks:
         if _is_tool(block):
-            children += _tool(block, session)
+            beside += _tool(block, session)
         elif type(block) is dict and block.get("type") == "reasoning" and "text" in block:
-            children.append(_reasoning(block))
+            beside.append(_reasoning(block))
         else:
             entry["content"].append(block)
-    if children:
-        entry["children"] = children
-        session.embedded += children
+    return beside
 
 
 def _is_tool(block: Any) -> bool:
