@@ -102,7 +102,7 @@ def test_nothing_found(vacr, form):
     assert "no sessions found" in done.err
     assert done.out == ('{"schema_version":"1","sessions":[]}\n' if form == "json" else "")
     done = vacr("record", **NOWHERE)
-    assert done.returncode == 3
+    assert done.returncode == 1
     assert "no sessions on this machine" in done.err
 
 
@@ -124,13 +124,12 @@ def test_what_the_list_names_can_be_recorded(vacr, listed, home):
     homes.fill(home)
     homes.put(FIXTURES / "opencode" / "storage", home / ".local" / "share" / "opencode" / "storage")
     for one in map(json.loads, listed("--format", "jsonl")):
-        if one["session"] is None:
-            done = vacr("record", one["path"], "-o", "-", "--no-sub-agents", **NOWHERE)
-            records = [json.loads(line) for line in done.out.splitlines()]
-            assert [record["session"]["session-id"] for record in records] == [one["session-id"]]
-        assert Path(one["path"]).exists()
+        chosen = () if one["session"] is None else ("--session", one["session"])
+        done = vacr("record", one["path"], *chosen, "-o", "-", "--no-sub-agents", **NOWHERE)
+        records = [json.loads(line) for line in done.out.splitlines()]
+        assert [record["session"]["session-id"] for record in records] == [one["session-id"]]
     shown = "\n".join(listed("-v"))
-    assert f"  {home / '.local/share/opencode/opencode.db'}, session {SESSION}" in shown
+    assert f"  {home / '.local/share/opencode/opencode.db'} --session {SESSION}" in shown
 
 
 def test_without_a_terminal_the_newest_is_recorded(vacr, home, tmp_path):
@@ -144,15 +143,18 @@ def test_without_a_terminal_the_newest_is_recorded(vacr, home, tmp_path):
     assert [one["session-id"] for one in document["records"]] == ["session-2"]
 
 
-def test_of_a_database_only_the_newest_session_is_recorded(vacr, home, tmp_path):
+def test_of_a_database_only_the_newest_session_and_its_sub_agents_are_recorded(vacr, home, tmp_path):
     homes.opencode(home / ".local" / "share" / "opencode")
     for file in (home / ".local" / "share" / "opencode").glob("*"):
         before = file.read_bytes()
     done = vacr("record", "-o", "out/", **NOWHERE)
     assert done.returncode == 0
-    (record,) = (tmp_path / "out").iterdir()
-    session = json.loads(record.read_bytes())["session"]["session-id"]
-    assert record.name == f"opencode.{session}.acr.json"
+    records = [json.loads(path.read_bytes()) for path in (tmp_path / "out").iterdir()]
+    names = {f"opencode.{record['session']['session-id']}.acr.json" for record in records}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == names
+    parents = [record["vacr"].get("parent", {}).get("session-id") for record in records]
+    (newest,) = [record["session"]["session-id"] for record, parent in zip(records, parents, strict=True) if parent is None]
+    assert {parent for parent in parents if parent} == {newest}
     assert file.read_bytes() == before
 
 
