@@ -1,12 +1,10 @@
 """`vacr list`, and `vacr record` without a session named: what is on this machine, the newest first."""
 
-import fcntl
 import json
 import os
 import pty
 import subprocess
 import sys
-import termios
 from pathlib import Path
 
 import pytest
@@ -191,18 +189,21 @@ def test_on_a_terminal_one_is_asked_for(home, tmp_path, typed, code, recorded):
     assert shown.index("question 30") < shown.index("question 20") < shown.index("question 10") < shown.index("Which one")
 
 
+# In a process of its own: forking this one, which has threads, to take the terminal there may never end.
+TAKE_TERMINAL = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
+
+
 def on_a_terminal(arguments, typed, folder, variables):
     """Run the command on a terminal, type once it asks, and give what it showed and how it ended."""
     main, terminal = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "vacr", *arguments],
+        [sys.executable, "-c", TAKE_TERMINAL, sys.executable, "-m", "vacr", *arguments],
         stdin=terminal,
         stdout=terminal,
         stderr=terminal,
         cwd=folder,
         env=os.environ | variables | {"TERM": "xterm", "COLUMNS": "120"},
         start_new_session=True,
-        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509 - no other thread runs here
     )
     os.close(terminal)
     shown = b""
