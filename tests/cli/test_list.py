@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import select
 import subprocess
 import sys
 from pathlib import Path
@@ -208,17 +209,17 @@ def on_a_terminal(arguments, typed, folder, variables):
     os.close(terminal)
     shown = b""
     try:
-        while True:
+        for _ in range(100):
+            # What is typed while the terminal is being set up may be lost, so it is typed again as long as nothing happens.
+            if b"Which one" in shown and not select.select([main], [], [], 1)[0]:
+                os.write(main, typed)
             try:
-                piece = os.read(main, 65536)
+                piece = os.read(main, 65536) if select.select([main], [], [], 60)[0] else b""
             except OSError:
                 break
             if not piece:
                 break
-            asked = b"Which one" in shown
             shown += piece
-            if b"Which one" in shown and not asked:
-                os.write(main, typed)
         return shown.decode(), process.wait(timeout=60)
     finally:
         process.kill()
