@@ -15,7 +15,7 @@ from vacr.model import CANONICAL_MEMBERS, USAGE_MEMBERS, Native
 from vacr.readers import claude_known as known
 from vacr.readers.assemble import Reading, Session
 from vacr.readers.collector import collector_paused
-from vacr.readers.lift import Lift, Move, is_one_of, keep_native, mark, set_aside, without_nulls
+from vacr.readers.lift import Lift, Move, is_count, is_one_of, keep_native, mark, set_aside, without_nulls
 from vacr.readers.source import Source
 from vacr.readers.stores import Store
 
@@ -48,7 +48,6 @@ _MOVED_OR_OURS = ENVELOPE | {"id", "parent-id", "timestamp", "type", "event-type
 _SET_ASIDE = CANONICAL_MEMBERS - {"timestamp"}
 _EVENT_SET_ASIDE = frozenset(("id", "parent-id", "event-type", "vacr"))
 _MESSAGES = known.MESSAGES
-_UINT_END = 2**64
 AUTONOMOUS = frozenset(("sdk-cli",))
 INTERACTIVE = frozenset(("cli", "claude-desktop", "claude-vscode", "claude-jetbrains", "claude-web"))
 
@@ -275,7 +274,7 @@ def token_usage(usage: Native, entry: Native) -> Native:
         for member in ("thinking_tokens", "reasoning_tokens"):
             if type(details.get(member)) is int:
                 result["reasoning"] = details[member]
-    result = {member: count for member, count in result.items() if 0 <= count < _UINT_END}
+    result = {member: count for member, count in result.items() if is_count(count)}
     if USAGE_MEMBERS.isdisjoint(usage):
         return usage | result
     entry["message"]["usage"] = usage

@@ -6,7 +6,7 @@ from typing import Any
 
 from vacr.model import USAGE_MEMBERS, Native
 from vacr.readers.assemble import UNKNOWN, Session
-from vacr.readers.lift import mark
+from vacr.readers.lift import is_count, mark
 from vacr.timestamps import is_timestamp
 
 Noted = list[tuple[int, Native]]
@@ -20,7 +20,6 @@ USAGE = (
     ("total", "total_tokens"),
 )
 MODES = {"cli": "interactive", "vscode": "interactive", "exec": "autonomous", "mcp": "autonomous"}
-_UINT_END = 2**64
 _OPENAI_MODELS = ("gpt-", "o1", "o3", "o4", "codex", "chatgpt")
 
 
@@ -93,9 +92,7 @@ def count_tokens(token_counts: Noted, copied: frozenset[int]) -> None:
             mark(entry)["repeats"] = True
         elif index not in copied:
             usage = info["last_token_usage"]
-            counts = {
-                member: count for member, native in USAGE if type(count := usage.get(native)) is int and 0 <= count < _UINT_END
-            }
+            counts = {member: count for member, native in USAGE if is_count(count := usage.get(native))}
             if USAGE_MEMBERS.isdisjoint(usage):
                 counts |= info.pop("last_token_usage")
             entry["token-usage"] = counts

@@ -21,7 +21,8 @@ from multiprocessing.connection import wait as wait_for
 from vacr.errors import UnreadableInput
 from vacr.recording.files import discard_unfinished
 from vacr.recording.tasks import Outcome, Task
-from vacr.recording.work import as_text, record_place, record_places
+from vacr.recording.work import record_place, record_places
+from vacr.sources.files import as_text
 
 MakePool = Callable[[int], Executor]
 

@@ -16,6 +16,7 @@ from vacr.readers.collector import collector_paused
 from vacr.recording import files, sealing
 from vacr.recording.tasks import Outcome, Task
 from vacr.sources import STDIN, Found, in_store, read, read_bytes
+from vacr.sources.files import as_text, reason_of
 
 Pieces = list[bytes | memoryview]
 Emit = Callable[[Pieces], None]
@@ -85,21 +86,11 @@ def _refuse_clash(task: Task) -> None:
 
 
 def _fail(outcome: Outcome, caught: VacrError | OSError, exit_code: int = 0) -> None:
-    error = caught if isinstance(caught, VacrError) else UnreadableInput(files_reason(caught), where=outcome.task.path)
+    error = caught if isinstance(caught, VacrError) else UnreadableInput(reason_of(caught), where=outcome.task.path)
     outcome.errors.append(
         {"source": as_text(outcome.task.path), "error": error.message, "where": as_text(error.where), "hint": error.hint}
     )
     outcome.exit_code = max(outcome.exit_code, exit_code or error.exit_code)
-
-
-def files_reason(error: OSError) -> str:
-    """Say what went wrong with a file."""
-    return error.strerror or str(error)
-
-
-def as_text(path: str) -> str:
-    """Give a path as text that can be written anywhere: names may hold bytes that are no characters."""
-    return os.fsencode(path).decode("utf-8", "replace")
 
 
 def _one(task: Task, found: Found, outcome: Outcome, emit: Emit | None) -> None:
