@@ -1,0 +1,123 @@
+"""What happens to files in a session, whatever the agent. Step: attribute.
+
+Each event names a file as the session does; `replay` resolves it against the working directory of the call it came from.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One text put in the place of another, once or everywhere."""
+
+    old: str
+    new: str
+    every: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """A hunk of a unified diff: the lines it takes away and adds, with their first letters; places count from 1."""
+
+    old_first: int
+    new_first: int
+    lines: Sequence[str]
+
+    def before(self) -> list[str]:
+        """The lines it expects."""
+        return [line[1:] for line in self.lines if line[:1] != "+"]
+
+    def after(self) -> list[str]:
+        """The lines it leaves."""
+        return [line[1:] for line in self.lines if line[:1] != "-"]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that concerns one file."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Observe(Event):
+    """Lines were shown, from the line numbered `first` on."""
+
+    first: int
+    lines: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot(Event):
+    """The whole text was shown; `None` where the file did not exist. `notice` says that the host knows somebody else changed it."""
+
+    text: str | None
+    sure_end: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Replace(Event):
+    """Texts were replaced; `shown` are numbered lines that the result showed afterwards."""
+
+    edits: Sequence[Edit]
+    hunks: Sequence[Hunk] = ()
+    shown: Sequence[Observe] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Write(Event):
+    """The whole text was written, over a file or, if `created`, as a new one; `append` adds it at the end."""
+
+    text: str
+    created: bool | None = None
+    append: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Patch(Event):
+    """Hunks were applied by searching for their lines, as `apply_patch` does."""
+
+    hunks: Sequence[Hunk]
+    recorded: Sequence[Hunk] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Move(Event):
+    """The file has another name now; `copy` when the first name stays too."""
+
+    to: str
+    copy: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Delete(Event):
+    """The file is gone."""
+
+    folder: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Revert(Event):
+    """The version control put back what it had."""
+
+
+@dataclass(frozen=True, slots=True)
+class Touch(Event):
+    """Something may have changed the file: a formatter, a script, the version control."""
+
+    reason: str = "shell"
+
+
+@dataclass(frozen=True, slots=True)
+class Notice(Event):
+    """The host says that somebody else changed the file, and shows lines of it."""
+
+    shown: Sequence[Observe] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class DiffSeen(Event):
+    """A diff of the file was printed; its new side is what the file holds now."""
+
+    hunks: Sequence[Hunk]

@@ -1,0 +1,30 @@
+"""Lines as attribution counts them. Step: attribute.
+
+Only LF ends a line. CR, NEL, FF and U+2028 are characters of a line, a last line may lack its LF, and bytes that are not UTF-8 survive as
+lone surrogates.
+"""
+
+
+def lines_of(text: str) -> list[str]:
+    """Split text after each LF."""
+    lines = text.split("\n")
+    last = lines.pop()
+    lines = [line + "\n" for line in lines]
+    if last:
+        lines.append(last)
+    return lines
+
+
+def bare(line: str) -> str:
+    """Take away the end of a line, as a listing with line numbers shows it."""
+    return line.rstrip("\r\n") if line.endswith(("\n", "\r")) else line
+
+
+def from_bytes(data: bytes) -> str:
+    """Decode a file so that `to_bytes` gives the same bytes back."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def to_bytes(text: str) -> bytes:
+    """Encode text that may hold the lone surrogates of `from_bytes`."""
+    return text.encode("utf-8", "surrogateescape")

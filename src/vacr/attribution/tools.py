@@ -1,0 +1,100 @@
+"""Which tool of which agent does what to files. Step: attribute.
+
+This table is the whole of what attribution knows about tools: a new tool is a new row. `VERSION` is part of every attribution, because
+a row changes what a session is found to have done.
+"""
+
+from typing import Any
+
+VERSION = 1
+
+# What a tool does.
+OBSERVE, REPLACE, WRITE, PATCH, SHELL, SEARCH, SKETCH, MOVE, DELETE = (
+    "observe",
+    "replace",
+    "write",
+    "patch",
+    "shell",
+    "search",
+    "sketch",
+    "move",
+    "delete",
+)
+
+TOOLS: dict[str, dict[str, str]] = {
+    "claude-code": {
+        "Read": OBSERVE,
+        "Edit": REPLACE,
+        "MultiEdit": REPLACE,
+        "Write": WRITE,
+        "NotebookEdit": SKETCH,
+        "Bash": SHELL,
+        "PowerShell": SHELL,
+        "Grep": SEARCH,
+    },
+    "codex-cli": {
+        "apply_patch": PATCH,
+        "shell": SHELL,
+        "shell_command": SHELL,
+        "exec_command": SHELL,
+        "local_shell": SHELL,
+        "container.exec": SHELL,
+        "exec": SHELL,
+        "read_file": OBSERVE,
+    },
+    "gemini-cli": {
+        "read_file": OBSERVE,
+        "replace": REPLACE,
+        "edit": REPLACE,
+        "edit_file": REPLACE,
+        "write_file": WRITE,
+        "run_shell_command": SHELL,
+    },
+    "opencode": {
+        "read": OBSERVE,
+        "edit": REPLACE,
+        "multiedit": REPLACE,
+        "write": WRITE,
+        "apply_patch": PATCH,
+        "patch": PATCH,
+        "bash": SHELL,
+        "grep": SEARCH,
+    },
+    "cursor": {
+        "Read": OBSERVE,
+        "read_file": OBSERVE,
+        "Write": WRITE,
+        "write": WRITE,
+        "StrReplace": REPLACE,
+        "search_replace": REPLACE,
+        "MultiStrReplace": REPLACE,
+        "edit_file": SKETCH,
+        "ApplyPatch": PATCH,
+        "apply_patch": PATCH,
+        "Delete": DELETE,
+        "delete_file": DELETE,
+        "Shell": SHELL,
+        "Bash": SHELL,
+        "run_terminal_cmd": SHELL,
+        "run_terminal_command": SHELL,
+    },
+}
+
+# What the arguments are called.
+PATHS = ("file_path", "filePath", "path", "target_file", "absolute_path", "notebook_path", "filename")
+OLD = ("old_string", "oldString", "old_str", "oldText")
+NEW = ("new_string", "newString", "new_str", "newText")
+EVERY = ("replace_all", "replaceAll", "allow_multiple")
+TEXT = ("content", "contents", "file_text", "text")
+PATCHES = ("patchText", "patch_text", "patch", "input")
+COMMANDS = ("command", "cmd", "script", "code")
+FOLDERS = ("workdir", "cwd", "directory", "dir_path", "working_directory")
+
+
+def text(arguments: Any, names: tuple[str, ...]) -> str | None:
+    """Give the first argument of these names that is a text."""
+    if isinstance(arguments, dict):
+        for name in names:
+            if isinstance(arguments.get(name), str):
+                return str(arguments[name])
+    return None
