@@ -26,7 +26,8 @@ from vacr.attribution.events import (
     Touch,
     Write,
 )
-from vacr.attribution.sparse import Chunk, Ranges, SparseFile
+from vacr.attribution.chunks import Ranges
+from vacr.attribution.sparse import SparseFile
 from vacr.attribution.text import bare, lines_of
 
 RECORDED, REPLAYED, WINDOWED, ANCHORED, CONTENT, EXTERNAL, SHELL = (
@@ -149,7 +150,7 @@ class Replay:
         file = tracked.file
         maker = self.maker("ai", step, REPLAYED)
         if file.text is None and event.hunks:
-            ranges = self._recorded(file, event, maker)
+            ranges = self._recorded(file, event, maker, self.maker("external", step, EXTERNAL))
             if ranges is not None:
                 self._changed(tracked, ranges, step, RECORDED)
                 return
@@ -162,10 +163,10 @@ class Replay:
             return
         self._changed(tracked, ranges, step, REPLAYED if whole else WINDOWED)
 
-    def _recorded(self, file: SparseFile, event: Replace, maker: int) -> Ranges | None:
+    def _recorded(self, file: SparseFile, event: Replace, maker: int, outside: int) -> Ranges | None:
         ranges: Ranges = []
         for hunk in event.hunks:
-            file.observe(hunk.new_first, hunk.before(), maker)
+            file.observe(hunk.new_first, hunk.before(), outside)
             made = file.apply(hunk.new_first, hunk.lines, maker)
             if made is None:
                 return None

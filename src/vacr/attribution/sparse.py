@@ -1,125 +1,40 @@
 """What is known of one file while its sessions are replayed. Step: attribute.
 
-A session shows parts of a file: a window of lines, a hunk, a whole text. What is known is kept as chunks of consecutive lines at known
-places, each line with a mark that tells where it comes from: the number of the line it was in the base (counted from 1), or the
-negative number of a maker. Nothing is assumed of the lines between chunks.
+A session shows parts of a file: a window of lines, a hunk, a whole text. What is known is kept as chunks at known places; nothing is assumed of
+the lines between them.
 """
 
-from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from vacr.attribution import drift
+from vacr.attribution.chunks import Chunk, Ranges, ranges_of
 from vacr.attribution.diff import NEW, origins
 from vacr.attribution.text import bare, lines_of
-
-Ranges = list[tuple[int, int]]
-
-
-@dataclass(slots=True)
-class Chunk:
-    """Consecutive lines of a file, from the line numbered `first`."""
-
-    first: int
-    lines: list[str]
-    marks: list[int]
-    base_first: int
-    base_next: int
-    _text: str | None = None
-
-    @property
-    def next(self) -> int:
-        """The number of the line after the last one."""
-        return self.first + len(self.lines)
-
-    @property
-    def text(self) -> str:
-        """The lines as one text."""
-        if self._text is None:
-            self._text = "".join(self.lines)
-        return self._text
-
-    def rewrite(self, start: int, stop: int, new: str, maker: int) -> Ranges:
-        """Replace the text between two offsets; the lines that changes are the maker's. Gives their numbers."""
-        text = self.text
-        at = text.count("\n", 0, start)
-        count = text.count("\n", start, stop) + 1
-        opening = text.rfind("\n", 0, start) + 1
-        closing = text.find("\n", stop) + 1 or len(text)
-        lines = lines_of(text[opening:start] + new + text[stop:closing])
-        ranges = self.splice(at, min(at + count, len(self.lines)), lines, maker)
-        self._text = text[:start] + new + text[stop:]
-        return ranges
-
-    def splice(self, at: int, stop: int, new: Sequence[str], maker: int) -> Ranges:
-        """Replace lines; those that differ are the maker's, the others keep their marks. Gives the numbers of the maker's lines."""
-        rest = self.lines[stop:]
-        old, marks = self.lines[at:], self.marks[at:]
-        after = [*new, *rest]
-        found = origins(old, after, len(rest))
-        same = len(after) - len(found)
-        self.marks[at:] = [maker if i == NEW else marks[i] for i in found] + marks[len(marks) - same :]
-        self.lines[at:] = after
-        self._text = None
-        return _ranges(found, self.first + at)
-
-
-def _signed(chunk: Chunk, first: int, signed: Sequence[str], old: int, maker: int) -> Ranges:
-    at = first - chunk.first
-    lines, marks, found = [], [], []
-    for line in signed:
-        if line[:1] == "+":
-            lines.append(line[1:])
-            marks.append(maker)
-            found.append(NEW)
-        else:
-            if line[:1] != "-":
-                lines.append(chunk.lines[at])
-                marks.append(chunk.marks[at])
-                found.append(at)
-            at += 1
-    start = first - chunk.first
-    chunk.lines[start : start + old] = lines
-    chunk.marks[start : start + old] = marks
-    chunk._text = None
-    return _ranges(found, first)
-
-
-def _ranges(found: Sequence[int], first: int) -> Ranges:
-    ranges: Ranges = []
-    for number, origin in enumerate(found, first):
-        if origin == NEW:
-            if ranges and ranges[-1][1] == number - 1:
-                ranges[-1] = (ranges[-1][0], number)
-            else:
-                ranges.append((number, number))
-    return ranges
 
 
 @dataclass(slots=True)
 class SparseFile:
-    """The known chunks of a file, in order and apart from each other; `length` is the number of its lines where that is known."""
+    """The known chunks of a file, in order and apart; `length` is the number of its lines where that is known."""
 
     chunks: list[Chunk] = field(default_factory=list)
     length: int | None = None
     base: dict[int, str] = field(default_factory=dict)
-    base_complete: bool = False
 
     @classmethod
     def of(cls, text: str) -> "SparseFile":
         """Make a file that is known whole, as its base has it."""
-        lines = lines_of(text)
-        chunk = Chunk(1, lines, list(range(1, len(lines) + 1)), 1, len(lines) + 1, text)
-        return cls([chunk], len(lines), dict(enumerate(lines, 1)), base_complete=True)
+        file = cls()
+        file.observe_whole(text, NEW)
+        return file
 
     @property
     def text(self) -> str | None:
         """The whole text, or `None` while a part is not known."""
-        if self.length is None:
-            return None
-        if self.length == 0:
-            return ""
-        whole = len(self.chunks) == 1 and self.chunks[0].first == 1 and len(self.chunks[0].lines) == self.length
-        return self.chunks[0].text if whole else None
+        if not self.chunks:
+            return "" if self.length == 0 else None
+        chunk = self.chunks[0]
+        return chunk.text if len(self.chunks) == 1 and chunk.first == 1 and len(chunk.lines) == self.length else None
 
     def find(self, text: str) -> Iterator[tuple[Chunk, int]]:
         """Give each place where the known lines hold a text."""
@@ -141,24 +56,32 @@ class SparseFile:
                 self.length += moved
         return ranges
 
+    def shake(self) -> None:
+        """Take the places of all lines as uncertain, because a change happened at an unknown one."""
+        self.length = None
+        for chunk in self.chunks:
+            chunk.sure = False
+
     def apply(self, first: int, signed: Sequence[str], maker: int) -> Ranges | None:
-        """Apply a hunk whose old lines begin at a known place; `None` when they are not known to be there."""
+        """Apply a hunk whose old lines begin at a known place; `None` when lines there are not known."""
         old = sum(line[:1] != "+" for line in signed)
         for chunk in self.chunks:
             if chunk.first <= first and first + old <= chunk.next:
-                return self.change(chunk, lambda: _signed(chunk, first, signed, old, maker))
+                return self.change(chunk, lambda: chunk.apply(first, signed, maker))
+        if not self.chunks and self.length == 0 and not old:
+            return self.write("".join(line[1:] for line in signed), maker)
         return None
 
     def write(self, text: str, maker: int) -> Ranges:
         """Replace the whole file; lines that were known before keep their marks."""
-        known = [(chunk.first, line, mark) for chunk in self.chunks for line, mark in zip(chunk.lines, chunk.marks, strict=True)]
+        known = [pair for chunk in self.chunks for pair in zip(chunk.lines, chunk.marks, strict=True)]
         lines = lines_of(text)
-        found = origins([line for _, line, _ in known], lines)
-        marks = [maker if i == NEW else known[i][2] for i in found]
+        found = origins([line for line, _ in known], lines)
+        marks = [maker if i == NEW else known[i][1] for i in found]
         base_next = self.chunks[-1].base_next if self.chunks else 1
-        self.chunks = [Chunk(1, lines, marks, 1, base_next, text)] if lines else []
+        self.chunks = [Chunk(1, lines, marks, 1, base_next, True, text)] if lines else []
         self.length = len(lines)
-        return _ranges(found, 1)
+        return ranges_of([number for number, i in enumerate(found, 1) if i == NEW])
 
     def observe(self, first: int, seen: Sequence[str], maker: int) -> bool:
         """Take in lines that a session showed, from the line numbered `first`; what does not fit is the maker's.
@@ -167,48 +90,51 @@ class SparseFile:
         """
         if not seen:
             return True
-        touching = self._touching(first, first + len(seen))
-        if self._fits(touching, first, seen):
+        touching = [chunk for chunk in self.chunks if chunk.first <= first + len(seen) and chunk.next >= first]
+        fits = self._fits(touching, first, seen)
+        if fits:
             self._fill(touching, first, seen)
-            return True
-        self._realign(first, seen, maker)
-        return False
+        else:
+            self._realign(first, seen, maker)
+        return fits
 
     def observe_whole(self, text: str, maker: int) -> bool:
-        """Take in the text of the whole file; what does not fit is the maker's."""
+        """Take in the text of the whole file; what does not fit is the maker's. Gives whether all of it fitted."""
         if self.text == text:
             return True
         lines = lines_of(text)
-        fits = self.length in (None, len(lines)) and self._fits(self.chunks, 1, lines) and (not self.chunks or self.chunks[-1].next <= len(lines) + 1)
-        if fits:
+        past = bool(self.chunks) and self.chunks[-1].next > len(lines) + 1
+        fits = not past and self.length in (None, len(lines)) and self._fits(self.chunks, 1, lines)
+        if lines and fits:
             self._fill(self.chunks[:], 1, lines)
+        elif lines:
+            self._realign(1, lines, maker, whole=True)
         else:
-            self.write(text, maker)
-        self.length = len(lines)
-        if not lines:
             self.chunks = []
+        self.length = len(lines)
+        if lines and self.chunks[0].lines[-1] != lines[-1]:  # a listing does not show how the last line ends; the whole text does
+            self.chunks[0].lines[-1] = lines[-1]
+            self.chunks[0]._text = None  # noqa: SLF001
         return fits
-
-    def _touching(self, first: int, stop: int) -> list[Chunk]:
-        return [chunk for chunk in self.chunks if chunk.first <= stop and chunk.next >= first]
 
     def _fits(self, touching: Sequence[Chunk], first: int, seen: Sequence[str]) -> bool:
         if self.length is not None and first + len(seen) - 1 > self.length:
             return False
         for chunk in touching:
-            start, stop = max(chunk.first, first), min(chunk.next, first + len(seen))
-            for number in range(start, stop):
-                a, b = chunk.lines[number - chunk.first], seen[number - first]
-                if a != b and bare(a) != bare(b):
+            for number in range(max(chunk.first, first), min(chunk.next, first + len(seen))):
+                known, line = chunk.lines[number - chunk.first], seen[number - first]
+                if known != line and bare(known) != bare(line):
                     return False
         return True
 
     def _fill(self, touching: Sequence[Chunk], first: int, seen: Sequence[str]) -> None:
-        if len(touching) == 1 and touching[0].first <= first and touching[0].next >= first + len(seen):
-            return
+        """Join the chunks that the lines touch, with the lines between them as the base has them."""
         stop = first + len(seen)
-        merged = Chunk(first, [], [], self._base_at(first), 0)
-        merged.base_next = merged.base_first
+        if len(touching) == 1 and touching[0].first <= first and touching[0].next >= stop:
+            touching[0].sure = True
+            return
+        base = self._base_at(first)
+        merged = Chunk(first, [], [], base, base)
         for chunk in touching:
             if chunk.first < first:
                 merged.first, merged.base_first = chunk.first, chunk.base_first
@@ -217,9 +143,9 @@ class SparseFile:
             merged.lines += chunk.lines
             merged.marks += chunk.marks
             merged.base_next = chunk.base_next
-        self._append(merged, seen[merged.next - first : stop - first] if merged.next < stop else ())
-        at = self.chunks.index(touching[0]) if touching else bisect_right([c.first for c in self.chunks], first)
-        self.chunks[at : at + len(touching)] = [merged]
+        if merged.next < stop:
+            self._append(merged, seen[merged.next - first :])
+        self.chunks = sorted([*(chunk for chunk in self.chunks if chunk not in touching), merged], key=lambda chunk: chunk.first)
 
     def _append(self, chunk: Chunk, seen: Sequence[str]) -> None:
         for line in seen:
@@ -232,43 +158,54 @@ class SparseFile:
         before = [chunk for chunk in self.chunks if chunk.next <= number]
         return before[-1].base_next + number - before[-1].next if before else number
 
-    def _realign(self, first: int, seen: Sequence[str], maker: int) -> None:
+    def _realign(self, first: int, seen: Sequence[str], maker: int, *, whole: bool = False) -> None:
         """Put lines that do not fit in the place of those they overlap."""
+        known = [(chunk.first + i, chunk.lines[i], chunk.marks[i]) for chunk in self.chunks for i in range(len(chunk.lines))]
+        found = drift.aligned([line for _, line, _ in known], seen)
+        theirs = set(drift.outside(found, self._apart(known), len(known)))
         stop = first + len(seen)
-        known = [(chunk.first + i, line, mark) for chunk in self.chunks for i, (line, mark) in enumerate(zip(chunk.lines, chunk.marks, strict=True))]
-        found = origins([bare(line) for _, line, _ in known], [bare(line) for line in seen])
-        matched = [i for i in found if i != NEW]
-        marks = [maker if i == NEW else known[i][2] for i in found]
-        lines = [line if i == NEW else known[i][1] for i, line in zip(found, seen, strict=True)]
-        head = [entry for entry in known[: matched[0]] if entry[0] < first] if matched else [entry for entry in known if entry[0] < first]
-        tail, shift = [], 0
+        matched = [(y, i) for y, i in enumerate(found) if i != NEW]
+        head = [entry for entry in known[: matched[0][1] if matched else None] if entry[0] < first]
+        tail = [entry for entry in known if entry[0] >= stop] if not matched else []
+        shift = 0
         if matched:
-            last = max(y for y, i in enumerate(found) if i != NEW)
-            shift = first + last - known[matched[-1]][0]
-            tail = [(number + shift, line, mark) for number, line, mark in known[matched[-1] + 1 :] if number + shift >= stop]
-            top = first + found.index(matched[0]) - known[matched[0]][0]
-            if top:
+            (top, low), (bottom, high) = matched[0], matched[-1]
+            shift = first + bottom - known[high][0]
+            tail = [(number + shift, line, mark) for number, line, mark in known[high + 1 :] if number + shift >= stop]
+            if first + top != known[low][0]:
                 head = []
-        else:
-            tail = [entry for entry in known if entry[0] >= stop]
-        placed = head + [(first + i, line, mark) for i, (line, mark) in enumerate(zip(lines, marks, strict=True))] + tail
-        self.chunks = _chunks(placed)
+        placed = []
+        for i, (origin, line) in enumerate(zip(found, seen, strict=True)):
+            if origin != NEW:
+                placed.append((first + i, line if line.strip() != known[origin][1].strip() else known[origin][1], known[origin][2]))
+            else:
+                placed.append((first + i, line, maker if i in theirs else 0))
+        self._place(placed if whole else [*head, *placed, *tail])
         if self.length is not None:
             self.length = max(self.length + shift, self.chunks[-1].next - 1)
 
+    def _apart(self, known: Sequence[tuple[int, str, int]]) -> Callable[[int, int], bool]:
+        """Give what tells whether unknown lines lie between two known ones."""
+        numbers = [0, *(number for number, _, _ in known)]
+        numbers.append(self.length + 1 if self.length is not None else numbers[-1] + 2)
 
-def _chunks(placed: Sequence[tuple[int, str, int]]) -> list[Chunk]:
-    chunks: list[Chunk] = []
-    for number, line, mark in placed:
-        if not chunks or chunks[-1].next != number:
-            before = chunks[-1] if chunks else None
-            base = before.base_next + number - before.next if before else number
+        def apart(low: int, high: int) -> bool:
+            return numbers[high + 1] - numbers[low + 1] != high - low
+
+        return apart
+
+    def _place(self, placed: Sequence[tuple[int, str, int]]) -> None:
+        """Make chunks of numbered lines; a line without a mark is one of the base that was not known before."""
+        self.chunks = []
+        for number, line, mark in placed:
+            if not self.chunks or self.chunks[-1].next != number:
+                base = self._base_at(number)
+                self.chunks.append(Chunk(number, [], [], base, base))
+            chunk = self.chunks[-1]
             if mark > 0:
-                base = mark
-            chunks.append(Chunk(number, [], [], base, base))
-        chunk = chunks[-1]
-        chunk.lines.append(line)
-        chunk.marks.append(mark)
-        if mark > 0:
-            chunk.base_next = mark + 1
-    return chunks
+                chunk.base_next = mark
+            if mark >= 0:
+                self._append(chunk, (line,))
+            else:
+                chunk.lines.append(line)
+                chunk.marks.append(mark)
