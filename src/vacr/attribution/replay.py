@@ -1,284 +1,209 @@
 """Sessions replayed over sparse files. Step: attribute.
 
-Each call that succeeded is applied to what is known of its files; each look at a file checks it. What nobody's call explains is external,
-never an agent's.
+Each call that succeeded is applied to what is known of its files; each look at a file checks it. What nobody's call explains is from outside, never
+an agent's.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from vacr.attribution import apply_patch, paths
-from vacr.attribution.calls import Call, Shown, steps
-from vacr.attribution.derive import events_of, shown_events
-from vacr.attribution.events import (
-    Delete,
-    DiffSeen,
-    Edit,
-    Event,
-    Move,
-    Notice,
-    Observe,
-    Patch,
-    Replace,
-    Revert,
-    Snapshot,
-    Touch,
-    Write,
-)
+from vacr.attribution import locate, paths
+from vacr.attribution.calls import DONE, PENDING, Call, Shown, Step, steps
 from vacr.attribution.chunks import Ranges
+from vacr.attribution.derive import events_of, shown_events
+from vacr.attribution.events import Delete, DiffSeen, Event, Move, Notice, Observe, Patch, Replace, Revert, Snapshot, Touch, Write
 from vacr.attribution.sparse import SparseFile
-from vacr.attribution.text import bare, lines_of
 
-RECORDED, REPLAYED, WINDOWED, ANCHORED, CONTENT, EXTERNAL, SHELL = (
-    "recorded",
-    "replayed",
-    "windowed",
-    "diff-anchored",
-    "content-only",
-    "external",
-    "shell",
-)
+# How a range is proved.
+RECORDED, REPLAYED, WINDOWED, ANCHORED = "recorded", "replayed", "windowed", "diff-anchored"
+CONTENT_ONLY, EXTERNAL, SHELL = "content-only", "external", "shell"
+
+Base = Callable[[str], bytes | None]
 
 
 @dataclass(slots=True)
 class Maker:
-    """Who made lines: a call of an agent, or somebody outside."""
+    """Who made lines: a call of an agent (`ai`), or somebody outside: the user, a command, or nobody knows."""
 
     kind: str
     entry: str
-    call_id: str = ""
-    model: str = ""
-    evidence: str = EXTERNAL
+    call_id: str
+    model: str
+    evidence: str
 
 
 @dataclass(slots=True)
 class Change:
-    """One applied call in one file: the lines it made, numbered as they were just after it."""
+    """One applied call in one file: the lines it made, numbered as they were just after it, if that is known."""
 
-    call_id: str
+    call: Call
     path: str
     ranges: Ranges
     evidence: str
-    model: str
 
 
 @dataclass(slots=True)
 class Tracked:
-    """One file of a replay."""
+    """One file of a replay: what is known of it, and when somebody last looked."""
 
     path: str
-    file: SparseFile = field(default_factory=SparseFile)
+    file: SparseFile
     gone: bool = False
     dirty: bool = False
+    looked: int = 0
+    loose: list[tuple[Replace, Change, int]] = field(default_factory=list)
 
 
 class Replay:
     """Applies the steps of sessions to files."""
 
-    def __init__(self, base: Mapping[str, str] | None = None) -> None:
+    def __init__(self, base: Base | None = None) -> None:
         self.base = base
         self.files: dict[str, Tracked] = {}
         self.makers: list[Maker] = []
         self.history: list[Change] = []
-        self.missed: list[tuple[Call, str, str]] = []
+        self.clock = 0
+        self.touched = 0
 
     def run(self, record: dict[str, Any]) -> None:
         """Replay one record."""
         agent = str(record["session"].get("agent-meta", {}).get("cli-name", ""))
         for step in steps(record):
-            if isinstance(step, Call):
-                for event in events_of(step, agent):
-                    self.apply(event, step)
-            else:
-                for event in shown_events(step):
-                    self.apply(event, step)
+            self.step(step, events_of(step, agent) if isinstance(step, Call) else shown_events(step))
+
+    def step(self, step: Step, events: Iterable[Event]) -> None:
+        """Apply what one step did."""
+        self.clock += 1
+        for event in events:
+            if event.path:
+                self._apply(event, step)
+            elif isinstance(event, Touch):
+                self.touched = self.clock
 
     def tracked(self, path: str, folder: str) -> Tracked:
+        """Give a file by its name, new or known."""
         name = paths.absolute(path, folder)
         found = self.files.get(paths.key(name))
         if found is None:
-            found = self.files[paths.key(name)] = Tracked(name)
+            found = self.files[paths.key(name)] = Tracked(name, SparseFile())
         return found
 
-    def maker(self, kind: str, step: Call | Shown, evidence: str) -> int:
-        if isinstance(step, Call):
-            self.makers.append(Maker(kind, step.entry, step.call_id, step.model, evidence))
-        else:
-            self.makers.append(Maker(kind, step.entry, evidence=evidence))
+    def maker(self, kind: str, step: Step, evidence: str) -> int:
+        """Number a maker of lines."""
+        call_id, model = (step.call_id, step.model) if isinstance(step, Call) else ("", "")
+        self.makers.append(Maker(kind, step.entry, call_id, model, evidence))
         return -len(self.makers)
 
-    def apply(self, event: Event, step: Call | Shown) -> None:
-        """Apply one event."""
-        if not event.path:
-            return
+    def _apply(self, event: Event, step: Step) -> None:
         tracked = self.tracked(event.path, step.folder)
-        outside = self.maker("external", step, EXTERNAL)
-        file = tracked.file
         match event:
-            case Snapshot(text=text):
-                if text is not None:
-                    file.observe_whole(text, outside)
-            case Observe(first=first, lines=lines):
-                file.observe(first, lines, outside)
+            case Snapshot(text=str(text)):
+                self._look(tracked, step, lambda outside: tracked.file.observe_whole(text, outside))
+            case Observe():
+                self._look(tracked, step, lambda outside: tracked.file.observe(event.first, event.lines, outside))
             case Notice(shown=shown):
                 for seen in shown:
-                    file.observe(seen.first, seen.lines, outside)
-            case Replace():
-                assert isinstance(step, Call)
-                self._replace(tracked, event, step)
-            case Write():
-                self._write(tracked, event, step)
-            case Patch(hunks=parts):
-                self._patch(tracked, parts, step)
-            case Move(to=to, copy=copy):
-                self._move(tracked, self.tracked(to, step.folder), copy=copy)
-            case Delete():
-                tracked.file, tracked.gone = SparseFile(length=0), True
-            case Revert():
-                tracked.file = SparseFile()
+                    self._look(tracked, step, lambda outside: tracked.file.observe(seen.first, seen.lines, outside), "user")  # noqa: B023
             case DiffSeen(hunks=hunks):
                 for hunk in hunks:
-                    file.observe(hunk.new_first, hunk.after(), outside)
+                    self._look(tracked, step, lambda outside: tracked.file.observe(hunk.new_first, hunk.after(), outside))  # noqa: B023
+            case Move(to=to, copy=copy):
+                self._move(tracked, self.tracked(to, step.folder), copy=copy)
+            case Delete(folder=folder):
+                self._delete(tracked, folder=folder)
+            case Revert():
+                tracked.file = SparseFile()
             case Touch():
-                tracked.dirty = True
+                tracked.dirty, self.touched = True, self.clock
+            case Replace() | Patch() | Write():
+                if isinstance(step, Call):
+                    self._change(tracked, event, step)
 
-    def _changed(self, tracked: Tracked, ranges: Ranges, step: Call, evidence: str) -> None:
-        self.history.append(Change(step.call_id, tracked.path, ranges, evidence, step.model))
+    def _look(self, tracked: Tracked, step: Step, observe: Callable[[int], bool], kind: str = "unknown") -> None:
+        if self.touched > tracked.looked:
+            kind = "shell"
+        observe(self.maker(kind, step, EXTERNAL))
+        tracked.looked, tracked.dirty = self.clock, False
+        tracked.loose = [loose for loose in tracked.loose if not self._anchored(tracked, *loose)]
 
-    def _replace(self, tracked: Tracked, event: Replace, step: Call) -> None:
-        file = tracked.file
-        maker = self.maker("ai", step, REPLAYED)
-        if file.text is None and event.hunks:
-            ranges = self._recorded(file, event, maker, self.maker("external", step, EXTERNAL))
-            if ranges is not None:
-                self._changed(tracked, ranges, step, RECORDED)
-                return
-        whole = file.text is not None
-        ranges = _replaced(file, event.edits, maker)
-        if ranges is None and event.shown:
-            ranges = self._shown(file, event, maker)
+    def _change(self, tracked: Tracked, event: Replace | Patch | Write, call: Call) -> None:
+        evidence = SHELL if call.state == DONE and isinstance(event, Write) and event.append else REPLAYED
+        maker = self.maker("ai", call, evidence)
+        if isinstance(event, Write):
+            ranges = self._write(tracked, event, maker)
+        elif isinstance(event, Patch):
+            ranges = locate.patch(tracked.file, event.hunks, maker)
+        else:
+            ranges, evidence = self._replace(tracked, event, call, maker)
+        if evidence == REPLAYED and tracked.file.text is None:
+            evidence = WINDOWED
+        tracked.looked = self.clock
         if ranges is None:
-            self.missed.append((step, tracked.path, repr([(c.first, c.next) for c in file.chunks])))
+            change = Change(call, tracked.path, [], CONTENT_ONLY)
+            if isinstance(event, Replace):
+                tracked.loose.append((event, change, maker))
+                if any(edit.old.count("\n") != edit.new.count("\n") for edit in event.edits):
+                    tracked.file.shake()
+            else:
+                tracked.file.shake()
+            self.history.append(change)
             return
-        self._changed(tracked, ranges, step, REPLAYED if whole else WINDOWED)
+        if not all(self._sure(tracked.file, ranges)):
+            ranges, evidence = [], CONTENT_ONLY
+        self.makers[-maker - 1].evidence = evidence
+        self.history.append(Change(call, tracked.path, ranges, evidence))
 
-    def _recorded(self, file: SparseFile, event: Replace, maker: int, outside: int) -> Ranges | None:
-        ranges: Ranges = []
-        for hunk in event.hunks:
-            file.observe(hunk.new_first, hunk.before(), outside)
-            made = file.apply(hunk.new_first, hunk.lines, maker)
-            if made is None:
-                return None
-            ranges += made
-        return ranges
+    def _sure(self, file: SparseFile, ranges: Ranges) -> list[bool]:
+        return [chunk.sure for chunk in file.chunks for first, _ in ranges if chunk.first <= first < chunk.next]
 
-    def _shown(self, file: SparseFile, event: Replace, maker: int) -> Ranges | None:
-        """Place an edit by the lines that its result shows around it."""
-        for seen in event.shown:
-            text = "".join(seen.lines)
-            for edit in event.edits:
-                if text.count(edit.new) == 1 and len(edit.new.strip()) > 3:
-                    before = lines_of(text.replace(edit.new, edit.old))
-                    file.observe(seen.first, before, maker)
-                    return _replaced(file, event.edits, maker)
-        return None
-
-    def _write(self, tracked: Tracked, event: Write, step: Call | Shown) -> None:
+    def _replace(self, tracked: Tracked, event: Replace, call: Call, maker: int) -> tuple[Ranges | None, str]:
         file = tracked.file
-        maker = self.maker("ai", step, REPLAYED)
-        if event.created or tracked.gone:
-            tracked.file = file = SparseFile(length=0)
-            tracked.gone = False
-        if event.append:
-            whole = file.text
-            if whole is None:
-                tracked.dirty = True
-                return
-            ranges = file.write(whole + event.text, maker)
-        else:
-            ranges = file.write(event.text, maker)
-        if isinstance(step, Call):
-            self._changed(tracked, ranges, step, REPLAYED)
+        if event.hunks and file.text is None:
+            ranges = locate.recorded(file, event.hunks, maker, self.maker("unknown", call, EXTERNAL))
+            if ranges is not None:
+                return ranges, RECORDED
+        ranges = locate.replace(file, event.edits, maker)
+        if ranges is None and event.shown:
+            ranges = locate.shown(file, event.edits, event.shown, maker, self.maker("unknown", call, EXTERNAL))
+        return ranges, RECORDED if event.hunks else REPLAYED
 
-    def _patch(self, tracked: Tracked, parts: Sequence[Any], step: Call | Shown) -> None:
-        maker = self.maker("ai", step, REPLAYED)
-        ranges = _patched(tracked.file, parts, maker)
-        assert isinstance(step, Call)
-        if ranges is None:
-            self.missed.append((step, tracked.path, "patch " + repr([(c.first, c.next) for c in tracked.file.chunks])))
-        else:
-            self._changed(tracked, ranges, step, REPLAYED if tracked.file.text is not None else WINDOWED)
+    def _anchored(self, tracked: Tracked, event: Replace, change: Change, maker: int) -> bool:
+        """Give a change whose place was unknown its place, when the known lines hold its text once."""
+        for edit in event.edits:
+            hits = list(tracked.file.find(edit.new)) if len(edit.new.strip()) >= locate.TELLING else []
+            if len(hits) != 1:
+                return False
+            chunk, at = hits[0]
+            first = chunk.text.count("\n", 0, at)
+            numbers = locate.own(tracked.file, chunk, at, edit, maker)
+            change.evidence = self.makers[-maker - 1].evidence = ANCHORED
+            del first, numbers
+        return True
+
+    def _write(self, tracked: Tracked, event: Write, maker: int) -> Ranges | None:
+        if event.created or tracked.gone:
+            tracked.file, tracked.gone = SparseFile(length=0), False
+        if not event.append:
+            return tracked.file.write(event.text, maker)
+        whole = tracked.file.text
+        return None if whole is None else tracked.file.write(whole + event.text, maker)
 
     def _move(self, source: Tracked, target: Tracked, *, copy: bool) -> None:
+        under = source.path + "/"
+        for key, tracked in list(self.files.items()):
+            if tracked.path.startswith(under):
+                self._move(tracked, self.tracked(target.path + tracked.path[len(source.path) :], ""), copy=copy)
+            del key
         if copy:
-            target.file = SparseFile()
-            if source.file.text is not None:
-                target.file = SparseFile.of(source.file.text)
-            return
-        target.file, target.gone = source.file, False
-        source.file, source.gone = SparseFile(length=0), True
+            target.file = SparseFile.of(source.file.text) if source.file.text is not None else SparseFile()
+        else:
+            target.file, source.file = source.file, SparseFile(length=0)
+            source.gone, target.gone = True, False
 
-
-def _replaced(file: SparseFile, edits: Sequence[Edit], maker: int) -> Ranges | None:
-    made: Ranges = []
-    for edit in edits:
-        ranges = _replaced_one(file, edit, maker)
-        if ranges is None:
-            return None
-        made += ranges
-    return made
-
-
-def _replaced_one(file: SparseFile, edit: Edit, maker: int) -> Ranges | None:
-    if not edit.old:
-        return file.write(edit.new, maker) if not file.chunks else None
-    hits = list(file.find(edit.old))
-    if not hits:
-        return None
-    if not edit.every:
-        if len(hits) > 1:
-            return None
-        chunk, at = hits[0]
-        return file.change(chunk, lambda: chunk.rewrite(at, at + len(edit.old), edit.new, maker))
-    made: Ranges = []
-    for chunk in list(dict.fromkeys(id(c) for c, _ in hits)):
-        one = next(c for c, _ in hits if id(c) == chunk)
-        text = one.text
-        start, stop = text.find(edit.old), text.rfind(edit.old) + len(edit.old)
-        made += file.change(one, lambda one=one, text=text, start=start, stop=stop: one.rewrite(start, stop, text[start:stop].replace(edit.old, edit.new), maker))
-    return made
-
-
-def _patched(file: SparseFile, parts: Sequence[apply_patch.Part], maker: int) -> Ranges | None:
-    made: Ranges = []
-    start_line = 0
-    for part in parts:
-        placed = None
-        for chunk in file.chunks:
-            if chunk.next <= start_line:
-                continue
-            begin = max(0, start_line - chunk.first)
-            lines = [bare(line) for line in chunk.lines]
-            if part.anchor:
-                found = apply_patch.seek(lines, [part.anchor], begin)
-                if found is None:
-                    continue
-                begin = found + 1
-            if not part.old:
-                at = len(lines)
-            else:
-                at = apply_patch.seek(lines, part.old, begin, last=part.last and file.text is not None)
-                if at is None and part.old and part.old[-1] == "":
-                    at = apply_patch.seek(lines, part.old[:-1], begin)
-            if at is not None:
-                placed = (chunk, at)
-                break
-        if placed is None:
-            return None
-        chunk, at = placed
-        new = [line + "\n" for line in part.new]
-        stop = at + len(part.old)
-        made += file.change(chunk, lambda: chunk.splice(at, min(stop, len(chunk.lines)), new, maker))
-        start_line = chunk.first + at + len(new)
-    return made
+    def _delete(self, tracked: Tracked, *, folder: bool) -> None:
+        gone = [tracked]
+        if folder:
+            gone += [other for other in self.files.values() if other.path.startswith(tracked.path + "/")]
+        for one in gone:
+            one.file, one.gone = SparseFile(length=0), True

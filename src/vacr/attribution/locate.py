@@ -1,0 +1,167 @@
+"""Where in a sparse file a call changed something. Step: attribute.
+
+A call that succeeded and names a text once proves that the file held it once, so one place in the known lines is the place, however little of
+the file is known. Several places, or none, prove that the known lines are not the file's: then the place is unknown.
+"""
+
+from collections.abc import Sequence
+
+from vacr.attribution import apply_patch
+from vacr.attribution.chunks import Chunk, Ranges, ranges_of
+from vacr.attribution.diff import NEW, origins
+from vacr.attribution.events import Edit, Hunk, Observe
+from vacr.attribution.sparse import SparseFile
+from vacr.attribution.text import bare, lines_of
+
+# A shorter text may stand anywhere.
+TELLING = 8
+
+
+def replace(file: SparseFile, edits: Sequence[Edit], maker: int) -> Ranges | None:
+    """Apply edits one after the other; `None` when the first of them has no certain place."""
+    if len(edits) > 1:
+        return _sequence(file, edits, maker)
+    plan = _plan(file, edits[0]) if edits else None
+    return None if plan is None else _rewrite(file, edits[0], plan, maker)
+
+
+def _sequence(file: SparseFile, edits: Sequence[Edit], maker: int) -> Ranges | None:
+    """Apply edits to a whole text and take the sum as one change, as hosts record it; else apply them where they are found."""
+    text = file.text
+    if text is not None:
+        for edit in edits:
+            old, new = _spelled(text, edit)
+            if old not in text:
+                return None
+            text = text.replace(old, new) if edit.every else text.replace(old, new, 1)
+        return file.write(text, maker)
+    made: Ranges = []
+    for edit in edits:
+        plan = _plan(file, edit)
+        if plan is None:
+            return None if not made else made
+        made += _rewrite(file, edit, plan, maker)
+    return made
+
+
+def _plan(file: SparseFile, edit: Edit) -> list[tuple[Chunk, int, int]] | None:
+    """Find the spans that an edit replaces: one span of a chunk that holds them all."""
+    if not edit.old:
+        return [] if not file.chunks else None
+    hits = [(chunk, at, len(old)) for chunk in file.chunks for old, _ in [_spelled(chunk.text, edit)] for at in _all(chunk.text, old)]
+    if not hits or (len(hits) > 1 and not edit.every):
+        return None
+    return hits
+
+
+def _all(text: str, wanted: str) -> list[int]:
+    found, at = [], text.find(wanted)
+    while at >= 0:
+        found.append(at)
+        at = text.find(wanted, at + len(wanted))
+    return found
+
+
+def _spelled(text: str, edit: Edit) -> tuple[str, str]:
+    """Give an edit with the line ends that the file has."""
+    if "\r\n" in text and "\r" not in edit.old and edit.old not in text:
+        return edit.old.replace("\n", "\r\n"), edit.new.replace("\n", "\r\n")
+    return edit.old, edit.new
+
+
+def _rewrite(file: SparseFile, edit: Edit, hits: Sequence[tuple[Chunk, int, int]], maker: int) -> Ranges:
+    if not hits:
+        return file.write(edit.new, maker)
+    made: Ranges = []
+    for chunk in {id(chunk): chunk for chunk, _, _ in hits}.values():
+        spans = [(at, at + length) for other, at, length in hits if other is chunk]
+        old, new = _spelled(chunk.text, edit)
+        start, stop = spans[0][0], spans[-1][1]
+        text = chunk.text[start:stop].replace(old, new)
+        made += file.change(chunk, lambda: chunk.rewrite(start, stop, text, maker))  # noqa: B023
+    return made
+
+
+def recorded(file: SparseFile, hunks: Sequence[Hunk], maker: int, outside: int) -> Ranges | None:
+    """Apply hunks at the places that the host recorded."""
+    made: Ranges = []
+    for hunk in hunks:
+        file.observe(max(hunk.new_first, 1), hunk.before(), outside)
+        ranges = file.apply(max(hunk.new_first, 1), hunk.lines, maker)
+        if ranges is None:
+            return None
+        made += ranges
+    return made
+
+
+def shown(file: SparseFile, edits: Sequence[Edit], seen: Sequence[Observe], maker: int, outside: int) -> Ranges | None:
+    """Place an edit by the numbered lines that its result shows."""
+    for look in seen:
+        text = "".join(look.lines)
+        for edit in edits:
+            if len(edit.new.strip()) >= TELLING and text.count(edit.new) == 1:
+                file.observe(look.first, lines_of(text.replace(edit.new, edit.old)), outside)
+                return replace(file, edits, maker)
+    return None
+
+
+def patch(file: SparseFile, parts: Sequence[apply_patch.Part], maker: int) -> Ranges | None:
+    """Apply the parts of a patch, each after the one before; `None` when one has no place."""
+    places, after = [], 1
+    for part in parts:
+        place = _patch_place(file, part, after)
+        if place is None:
+            return None
+        places.append(place)
+        after = place[0].first + place[1] + place[2]
+    made: Ranges = []
+    moved: dict[int, int] = {}
+    for part, (chunk, at, count) in zip(parts, places, strict=True):
+        at += moved.get(id(chunk), 0)
+        before = len(chunk.lines)
+        new = [line + _end(chunk, at) for line in part.new]
+        made += file.change(chunk, lambda: chunk.splice(at, at + count, new, maker))  # noqa: B023
+        moved[id(chunk)] = moved.get(id(chunk), 0) + len(chunk.lines) - before
+    return made
+
+
+def _end(chunk: Chunk, at: int) -> str:
+    near = chunk.lines[min(at, len(chunk.lines) - 1)] if chunk.lines else ""
+    return "\r\n" if near.endswith("\r\n") else "\n"
+
+
+def _patch_place(file: SparseFile, part: apply_patch.Part, after: int) -> tuple[Chunk, int, int] | None:
+    for chunk in file.chunks:
+        if chunk.next < after:
+            continue
+        begin, lines = max(0, after - chunk.first), [bare(line) for line in chunk.lines]
+        if part.anchor:
+            anchor = apply_patch.seek(lines, [part.anchor], begin)
+            if anchor is None:
+                continue
+            begin = anchor + 1
+        if not part.old:
+            if chunk is file.chunks[-1] and file.text is not None:
+                return chunk, len(lines), 0
+            continue
+        for old in (part.old, part.old[:-1] if part.old[-1] == "" else None):
+            at = apply_patch.seek(lines, old, begin, last=part.last and file.text is not None) if old else None
+            if at is not None and old:
+                return chunk, at, len(old)
+    return None
+
+
+def own(file: SparseFile, chunk: Chunk, at: int, edit: Edit, maker: int) -> Ranges:
+    """Mark the lines that an edit had made before they were first seen."""
+    text = chunk.text
+    opening, stop = text.rfind("\n", 0, at) + 1, at + len(edit.new)
+    closing = text.find("\n", stop) + 1 or len(text)
+    first = text.count("\n", 0, at)
+    before = lines_of(text[opening:at] + edit.old + text[stop:closing])
+    numbers = []
+    for i, origin in enumerate(origins(before, lines_of(text[opening:closing])), first):
+        if origin == NEW and chunk.marks[i] > 0:
+            file.base.pop(chunk.marks[i], None)
+            chunk.marks[i] = maker
+            numbers.append(chunk.first + i)
+    return ranges_of(numbers)
