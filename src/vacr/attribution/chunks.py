@@ -14,7 +14,7 @@ Ranges = list[tuple[int, int]]
 
 @dataclass(slots=True)
 class Chunk:
-    """Lines from the line numbered `first` on; `sure` while that number is certain.
+    """Lines from the line numbered `first` on; `fresh` while nothing has made them or their place uncertain.
 
     `base_first` and `base_next` are the numbers that the first line, and the line after the last one, have or would have in the base.
     """
@@ -24,7 +24,7 @@ class Chunk:
     marks: list[int]
     base_first: int
     base_next: int
-    sure: bool = True
+    fresh: bool = True
     _text: str | None = None
 
     @property

@@ -22,6 +22,9 @@ def replace(file: SparseFile, edits: Sequence[Edit], maker: int) -> Ranges | Non
     if len(edits) > 1:
         return _sequence(file, edits, maker)
     plan = _plan(file, edits[0]) if edits else None
+    if plan is None and len(file.chunks) > 1 and edits:
+        file.join()
+        plan = _plan(file, edits[0])
     return None if plan is None else _rewrite(file, edits[0], plan, maker)
 
 

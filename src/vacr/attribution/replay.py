@@ -149,13 +149,13 @@ class Replay:
                 tracked.file.shake()
             self.history.append(change)
             return
-        if not all(self._sure(tracked.file, ranges)):
+        if not all(self._fresh(tracked.file, ranges)):
             ranges, evidence = [], CONTENT_ONLY
         self.makers[-maker - 1].evidence = evidence
         self.history.append(Change(call, tracked.path, ranges, evidence))
 
-    def _sure(self, file: SparseFile, ranges: Ranges) -> list[bool]:
-        return [chunk.sure for chunk in file.chunks for first, _ in ranges if chunk.first <= first < chunk.next]
+    def _fresh(self, file: SparseFile, ranges: Ranges) -> list[bool]:
+        return [chunk.fresh for chunk in file.chunks for first, _ in ranges if chunk.first <= first < chunk.next]
 
     def _replace(self, tracked: Tracked, event: Replace, call: Call, maker: int) -> tuple[Ranges | None, str]:
         file = tracked.file
