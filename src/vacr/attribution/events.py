@@ -84,10 +84,11 @@ class Patch(Event):
 
 @dataclass(frozen=True, slots=True)
 class Move(Event):
-    """The file has another name now; `copy` when the first name stays too."""
+    """The file has another name now; `copy` when the first name stays too, `told` when somebody else's move is reported."""
 
     to: str
     copy: bool = False
+    told: bool = False
 
 
 @dataclass(frozen=True, slots=True)

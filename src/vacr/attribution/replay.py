@@ -108,8 +108,10 @@ class Replay:
             case DiffSeen(hunks=hunks):
                 for hunk in hunks:
                     self._look(tracked, step, lambda outside: tracked.file.observe(hunk.new_first, hunk.after(), outside))  # noqa: B023
-            case Move(to=to, copy=copy):
-                self._move(tracked, self.tracked(to, step.folder), copy=copy)
+            case Move(to=to, copy=copy, told=told):
+                target = self.tracked(to, step.folder)
+                if not (told and (tracked.gone or target.file.chunks)):
+                    self._move(tracked, target, copy=copy)
             case Delete(folder=folder):
                 self._delete(tracked, folder=folder)
             case Revert():

@@ -70,7 +70,7 @@ class SparseFile:
             if joined and joined[-1].next == chunk.first:
                 last = joined[-1]
                 joined[-1] = Chunk(last.first, last.lines + chunk.lines, last.marks + chunk.marks, last.base_first, chunk.base_next)
-                joined[-1].fresh = last.fresh and chunk.fresh
+                joined[-1].fresh = last.fresh or chunk.fresh  # the fresh one holds the other in its place
             else:
                 joined.append(chunk)
         self.chunks = joined

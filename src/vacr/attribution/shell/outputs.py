@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from vacr.attribution import hunks, listings
 from vacr.attribution.calls import Call
-from vacr.attribution.events import DiffSeen, Event, Observe
+from vacr.attribution.events import DiffSeen, Event, Move, Observe
 from vacr.attribution.shell.lexer import Command, Script
 
 _CODEX_HEAD = re.compile(r"\A(?:Chunk ID:.*\n)?(?:Exit code: (-?\d{1,5})\n)?Wall time:.*\n(?:Process (?:exited with code (-?\d{1,5})|running.*)\n)?(?:.*\n)??(?:.*\n)??Output:\n")
@@ -27,6 +27,7 @@ class _Part:
     literal: list[str] | None = None
     count: int | None = None
     show: Shows | None = None
+    anywhere: bool = False  # its lines tell themselves apart from others
 
 
 def output_of(call: Call) -> tuple[int | None, str]:
@@ -74,10 +75,12 @@ def _dealt(parts: Sequence[_Part], lines: Sequence[str], *, whole: bool) -> dict
                 return events
             at += len(part.literal)
             continue
+        if part.anywhere and part.show is not None:
+            events.setdefault(part.number, []).extend(part.show(lines[at or 0 :]))
         if at is None:
             continue
         end = _end(part, following, lines, at, whole=whole)
-        if end is not None and part.show is not None:
+        if end is not None and part.show is not None and not part.anywhere:
             seen = lines[at:end]
             if not any(line.startswith(("cat: ", "sed: ", "grep: ", "head: ", "bash: ", "fatal: ")) for line in seen[:3]):
                 events.setdefault(part.number, []).extend(part.show(seen))
@@ -281,6 +284,14 @@ def _grep(number: int, words: Sequence[str]) -> _Part | None:
     return _Part(number, None, None, show)
 
 
+def _renamed(lines: Sequence[str]) -> Iterator[Event]:
+    """Read the renames that `git status` tells of."""
+    for line in lines:
+        found = re.match(r"(?:R[ MD] |\s+renamed:\s+)(.+?) -> (.+)$", line)
+        if found:
+            yield Move(found[1].strip('"'), found[2].strip('"'), told=True)
+
+
 def _arguments(words: Sequence[str]) -> list[str]:
     """Leave the options of grep and their values out."""
     found, skip = [], False
@@ -295,7 +306,9 @@ def _arguments(words: Sequence[str]) -> list[str]:
 
 
 def _git(number: int, words: Sequence[str]) -> _Part | None:
-    if len(words) < 2 or words[1] != "diff":
+    if words[1:2] == ["status"]:
+        return _Part(number, None, None, _renamed, anywhere=True)
+    if words[1:2] != ["diff"]:
         return None
     rest = words[2:]
     arguments = rest[: rest.index("--")] if "--" in rest else rest
@@ -307,7 +320,7 @@ def _git(number: int, words: Sequence[str]) -> _Part | None:
             if path is not None:
                 yield DiffSeen(path, found)
 
-    return _Part(number, None, None, show)
+    return _Part(number, None, None, show, anywhere=True)
 
 
 _FILES: dict[str, Callable[[int, Sequence[str]], _Part | None]] = {
