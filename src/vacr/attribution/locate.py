@@ -25,7 +25,7 @@ def replace(file: SparseFile, edits: Sequence[Edit], maker: int) -> Ranges | Non
     if plan is None and len(file.chunks) > 1 and edits:
         file.join()
         plan = _plan(file, edits[0])
-    return None if plan is None else _rewrite(file, edits[0], plan, maker)
+    return None if plan is None else _rewrite(file, *plan, maker)
 
 
 def _sequence(file: SparseFile, edits: Sequence[Edit], maker: int) -> Ranges | None:
@@ -33,7 +33,9 @@ def _sequence(file: SparseFile, edits: Sequence[Edit], maker: int) -> Ranges | N
     text = file.text
     if text is not None:
         for edit in edits:
-            old, new = _spelled(text, edit)
+            old, new = edit.old, edit.new
+            if old not in text:
+                old, new = old.replace("\n", "\r\n"), new.replace("\n", "\r\n")
             if old not in text:
                 return None
             text = text.replace(old, new) if edit.every else text.replace(old, new, 1)
@@ -43,44 +45,31 @@ def _sequence(file: SparseFile, edits: Sequence[Edit], maker: int) -> Ranges | N
         plan = _plan(file, edit)
         if plan is None:
             return None if not made else made
-        made += _rewrite(file, edit, plan, maker)
+        made += _rewrite(file, *plan, maker)
     return made
 
 
-def _plan(file: SparseFile, edit: Edit) -> list[tuple[Chunk, int, int]] | None:
-    """Find the spans that an edit replaces: one span of a chunk that holds them all."""
+def _plan(file: SparseFile, edit: Edit) -> tuple[Edit, list[tuple[Chunk, int]]] | None:
+    """Find the places that an edit replaces, and spell it as the file does."""
     if not edit.old:
-        return [] if not file.chunks else None
-    hits = [(chunk, at, len(old)) for chunk in file.chunks for old, _ in [_spelled(chunk.text, edit)] for at in _all(chunk.text, old)]
-    if not hits or (len(hits) > 1 and not edit.every):
-        return None
-    return hits
+        return (edit, []) if not file.chunks else None
+    for spelled in (edit, Edit(edit.old.replace("\n", "\r\n"), edit.new.replace("\n", "\r\n"), edit.every)):
+        hits = list(file.find(spelled.old))
+        if hits:
+            return (spelled, hits) if len(hits) == 1 or edit.every else None
+        if "\n" not in edit.old or "\r" in edit.old:
+            break
+    return None
 
 
-def _all(text: str, wanted: str) -> list[int]:
-    found, at = [], text.find(wanted)
-    while at >= 0:
-        found.append(at)
-        at = text.find(wanted, at + len(wanted))
-    return found
-
-
-def _spelled(text: str, edit: Edit) -> tuple[str, str]:
-    """Give an edit with the line ends that the file has."""
-    if "\r\n" in text and "\r" not in edit.old and edit.old not in text:
-        return edit.old.replace("\n", "\r\n"), edit.new.replace("\n", "\r\n")
-    return edit.old, edit.new
-
-
-def _rewrite(file: SparseFile, edit: Edit, hits: Sequence[tuple[Chunk, int, int]], maker: int) -> Ranges:
+def _rewrite(file: SparseFile, edit: Edit, hits: Sequence[tuple[Chunk, int]], maker: int) -> Ranges:
     if not hits:
         return file.write(edit.new, maker)
     made: Ranges = []
-    for chunk in {id(chunk): chunk for chunk, _, _ in hits}.values():
-        spans = [(at, at + length) for other, at, length in hits if other is chunk]
-        old, new = _spelled(chunk.text, edit)
-        start, stop = spans[0][0], spans[-1][1]
-        text = chunk.text[start:stop].replace(old, new)
+    for chunk in {id(chunk): chunk for chunk, _ in hits}.values():
+        places = [at for other, at in hits if other is chunk]
+        start, stop = places[0], places[-1] + len(edit.old)
+        text = chunk.text[start:stop].replace(edit.old, edit.new) if len(places) > 1 else edit.new
         made += file.change(chunk, lambda: chunk.rewrite(start, stop, text, maker))  # noqa: B023
     return made
 
