@@ -12,6 +12,7 @@ from typing import Any
 FAILED, DONE, PENDING = "failed", "done", "pending"
 
 _BAD_STATUS = frozenset({"error", "failed", "failure", "cancelled", "canceled", "rejected", "declined", "aborted", "interrupted", "denied"})
+_TELLING = frozenset({"patch_apply_end", "exec_command_end"})
 
 
 @dataclass(slots=True)
@@ -82,6 +83,7 @@ class _Walk:
         self.provider = str(meta.get("model-provider", ""))
         self.model = str(meta.get("model-id", ""))
         self.folder = str(session.get("environment", {}).get("working-dir", ""))
+        self.told = _told(session.get("entries", ()))
         self.open: dict[str, Call] = {}
         self.unnamed: list[Call] = []
 
@@ -128,10 +130,20 @@ class _Walk:
             return None
         call.result_entry = _name(entry, place)
         call.output = _text(entry.get("output"))
-        call.native = {**(parents[-1] if parents else {}), **entry}
-        bad = entry.get("is-error") is True or str(entry.get("status", "")).lower() in _BAD_STATUS
+        call.native = {**(parents[-1] if parents else {}), **self.told.get(call.call_id, {}), **entry}
+        bad = entry.get("is-error") is True or str(entry.get("status", "")).lower() in _BAD_STATUS or call.native.get("success") is False
         call.state = FAILED if bad else DONE
         return call
+
+
+def _told(entries: Any) -> dict[str, dict[str, Any]]:
+    """Gather what Codex tells of a call in events of their own, by the call's id."""
+    told: dict[str, dict[str, Any]] = {}
+    for entry in entries if isinstance(entries, list) else ():
+        data = entry.get("data") if isinstance(entry, dict) and entry.get("event-type") in _TELLING else None
+        if isinstance(data, dict) and isinstance(data.get("call_id"), str):
+            told.setdefault(data["call_id"], {}).update(data)
+    return told
 
 
 def _text(output: Any) -> str:

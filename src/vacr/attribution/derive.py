@@ -140,8 +140,27 @@ def _created(call: Call) -> bool | None:
 
 def _patch(call: Call) -> Iterator[Event]:
     text = call.input if isinstance(call.input, str) else tools.text(call.input, tools.PATCHES)
-    if text is not None:
+    changes = call.native.get("changes")
+    if isinstance(changes, dict) and changes:
+        yield from _told_changes(changes)
+    elif text is not None:
         yield from patch_events(text)
+
+
+def _told_changes(changes: dict[str, Any]) -> Iterator[Event]:
+    """Read what Codex says a patch has changed."""
+    for path, change in changes.items():
+        if not isinstance(change, dict):
+            continue
+        kind, content, unified = change.get("type"), change.get("content"), change.get("unified_diff")
+        if kind == "add" and isinstance(content, str):
+            yield Write(path, content, created=True)
+        elif kind == "delete":
+            yield Delete(path)
+        elif kind == "update" and isinstance(unified, str):
+            yield Replace(path, (), hunks.hunks_of(unified))
+            if isinstance(change.get("move_path"), str):
+                yield Move(path, change["move_path"])
 
 
 def patch_events(text: str) -> Iterator[Event]:

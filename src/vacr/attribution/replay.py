@@ -161,7 +161,7 @@ class Replay:
 
     def _replace(self, tracked: Tracked, event: Replace, call: Call, maker: int) -> tuple[Ranges | None, str]:
         file = tracked.file
-        if event.hunks and file.text is None:
+        if event.hunks and (file.text is None or not event.edits):
             ranges = locate.recorded(file, event.hunks, maker, self.maker("unknown", call, EXTERNAL))
             if ranges is not None:
                 return ranges, RECORDED
