@@ -1,0 +1,38 @@
+"""The files as they were before the sessions. Step: attribute.
+
+A base gives bytes by paths from its root; where the files come from (git, a folder) is its maker's business. A session names files as they lay on the
+machine it ran on, so its root has to be found: the folder from which most of the files it names are in the base.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+
+from vacr.attribution import paths
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """Files by paths from a root, and the name of the revision they are of."""
+
+    revision: str
+    names: Collection[str]
+    read: Callable[[str], bytes]
+
+    def file(self, path: str | None) -> bytes | None:
+        """Give the bytes of a file, or `None` when the base does not have it."""
+        return self.read(path) if path is not None and path in self.names else None
+
+
+def root_of(base: Base, named: Iterable[str], working_dir: str) -> str:
+    """Find the folder of a session's machine that is the root of the base."""
+    votes: Counter[str] = Counter()
+    for path in named:
+        parts = path.split("/")
+        for cut in range(1, len(parts)):
+            if "/".join(parts[cut:]) in base.names:
+                votes["/".join(parts[:cut])] += 1
+                break
+    home = paths.absolute(working_dir, "") if working_dir else ""
+    best = max(votes.items(), key=lambda item: (item[1], item[0] == home, -len(item[0])), default=(home, 0))
+    return best[0]
