@@ -112,11 +112,42 @@ def test_an_agent_that_is_not_known(vacr, verb):
     assert "Known agents: claude-code" in done.err
 
 
+DRIVING = "a\x1b[31mb\nc\r\u202ed"
+
+
 def test_a_title_cannot_drive_the_terminal(listed, home):
-    said = {"role": "user", "content": "a\x1b[31mb\nc\r\u202ed"}
+    said = {"role": "user", "content": DRIVING}
     homes.claude_session(home / ".claude" / "projects" / "x" / "session-1.jsonl", 1, message=said)
     (_, row) = listed()
     assert row.endswith("a\\x1b[31mb c \\u202ed")
+
+
+def test_a_folder_that_names_the_project_may_have_any_name(listed, home):
+    for number, name in enumerate((DRIVING, os.fsdecode(b"\xff"))):
+        homes.put(FIXTURES / "gemini" / "session.json", home / ".gemini" / "tmp" / name / "chats" / f"session-{number}.json")
+    rows = listed()[1:]
+    assert sorted(row.split()[1] for row in rows) == ["\\udcff", "a\\x1b[31mb\\nc\\r\\u202ed"]
+    assert len({row.index("kB") for row in rows}) == 1
+    assert {json.loads(line)["project"] for line in listed("--format", "jsonl")} == {DRIVING, "\ufffd"}
+
+
+def test_titles_are_not_cut_where_nobody_looks_and_are_never_endless(listed, home):
+    for number, length in ((1, 200), (2, 201)):
+        said = {"role": "user", "content": "x" * length}
+        homes.claude_session(home / ".claude" / "projects" / "x" / f"session-{number}.jsonl", number, message=said)
+    titles = ["x" * 199 + "…", "x" * 200]
+    assert [json.loads(line)["title"] for line in listed("--format", "jsonl")] == titles
+    assert [row.split()[-1] for row in listed(COLUMNS="80")[1:]] == titles
+
+
+@pytest.mark.parametrize("value", ["~nobody/x", "~", "relative", "/dev/null", "\udcff", "x" * 5000, "loop", "**", "a\nb"])
+def test_variables_may_say_anything(vacr, home, tmp_path, value):
+    three(home)
+    (tmp_path / "loop").symlink_to("loop")
+    variables = dict.fromkeys(NOWHERE, value)
+    assert vacr("list", **variables).returncode == 1
+    done = vacr("record", home / ".claude" / "projects" / "x" / "session-1.jsonl", **variables)
+    assert done.returncode == 0, done.err
 
 
 def test_what_the_list_names_can_be_recorded(vacr, listed, home):
@@ -175,12 +206,13 @@ def test_of_a_folder_only_the_newest_session_is_recorded(vacr, home, tmp_path, o
     ("typed", "code", "recorded"),
     [
         (b"2\n", 0, ["session-3.acr.json"]),
-        (b"\n", 0, ["session-2.acr.json"]),
-        (b"9\nx\n3\n", 0, ["session-1.acr.json"]),
+        (b"\n", 130, []),
+        (b"q\n", 130, []),
+        (b"9\nx\n\xc2\xb2\n 3 \n", 0, ["session-1.acr.json"]),
         (b"\x04", 130, []),
         (b"\x03", 130, []),
     ],
-    ids=["the second", "just enter", "after two mistakes", "end of input", "interrupted"],
+    ids=["the second", "just enter", "none", "after mistakes", "end of input", "interrupted"],
 )
 def test_on_a_terminal_one_is_asked_for(home, tmp_path, typed, code, recorded):
     three(home)

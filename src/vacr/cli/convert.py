@@ -66,8 +66,7 @@ def command(
             target = Path(output or ".") / _renamed(path, to, form) if outputs.is_folder(output) else Path(output or "")
             state = _write(target, data, files, overwrite=overwrite)
         except VacrError as error:
-            where = "" if error.where.startswith(path) else f"{path}: "
-            voice.error(f"vacr: {where}{error.diagnostics()}")
+            voice.error(f"vacr: {'' if error.where.startswith(path) else f'{path}: '}{error}", error.hint)
             errors.append({"source": text_of(path), "error": error.message, "where": text_of(error.where), "hint": error.hint})
             worst = max(worst, error.exit_code)
             continue

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections import Counter
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import click
 
 from vacr.cli import options
 from vacr.cli.options import Voice, plural, size, text_of
-from vacr.cli.tables import laid_out
+from vacr.cli.tables import columns_of, end_of, laid_out
+from vacr.errors import printable
 from vacr.sources.discovery import Session, sessions
 
 _NOTHING_FOUND = 1
+_WIDEST_PROJECT = 40
 
 
 @click.command()
@@ -46,7 +49,7 @@ def command(
     if not found:
         voice.notice("vacr: no sessions found; see `vacr list --help` for where they are looked for")
         return _NOTHING_FOUND
-    head, *rows = table(found)
+    head, *rows = table(found, columns_of(sys.stdout))
     voice.result(head)
     for (session, _), row in zip(found, rows, strict=True):
         voice.result(row)
@@ -78,23 +81,23 @@ def _first(session_id: str, parents: dict[str, str | None]) -> str:
     return session_id
 
 
-def table(found: list[tuple[Session, int]]) -> list[str]:
-    """Lay the sessions out in columns that fit the terminal."""
+def table(found: list[tuple[Session, int]], width: int | None) -> list[str]:
+    """Lay the sessions out in columns, cut to the width of a terminal if there is one."""
     rows = [("agent", "project", "last used", "size", "title")]
     for session, helpers in found:
         more = f"(+{plural(helpers, 'sub-agent')}) " if helpers else ""
         when = shown_time(session.updated or session.start)
         large = "–" if session.size is None else size(session.size)
-        rows.append((session.agent, shown_project(session) or "–", when, large, f"{more}{session.title}" or "–"))
-    return laid_out(rows, right=frozenset((3,)))
+        project = _below_home(session.project) or "–"
+        project = project if width is None else end_of(printable(project), _WIDEST_PROJECT)
+        rows.append((session.agent, project, when, large, f"{more}{session.title}" or "–"))
+    return laid_out(rows, right=frozenset((3,)), width=width)
 
 
-def shown_project(session: Session) -> str:
-    """Name the project as a person knows it."""
-    path = session.project
-    home = str(Path.home())
-    path = f"~{path[len(home) :]}" if path == home or path.startswith(f"{home}/") else path
-    return path if len(path) <= 40 else f"…{path[-39:]}"  # noqa: PLR2004 - a third of a line
+def _below_home(path: str) -> str:
+    """Write a path as a person knows it."""
+    home = os.path.expanduser("~")  # noqa: PTH111 - which does not raise where there is no home
+    return f"~{path[len(home) :]}" if path == home or path.startswith(f"{home}/") else path
 
 
 def shown_time(moment: int | None) -> str:
@@ -111,9 +114,9 @@ def _document(session: Session, helpers: int) -> dict[str, Any]:
     return {
         "agent": session.agent,
         "path": text_of(session.path),
-        "session": session.session,
-        "session-id": session.session_id,
-        "project": session.project,
+        "session": session.session and text_of(session.session),
+        "session-id": text_of(session.session_id),
+        "project": text_of(session.project),
         "start": session.start,
         "updated": session.updated,
         "size": session.size,

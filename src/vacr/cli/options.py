@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import click
 
+from vacr import errors
 from vacr.codec import canonical_json
 
 SCHEMA_VERSION = "1"
@@ -39,7 +40,7 @@ class Voice:
     def result(self, text: str) -> None:
         """Print a line of the result for a person."""
         if not self.json and not self.quiet:
-            _say(printable(text.replace("\n", "\\n")))
+            _say(errors.printable(text))
 
     def lines(self, text: str) -> None:
         """Print a result that is text of several lines."""
@@ -59,11 +60,11 @@ class Voice:
     def notice(self, text: str, level: int = 0) -> None:
         """Tell the person something beside the result; details only when asked for."""
         if not self.quiet and self.verbose >= level:
-            click.echo(printable(text.replace("\n", "\\n")), err=True)
+            click.echo(errors.printable(text), err=True)
 
-    def error(self, text: str) -> None:
-        """Tell the person what went wrong, even when asked to be quiet."""
-        click.echo(printable(text), err=True)
+    def error(self, text: str, hint: str = "") -> None:
+        """Tell the person what went wrong and what to do, even when asked to be quiet."""
+        click.echo(errors.printable(text) + (f"\n  {errors.printable(hint)}" if hint else ""), err=True)
 
 
 def voice_options(function: F) -> F:
@@ -123,12 +124,8 @@ def progress(count: Callable[[], int], voice: Voice) -> Iterator[Callable[[], No
 
 
 def printable(text: str) -> str:
-    """Make control characters of names and values visible, so that nothing drives the terminal; lines stay lines."""
-    return "".join(char if char.isprintable() or char == "\n" else _visible(char) for char in text)
-
-
-def _visible(char: str) -> str:
-    return char.encode("unicode_escape", "backslashreplace").decode()
+    """Make text of several lines printable; lines stay lines."""
+    return "\n".join(map(errors.printable, text.split("\n")))
 
 
 def text_of(path: str) -> str:

@@ -84,7 +84,7 @@ def command(
 
         chosen = choose(wishes["agent"], voice)
         if chosen is None:
-            voice.error("vacr: no sessions on this machine\n  Name a file or a folder, or see: vacr list --help.")
+            voice.error("vacr: no sessions on this machine", "Name a file or a folder, or see: vacr list --help.")
             return _NOTHING_FOUND
         paths, session = (chosen.path,), chosen.session
     elif session is not None and len(paths) > 1:

@@ -46,8 +46,7 @@ class Report:
             self._keep(self.errors, error)
             self.voice.line({"kind": "error", **error})
             where = f"{error['where']}: " if error["where"] else ""
-            hint = f"\n  {error['hint']}" if error["hint"] else ""
-            self.voice.error(_one_line(f"vacr: {where}{error['error']}") + hint)
+            self.voice.error(f"vacr: {where}{error['error']}", error["hint"])
 
     def _skip(self, error: dict[str, Any]) -> None:
         self.not_sessions += 1
@@ -135,10 +134,6 @@ class Report:
         for agent, counts in counted:
             rows.append([agent, *(size(counts[name]) if name == "bytes" else str(counts[name]) for name in COLUMNS)])
         return laid_out(rows, right=frozenset(range(1, len(COLUMNS) + 1)))
-
-
-def _one_line(text: str) -> str:
-    return text.replace("\n", "\\n").replace("\r", "\\r")
 
 
 def _told(drift: dict[str, dict[str, int]]) -> str:

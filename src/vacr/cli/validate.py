@@ -102,7 +102,7 @@ def _unreadable(path: str, error: VacrError, voice: Voice) -> dict[str, Any]:
     hint = error.hint
     if "more text after the value" in error.message:
         hint = "A native session has several values; make a record of it first: vacr record FILE."
-    voice.error(f"{path}: unreadable: {error.message}{place}" + (f"\n  {hint}" if hint else ""))
+    voice.error(f"{path}: unreadable: {error.message}{place}", hint)
     told = {"file": text_of(path), "valid": None, "error": error.message, "where": text_of(error.where), "hint": hint}
     return told | {"findings": [], "remarks": [], "exit": error.exit_code}
 

@@ -188,4 +188,5 @@ def _sub_agents(
 
 def in_store(folder: Path, reader: Reader) -> bool:
     """Tell whether a folder lies in the agent's own store, where nothing of ours belongs."""
-    return any(folder.resolve().is_relative_to(root.resolve()) for root, _ in roots(reader))
+    real = Path(os.path.realpath(folder))
+    return any(real.is_relative_to(os.path.realpath(root)) for root, _ in roots(reader))

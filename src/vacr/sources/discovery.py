@@ -23,7 +23,7 @@ from vacr.sources.databases import DatabaseFile, is_database
 from vacr.sources.ends import ends
 from vacr.sources.files import part_name
 from vacr.sources.folders import FolderStore, folder_store
-from vacr.sources.titles import line_of, title_of
+from vacr.sources.titles import line_of, short, title_of
 from vacr.timestamps import milliseconds
 
 
@@ -71,7 +71,8 @@ def _root(store: Store, environment: Mapping[str, str], system: str) -> Path | N
 
 
 def _home(environment: Mapping[str, str], system: str) -> str:
-    return environment.get("USERPROFILE" if system == "win32" else "HOME") or str(Path.home())
+    # Without a home, what stands for it stays, and nothing is found there.
+    return environment.get("USERPROFILE" if system == "win32" else "HOME") or os.path.expanduser("~")  # noqa: PTH111
 
 
 def sessions(
@@ -101,7 +102,7 @@ def _sessions_of(reader: Reader, environment: Mapping[str, str], system: str) ->
                 if real in met:
                     continue
                 met.add(real)
-                if path.is_dir():
+                if os.path.isdir(path):  # noqa: PTH112 - a name may be one that Path refuses
                     folders[real] = path
                     continue
                 for session in _at(path, reader, _project(path, root, pattern)):
@@ -194,7 +195,7 @@ def _listed(listed: Listed, reader: Reader, path: Path) -> Session:
         start,
         end or start,
         size,
-        line_of(listed.title),
+        short(line_of(listed.title)),
         listed.parent,
     )
 
