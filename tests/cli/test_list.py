@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import FIXTURES
+from tests.conftest import EXAMPLES, FIXTURES
 from tests.sources import homes
 from tests.sources.opencode_database import CHILD, SESSION, START, OpenCode
 
+STORED, STORED_CHILD = "ses_1e8f3c2b1a0ffeMiraInvoiceFix1", "ses_1e8f3c2b1a0ffeChildSession01"
 # Where the machine that runs the tests has its own sessions.
 NOWHERE = dict.fromkeys(
     ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "OPENCODE_DB", "CURSOR_DATA_DIR"),
@@ -189,7 +190,7 @@ def test_of_a_database_only_the_newest_session_and_its_sub_agents_are_recorded(v
 
 
 @pytest.mark.parametrize("own", [True, False])
-def test_of_a_folder_only_the_newest_session_is_recorded(vacr, home, tmp_path, own):
+def test_of_a_folder_only_the_newest_session_and_its_sub_agents_are_recorded(vacr, home, tmp_path, own):
     data = home / ".local" / "share" / "opencode"
     homes.put(FIXTURES / "opencode" / "storage", data / "storage")
     if not own:
@@ -197,8 +198,42 @@ def test_of_a_folder_only_the_newest_session_is_recorded(vacr, home, tmp_path, o
             file.unlink()
     done = vacr("record", "-o", "out/", **NOWHERE)
     assert done.returncode == 0
-    (record,) = (tmp_path / "out").iterdir()
-    assert json.loads(record.read_bytes())["session"]["session-id"].startswith("ses_")
+    records = [json.loads(path.read_bytes()) for path in sorted((tmp_path / "out").iterdir())]
+    # Without their own files, nothing says which of the two worked for the other.
+    assert len(records) == (2 if own else 1)
+    assert {record["session"]["session-id"] for record in records} <= {STORED, STORED_CHILD}
+    if own:
+        names = {f"{STORED}.acr.json", f"{STORED}.{STORED_CHILD}.acr.json"}
+        assert {path.name for path in (tmp_path / "out").iterdir()} == names
+        (file,) = data.glob(f"storage/session/*/{STORED}.json")
+        for arguments in ((data / "storage", "--session", STORED), (file,)):
+            document = json.loads(vacr("record", *arguments, "-o", "out/", "--format", "json").out)
+            assert [one["state"] for one in document["records"]] == ["unchanged", "unchanged"]
+            alone = json.loads(vacr("record", *arguments, "--no-sub-agents", "-o", "out/", "--format", "json").out)
+            assert alone["records"] == document["records"][:1]
+
+
+def test_a_sub_agent_that_only_the_search_finds_is_told(vacr, home, tmp_path):
+    folder = home / ".codex" / "sessions" / "2026" / "03" / "14"
+    homes.put(EXAMPLES / "codex-cli.jsonl", folder / "rollout-1.jsonl")
+    helper = homes.put(FIXTURES / "codex" / "fork.jsonl", folder / "rollout 2.jsonl")
+    done = vacr("record", **NOWHERE)
+    assert done.returncode == 0
+    assert [file.name for file in tmp_path.glob("*.acr.json")] == ["rollout-1.acr.json"]
+    assert done.err.splitlines()[1].endswith(
+        f"1 sub-agent of it in files elsewhere, not recorded; for that: vacr record '{helper}'"
+    )
+    assert "elsewhere" not in vacr("record", "--no-sub-agents", "-o", "-", **NOWHERE).err
+
+
+def test_a_fork_that_a_person_goes_on_with_is_a_session_of_its_own(listed, home):
+    folder = home / ".codex" / "sessions" / "2026" / "03" / "14"
+    homes.put(EXAMPLES / "codex-cli.jsonl", folder / "rollout-1.jsonl")
+    text = (EXAMPLES / "codex-cli.jsonl").read_text("utf-8")
+    meta = json.loads(text.splitlines()[0])
+    forked = {**meta, "payload": meta["payload"] | {"id": "forked", "forked_from_id": meta["payload"]["id"], "source": "cli"}}
+    (folder / "rollout-2.jsonl").write_text("\n".join([json.dumps(forked), *text.splitlines()[1:]]) + "\n")
+    assert {json.loads(line)["session-id"] for line in listed("--format", "jsonl")} == {"forked", meta["payload"]["id"]}
 
 
 @pytest.mark.skipif(not Path("/dev/ptmx").exists(), reason="there are no terminals here")

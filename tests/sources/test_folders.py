@@ -45,10 +45,17 @@ def test_a_sessions_own_file_stands_for_all_of_it(storage):
     whole = {one.reading.record["session"]["session-id"]: record_bytes(one) for one in found_at(storage)}
     for session, expected in whole.items():
         (file,) = storage.glob(f"session/*/{session}.json")
-        (found,) = found_at(file)
+        (found,) = found_at(file, sub_agents=False)
         assert record_bytes(found) == expected
-        (again,) = found_at(storage, session=session)
+        (again,) = found_at(storage, session=session, sub_agents=False)
         assert record_bytes(again) == expected
+
+
+def test_sub_agents_come_with_their_session(storage):
+    (file,) = storage.glob(f"session/*/{SESSION}.json")
+    for found in (found_at(file), found_at(storage, session=SESSION)):
+        assert [(one.reading.record["session"]["session-id"], one.label) for one in found] == [(SESSION, ""), (CHILD, CHILD)]
+    assert len(found_at(storage, session=CHILD)) == 1
 
 
 def test_the_record_of_restored_files_is_that_of_the_folder(storage, tmp_path):

@@ -15,8 +15,10 @@ _SHOWN = 20
 _LEAVE = ("", "q")
 
 
-def choose(agent: str | None, voice: Voice) -> Session | None:
+def choose(agent: str | None, voice: Voice) -> tuple[Session, list[Session]] | None:
     """Ask for one of the newest sessions on a terminal; without one, take the newest. Nothing where there are none.
+
+    It comes with its sub-agents.
 
     Raises:
         click.Abort: the user wants none of them.
@@ -27,7 +29,7 @@ def choose(agent: str | None, voice: Voice) -> Session | None:
     if voice.json or sys.stdin is None or not (sys.stdin.isatty() and sys.stderr.isatty()):
         newest = found[0][0]
         voice.notice(f"vacr: the newest session: {text_of(newest.path)}{f' ({newest.session})' if newest.session else ''}")
-        return newest
+        return found[0]
     shown = found[:_SHOWN]
     width = columns_of(sys.stderr)
     head, *rows = table(shown, width and width - 4)
@@ -37,13 +39,13 @@ def choose(agent: str | None, voice: Voice) -> Session | None:
     if len(found) > _SHOWN:
         click.echo(f"    and {len(found) - _SHOWN} older ones, which vacr list -v shows with their paths", err=True)
 
-    def chosen(typed: str) -> Session:
+    def chosen(typed: str) -> tuple[Session, list[Session]]:
         if typed.strip().lower() in _LEAVE:
             raise click.Abort
         if not typed.strip().isdecimal() or not 1 <= int(typed) <= len(shown):
             raise click.BadParameter(f"that is none of the numbers from 1 to {len(shown)}")
-        return shown[int(typed) - 1][0]
+        return shown[int(typed) - 1]
 
     question = "Which one is to be recorded? Its number, or q for none"
-    session: Session = click.prompt(question, default="", show_default=False, value_proc=chosen, err=True)
-    return session
+    picked: tuple[Session, list[Session]] = click.prompt(question, default="", show_default=False, value_proc=chosen, err=True)
+    return picked

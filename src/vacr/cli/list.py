@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import Counter
+from collections import defaultdict
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,7 +17,7 @@ from vacr.errors import printable
 from vacr.sources.discovery import Session, sessions
 
 _NOTHING_FOUND = 1
-_WIDEST_PROJECT = 40
+_NARROWEST_PROJECT = 15
 
 
 @click.command()
@@ -58,15 +58,16 @@ def command(
     return 0
 
 
-def newest_first(agent: str | None) -> list[tuple[Session, int]]:
-    """Give the sessions, the newest first, each with the number of its sub-agents."""
-    found = list(sessions(agent))
+def newest_first(agent: str | None) -> list[tuple[Session, list[Session]]]:
+    """Give the sessions, the newest first, each with its sub-agents."""
+    found = sorted(sessions(agent), key=lambda session: (-(session.updated or 0), session.path, session.session_id))
     parents = {session.session_id: session.parent for session in found if session.parent != session.session_id}
-    helpers = Counter(_first(session.session_id, parents) for session in found)
-    own = [session for session in found if _first(session.session_id, parents) == session.session_id]
-    own.sort(key=lambda session: (-(session.updated or 0), session.path, session.session_id))
-    listed = Counter(session.session_id for session in own)
-    return [(session, helpers[session.session_id] - listed[session.session_id]) for session in own]
+    own: list[Session] = []
+    helpers = defaultdict[str, list[Session]](list)
+    for session in found:
+        first = _first(session.session_id, parents)
+        (own if first == session.session_id else helpers[first]).append(session)
+    return [(session, helpers[session.session_id]) for session in own]
 
 
 def _first(session_id: str, parents: dict[str, str | None]) -> str:
@@ -81,15 +82,15 @@ def _first(session_id: str, parents: dict[str, str | None]) -> str:
     return session_id
 
 
-def table(found: list[tuple[Session, int]], width: int | None) -> list[str]:
+def table(found: list[tuple[Session, list[Session]]], width: int | None) -> list[str]:
     """Lay the sessions out in columns, cut to the width of a terminal if there is one."""
     rows = [("agent", "project", "last used", "size", "title")]
     for session, helpers in found:
-        more = f"(+{plural(helpers, 'sub-agent')}) " if helpers else ""
+        more = f"(+{plural(len(helpers), 'sub-agent')}) " if helpers else ""
         when = shown_time(session.updated or session.start)
         large = "–" if session.size is None else size(session.size)
         project = _below_home(session.project) or "–"
-        project = project if width is None else end_of(printable(project), _WIDEST_PROJECT)
+        project = project if width is None else end_of(printable(project), max(_NARROWEST_PROJECT, width // 5))
         rows.append((session.agent, project, when, large, f"{more}{session.title}" or "–"))
     return laid_out(rows, right=frozenset((3,)), width=width)
 
@@ -110,7 +111,7 @@ def shown_time(moment: int | None) -> str:
         return "–"
 
 
-def _document(session: Session, helpers: int) -> dict[str, Any]:
+def _document(session: Session, helpers: list[Session]) -> dict[str, Any]:
     return {
         "agent": session.agent,
         "path": text_of(session.path),
@@ -122,5 +123,5 @@ def _document(session: Session, helpers: int) -> dict[str, Any]:
         "size": session.size,
         "title": session.title,
         "parent": session.parent,
-        "sub-agents": helpers,
+        "sub-agents": len(helpers),
     }

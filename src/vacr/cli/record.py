@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from typing import Any
 import click
 
 from vacr.cli import options, outputs
-from vacr.cli.options import FINDINGS, PATH, Voice
+from vacr.cli.options import FINDINGS, PATH, Voice, plural, text_of
 from vacr.cli.report import Report
 from vacr.errors import UsageError
 from vacr.recording import plan
@@ -23,6 +24,7 @@ from vacr.recording.run import Run, cores
 from vacr.recording.tasks import Outcome, Task, Wish
 from vacr.recording.work import record_place
 from vacr.sources import STDIN
+from vacr.sources.discovery import Session
 
 _WORTH_PROCESSES = 8
 """As many files as make starting processes worth their while."""
@@ -79,16 +81,18 @@ def command(
       vacr record abc.jsonl -o - | jq .session.entries[0]
     """
     voice = Voice(format, quiet, verbose)
+    helpers: list[Session] = []
+    if session is not None and len(paths) != 1:
+        raise UsageError("--session is one of the sessions of one file or folder", hint="Name that, and only that.")
     if not paths:
         from vacr.cli.choose import choose
 
-        chosen = choose(wishes["agent"], voice)
-        if chosen is None:
+        picked = choose(wishes["agent"], voice)
+        if picked is None:
             voice.error("vacr: no sessions on this machine", "Name a file or a folder, or see: vacr list --help.")
             return _NOTHING_FOUND
+        chosen, helpers = picked
         paths, session = (chosen.path,), chosen.session
-    elif session is not None and len(paths) > 1:
-        raise UsageError("--session is one of the sessions of one file or folder", hint="Name only that.")
     wish = Wish(
         cbor=wishes["cbor"],
         seal=wishes["seal_source"],
@@ -109,6 +113,8 @@ def command(
         raise UsageError("--cluster is for folders", hint="Name the folder that holds the sessions.")
     else:
         exit_code = _files(paths, session, output, wish, report, jobs)
+    if wish.sub_agents:
+        _tell_of(helpers, report)
     return FINDINGS if strict and report.findings and exit_code == 0 else exit_code
 
 
@@ -125,6 +131,14 @@ def _files(paths: tuple[str, ...], session: str | None, output: str | None, wish
         _in_order(plan.file_tasks(list(paths), output or "", wish), report, jobs)
     report.finish()
     return report.exit_code
+
+
+def _tell_of(helpers: list[Session], report: Report) -> None:
+    """Tell of the sub-agents of a session that was picked which nothing but the search for sessions finds."""
+    elsewhere = [shlex.quote(text_of(helper.path)) for helper in helpers if helper.session_id not in report.sessions]
+    if elsewhere:
+        how = f"for that: vacr record {' '.join(elsewhere)}"
+        report.voice.notice(f"vacr: {plural(len(elsewhere), 'sub-agent')} of it in files elsewhere, not recorded; {how}")
 
 
 def _in_order(tasks: list[Task], report: Report, jobs: int | None) -> None:

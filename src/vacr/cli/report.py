@@ -24,6 +24,8 @@ class Report:
     records: list[dict[str, Any]] = field(default_factory=list)
     errors: list[dict[str, Any]] = field(default_factory=list)
     skipped: list[dict[str, Any]] = field(default_factory=list)
+    sessions: set[str] = field(default_factory=set)
+    """The ids of the sessions that were recorded, unless they are many."""
     agents: dict[str, Counter[str]] = field(default_factory=dict)
     drift: Counter[str] = field(default_factory=Counter)
     failed: int = 0
@@ -67,6 +69,8 @@ class Report:
             {"records": 1, "entries": record["entries"], "bytes": record["bytes"], record["state"]: 1}
             | {"drift": len(names), "notices": len(record["notices"]) + len(record["left-out"])}
         )
+        if not self.folder:
+            self.sessions.add(record["session-id"])
         self.secrets += bool(record.get("secrets"))
         told = {name: value for name, value in record.items() if name not in ("seen", "stale")}
         self._keep(self.records, told)

@@ -87,30 +87,30 @@ def read(
             yield found
 
 
-def _folder(path: Path, session: str | None) -> tuple[FolderStore, list[str]] | None:
-    """Give the store that a path is or lies in, and which of its sessions are meant."""
+def _folder(path: Path, session: str | None) -> tuple[FolderStore, str | None] | None:
+    """Give the store that a path is or lies in, and which of its sessions is meant, unless all are."""
     try:
         store = folder_store(path) if path.is_dir() else None
-        found = store_of_session(path) if store is None else None
+        return (store, session) if store is not None else store_of_session(path)
     except (OSError, ValueError):
         return None
-    if store is not None:
-        try:
-            return store, [session] if session is not None else store.sessions()
-        except OSError as error:
-            raise unlisted(error, path) from error
-    return (found[0], [found[1]]) if found else None
 
 
-def _from_folder(store: FolderStore, sessions: list[str], wish: _Wish) -> Iterator[Found | UnreadableInput]:
-    for session in sessions:
+def _from_folder(store: FolderStore, session: str | None, wish: _Wish) -> Iterator[Found | UnreadableInput]:
+    try:
+        listed = store.sessions() if session is None else [session]
+        if session is not None and wish.sub_agents:
+            listed += _descendants(session, store.parents())
+    except OSError as error:
+        raise unlisted(error, store.path) from error
+    for one in listed:
         try:
-            source = store.source(session)
+            source = store.source(one)
         except UnreadableInput as error:
             yield error
         else:
             # The sessions of such a folder have files of their own names.
-            yield from _readings(source, store.reader, f"{session}.json", "", wish)
+            yield from _readings(source, store.reader, f"{one}.json", "" if session in (None, one) else one, wish)
 
 
 def _from_database(path: Path, session: str | None, wish: _Wish) -> Iterator[Found | UnreadableInput]:

@@ -22,7 +22,7 @@ from vacr.readers.stores import Store
 from vacr.sources.databases import DatabaseFile, is_database
 from vacr.sources.ends import ends
 from vacr.sources.files import part_name
-from vacr.sources.folders import FolderStore, folder_store
+from vacr.sources.folders import FolderStore, folder_store, parent_of
 from vacr.sources.titles import line_of, short, title_of
 from vacr.timestamps import milliseconds
 
@@ -43,6 +43,7 @@ class Session:
     """How large its file is; not known of what shares one with others."""
     title: str
     parent: str | None = None
+    """The session that a sub-agent worked for. A fork, which a person goes on with, has none."""
 
 
 def roots(
@@ -175,7 +176,7 @@ def _looked_at(source: Source, reader: Reader, path: Path, session: str | None, 
             _moment(trace.get("session-end")) or status.st_mtime_ns // 1_000_000,
             status.st_size,
             title_of(trace),
-            reading.record["vacr"].get("parent", {}).get("session-id"),
+            parent_of(reading.record),
         )
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from vacr.errors import UnreadableInput
+from vacr.model import Record
 from vacr.readers.registry import Reader, readers
 from vacr.readers.source import Part, Source
 from vacr.sources.files import as_text, read_bytes, reason_of
@@ -46,6 +48,19 @@ class FolderStore:
         """
         return self._source(self._folder.glimpse, session_id)
 
+    def parents(self) -> dict[str, str | None]:
+        """Tell which of the sessions are sub-agents, and of which; those that cannot be read are told when they are asked for.
+
+        Raises:
+            OSError: the folder, or one in it, cannot be listed.
+        """
+        found: dict[str, str | None] = {}
+        for session_id in self.sessions():
+            with suppress(UnreadableInput):
+                for reading in self.reader.read(self.glimpse(session_id)):
+                    found[session_id] = parent_of(reading.record)
+        return found
+
     def files(self, session_id: str) -> list[Path]:
         """Name the files of a session.
 
@@ -78,6 +93,12 @@ def _matching(place: Path, name: str) -> list[Path]:
     if ending == name:
         return [place / name]
     return sorted(found for found in place.iterdir() if found.name.endswith(ending) and not found.name.startswith("."))
+
+
+def parent_of(record: Record) -> str | None:
+    """Name the session that a sub-agent worked for; what a person began with a copy of another works for none."""
+    parent: str | None = record["vacr"].get("parent", {}).get("session-id")
+    return parent if record["session"].get("format") == "autonomous" else None
 
 
 def unlisted(error: OSError, path: Path) -> UnreadableInput:
