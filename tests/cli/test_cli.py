@@ -698,3 +698,33 @@ def test_a_record_that_only_cbor_can_hold_does_not_stop_the_others(vacr, tmp_pat
     assert done.returncode == 1
     assert "odd.cbor: invalid" in done.out
     assert "claude-code.acr.json: valid" in done.out
+
+
+@pytest.mark.parametrize("verb", [("validate",), ("convert", "--to", "v2"), ("restore", "-o", "out/")], ids=lambda verb: verb[0])
+def test_what_is_no_record_is_refused_with_a_place_and_a_next_step(vacr, verb):
+    done = vacr(verb[0], CLAUDE, *verb[1:])
+    assert done.returncode == 3
+    told, hint = done.err.splitlines()
+    assert "claude-code.jsonl: " in told
+    assert "line 2, column 1" in told
+    assert "record" in hint
+
+
+def test_a_session_that_is_not_there_is_an_error(vacr, tmp_path):
+    for place in (CLAUDE, FIXTURES / "opencode" / "storage"):
+        done = vacr("record", place, "--session", "nobody's")
+        assert done.returncode == 3
+        assert "no session nobody's in it\n  Without --session" in done.err
+    assert vacr("record", "--session", "nobody's").returncode == 2
+    assert not list(tmp_path.glob("*.acr.json"))
+
+
+def test_more_findings_than_are_told(vacr, tmp_path):
+    (tmp_path / "entries.json").write_text(json.dumps([{"type": 1}] * 200))
+    assert "invalid, at least 100 findings\n" in vacr("validate", "entries.json").out
+
+
+def test_a_schema_or_version_that_is_not_there(vacr):
+    assert "A schema is v3, v2, v1 or a file in CDDL." in vacr("validate", CLAUDE, "--schema", "v4").err
+    done = vacr("validate", "-", stdin=b'{"version":"9","id":"x","session":{}}')
+    assert 'no schema for version text "9", expected 3.* or 2.* or 1.*' in done.out

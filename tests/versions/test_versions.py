@@ -43,7 +43,7 @@ REFUSED = [
     (None, "/"),
     ([], "/"),
     ("x", "/"),
-    ({}, "/version"),
+    ({}, "/"),
     ({"version": 3}, "/version"),
     ({"version": "4.0"}, "/version"),
     (V3["session"], "/"),

@@ -11,10 +11,11 @@ import click
 from vacr import codec
 from vacr.cli import options, outputs
 from vacr.cli.options import PATH, Voice, plural, size, text_of
+from vacr.cli.records import load
 from vacr.codec import Form
 from vacr.errors import UsageError, VacrError
 from vacr.recording.files import digest, refuse_input, same, write
-from vacr.sources import STDIN, read_bytes
+from vacr.sources import STDIN
 
 _SUFFIXES = {"json": ".json", "cbor": ".cbor"}
 _VERSIONS = ("v1", "v2", "v3")
@@ -58,7 +59,7 @@ def command(
     worst = 0
     for path in files:
         try:
-            data, form, behind = _converted(path, to)
+            data, form, behind = _converted(path, to, voice)
             if output == STDIN:
                 outputs.write_stdout([b"\n" if form == "json" and path != files[0] else b"", data])
                 _tell(path, behind, voice)
@@ -70,7 +71,7 @@ def command(
             errors.append({"source": text_of(path), "error": error.message, "where": text_of(error.where), "hint": error.hint})
             worst = max(worst, error.exit_code)
             continue
-        voice.result(f"{target}: {size(len(data))}")
+        voice.result(f"{target}: {size(len(data))}{', unchanged' if state == 'unchanged' else ''}")
         _tell(path, behind, voice)
         described = {"source": text_of(path), "output": text_of(str(target)), "state": state, "left-behind": list(behind)}
         done.append(described | {"bytes": len(data), "sha-256": digest([data])})
@@ -79,26 +80,30 @@ def command(
     return worst
 
 
-def _converted(path: str, to: str) -> tuple[bytes, str, dict[str, str]]:
+def _converted(path: str, to: str, voice: Voice) -> tuple[bytes, str, dict[str, str]]:
     """Give the converted record, its form, and what it leaves behind: pointers, with the words for them.
 
     Raises:
         VacrError: the record cannot be read, or cannot be converted.
     """
-    data = read_bytes(path)
+    record, form = load(path)
+    json = form == "json"
     if to in _SUFFIXES:
-        return codec.encode(codec.decode(data), cast("Form", to)), to, {}
+        if form == to:
+            voice.notice(f"{path}: in {to.upper()} already")
+        return codec.encode(record, cast("Form", to)), to, {}
     from vacr.versions import Version, convert, left_behind
 
-    record, form = codec.decode_either(data)
-    json = form == "json"
-    converted = codec.encode(convert(record, cast("Version", to), json=json), form)
+    converted = convert(record, cast("Version", to), json=json)
+    if converted is record:
+        voice.notice(f"{path}: of version {to} already")
+    data = codec.encode(converted, form)
     if to != "v1":
-        return converted, form, {}
+        return data, form, {}
     behind = {where: where for where in left_behind(record, json=json)}
     if "/session/entries" in behind:
         behind["/session/entries"] = f"/session/entries ({plural(len(record['session']['entries']), 'entry')})"
-    return converted, form, behind
+    return data, form, behind
 
 
 def _tell(path: str, behind: dict[str, str], voice: Voice) -> None:

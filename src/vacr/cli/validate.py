@@ -12,6 +12,7 @@ import click
 from vacr import codec
 from vacr.cli import options
 from vacr.cli.options import FINDINGS, PATH, Voice, plural, text_of
+from vacr.cli.records import load
 from vacr.cli.schemas import load_schema, refuse_unknown_rule
 from vacr.errors import InvalidRecord, VacrError
 from vacr.identity import made_by_vacr, record_id
@@ -19,7 +20,6 @@ from vacr.schema import Finding, Report, is_ours, rule_for, validate
 from vacr.schema.cddl import Schema
 from vacr.schema.semantics import LIMIT, short
 from vacr.schema.versions import major
-from vacr.sources import read_bytes
 from vacr.versions import convert
 
 FAILED = 1
@@ -71,7 +71,7 @@ def command(
 def _check(path: str, rule: str | None, schema: Schema | None, voice: Voice) -> dict[str, Any]:
     """Check one file and say the verdict."""
     try:
-        value, form = codec.decode_either(read_bytes(path))
+        value, form = load(path)
         report = validate(value, rule=rule, schema=schema, json=form == "json")
         checked = not report.findings and (schema is None or is_ours(schema))
         findings, more_remarks = _more(value, json=form == "json") if checked else (report.findings, [])
@@ -99,11 +99,8 @@ def _check(path: str, rule: str | None, schema: Schema | None, voice: Voice) -> 
 def _unreadable(path: str, error: VacrError, voice: Voice) -> dict[str, Any]:
     """Say that there is no verdict, and why."""
     place = f" ({error.where})" if error.where and error.where != path else ""
-    hint = error.hint
-    if "more text after the value" in error.message:
-        hint = "A native session has several values; make a record of it first: vacr record FILE."
-    voice.error(f"{path}: unreadable: {error.message}{place}", hint)
-    told = {"file": text_of(path), "valid": None, "error": error.message, "where": text_of(error.where), "hint": hint}
+    voice.error(f"{path}: unreadable: {error.message}{place}", error.hint)
+    told = {"file": text_of(path), "valid": None, "error": error.message, "where": text_of(error.where), "hint": error.hint}
     return told | {"findings": [], "remarks": [], "exit": error.exit_code}
 
 
@@ -165,8 +162,8 @@ def _signed(payload: bytes, header: Any) -> list[Finding]:
 
 def _lines(path: str, report: Report, findings: list[Finding], remarks: list[Finding], value: Any) -> list[str]:
     if findings:
-        cut = f" (the first {LIMIT})" if len(findings) >= LIMIT else ""
-        return [f"{path}: invalid, {plural(len(findings), 'finding')}{cut}", *(f"  {finding.text()}" for finding in findings)]
+        least = "at least " if len(findings) >= LIMIT else ""
+        return [f"{path}: invalid, {least}{plural(len(findings), 'finding')}", *(f"  {finding.text()}" for finding in findings)]
     told = [report.rule, f"schema {Path(report.schema).stem}"]
     if "entries" in (named := _named(value)):
         told.append(plural(named["entries"], "entry"))

@@ -21,7 +21,7 @@ from vacr.readers.source import Part, Source
 from vacr.sources.databases import MAGIC, DatabaseFile, is_database
 from vacr.sources.discovery import roots
 from vacr.sources.files import STDIN, attached, part_name, read_beside, read_bytes, sub_sessions
-from vacr.sources.folders import FolderStore, folder_store, store_of_session, unlisted
+from vacr.sources.folders import FolderStore, folder_store, no_session, store_of_session, unlisted
 
 __all__ = ["STDIN", "Found", "in_store", "read", "read_bytes"]
 
@@ -82,9 +82,13 @@ def read(
             copy.write_bytes(data)
             yield from _from_database(copy, session, wish)
         return
+    met = session is None
     for found in _from_file(Path(path), data, wish, {os.path.realpath(one) for one in named}):
         if session is None or isinstance(found, UnreadableInput) or found.reading.record["session"]["session-id"] == session:
+            met = met or not isinstance(found, UnreadableInput)
             yield found
+    if not met:
+        raise no_session(session, path)
 
 
 def _folder(path: Path, session: str | None) -> tuple[FolderStore, str | None] | None:

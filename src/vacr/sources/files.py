@@ -44,7 +44,7 @@ def read_bytes(path: str | Path, limit: int = -1) -> bytes:
         with open(path, "rb") as file:  # noqa: PTH123 - a path from a user may hold what Path refuses
             status = os.fstat(file.fileno())
             if stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode):
-                raise UnreadableInput("a device, not a file", where=str(path))
+                raise UnreadableInput("a device, not a file", where=str(path), hint="Name a file, or - for standard input.")
             # An agent may be writing: what it adds from now on is for the next reading.
             size = status.st_size if stat.S_ISREG(status.st_mode) and status.st_size else -1
             return file.read(size if limit < 0 else limit)

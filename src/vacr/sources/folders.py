@@ -75,7 +75,7 @@ class FolderStore:
         except OSError as error:
             raise unlisted(error, self.path) from error
         if not names:
-            raise UnreadableInput(f"no session {session_id} in it", where=str(self.path))
+            raise no_session(session_id, self.path)
         return Source(tuple(Part(as_text(name), read_bytes(self.path / name)) for name in names))
 
     def _files(self, pattern: str) -> list[str]:
@@ -99,6 +99,11 @@ def parent_of(record: Record) -> str | None:
     """Name the session that a sub-agent worked for; what a person began with a copy of another works for none."""
     parent: str | None = record["vacr"].get("parent", {}).get("session-id")
     return parent if record["session"].get("format") == "autonomous" else None
+
+
+def no_session(session_id: str | None, path: str | Path) -> UnreadableInput:
+    """Say that a session is not where it should be."""
+    return UnreadableInput(f"no session {session_id} in it", where=str(path), hint="Without --session, all in it are recorded.")
 
 
 def unlisted(error: OSError, path: Path) -> UnreadableInput:

@@ -85,7 +85,7 @@ def _version(record: Any, *, json: bool) -> Version:
     if rule not in _RECORDS or not isinstance(record, dict):
         hint = "Only whole records are converted; of a signed one, the record inside, which then has to be signed anew."
         raise InvalidRecord(f"not a whole record, but {_WORDS.get(rule, 'something else')}", where="/", hint=hint)
-    schema = schema_for(record.get("version", ""))
+    schema = schema_for(record.get("version", SCHEMA_VERSION))
     for finding in schema.checker(rule, json=json).findings(record):
         raise InvalidRecord(
             f"not a valid record: {finding.rule}: {finding.found}, expected {finding.expected}",
