@@ -728,3 +728,31 @@ def test_a_schema_or_version_that_is_not_there(vacr):
     assert "A schema is v3, v2, v1 or a file in CDDL." in vacr("validate", CLAUDE, "--schema", "v4").err
     done = vacr("validate", "-", stdin=b'{"version":"9","id":"x","session":{}}')
     assert 'no schema for version text "9", expected 3.* or 2.* or 1.*' in done.out
+
+
+@pytest.mark.parametrize(
+    "arguments", [("record", CLAUDE, "-o", ""), ("record", ""), ("convert", "", "--to", "v2"), ("validate", "")]
+)
+def test_an_empty_name_is_none(vacr, arguments):
+    done = vacr(*arguments)
+    assert done.returncode == 2
+    assert "the name is empty" in done.err
+
+
+def test_a_folder_of_records_is_validated(vacr, tmp_path):
+    vacr("record", EXAMPLES, "-o", "records/deep/")
+    done = vacr("validate", "records")
+    assert done.returncode == 0
+    assert [line.split(":")[0] for line in done.out.splitlines()] == sorted(
+        f"records/deep/{example.stem}.acr.json" for example in EXAMPLES.iterdir()
+    )
+    (tmp_path / "records" / "bad.acr.json").write_text("{")
+    assert vacr("validate", "records").returncode == 3
+    (tmp_path / "none").mkdir()
+    done = vacr("validate", "none")
+    assert done.returncode == 3
+    assert "none: unreadable: there is no record in it" in done.err
+
+
+def test_a_sealed_source_is_mentioned(vacr):
+    assert vacr("record", CLAUDE, "--seal-source").out.endswith("kB, source sealed\n")

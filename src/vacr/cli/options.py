@@ -20,8 +20,16 @@ FINDINGS = 5
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-PATH = click.Path()
-"""A path that the shell completes and that we check ourselves."""
+
+class _Path(click.Path):
+    """A path that the shell completes and that we check ourselves, but for one that is none: a variable that was not set."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Refuse an empty name."""
+        return super().convert(value, param, ctx) if value else self.fail("the name is empty", param, ctx)
+
+
+PATH = _Path()
 
 
 @dataclass(frozen=True)

@@ -97,7 +97,9 @@ class Report:
             return
         agent = f"{record['agent']} {record['cli-version'] or ''}".rstrip()
         state = {"written": "", "unchanged": ", unchanged", "replaced": ", replaced an older record"}[record["state"]]
-        voice.result(f"{record['output']}: {agent}, {plural(record['entries'], 'entry')}, {size(record['bytes'])}{state}")
+        sealed = ", source sealed" if record["sealed"] else ""
+        told = f"{agent}, {plural(record['entries'], 'entry')}, {size(record['bytes'])}{state}{sealed}"
+        voice.result(f"{record['output']}: {told}")
         models = ", ".join(record["models"]) or "unknown"
         voice.notice(f"  session {record['session-id']}, models {models}, id {record['id']}", 1)
 
