@@ -1,7 +1,7 @@
 """The errors of vacr: one base, few families. Step: all of them.
 
 A message says what was wrong, where (a file and line, or a JSON pointer), what was found and what was expected, and
-what to do next. The families decide the exit code of the command; see docs/adr and the README for the list of codes.
+what to do next. The families decide the exit code of the command, which the README lists.
 """
 
 from __future__ import annotations

@@ -756,3 +756,13 @@ def test_a_folder_of_records_is_validated(vacr, tmp_path):
 
 def test_a_sealed_source_is_mentioned(vacr):
     assert vacr("record", CLAUDE, "--seal-source").out.endswith("kB, source sealed\n")
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl"])
+def test_records_on_standard_output_have_nothing_between_them(vacr, form):
+    plain = vacr("record", CLAUDE, "examples", CODEX, "-o", "-")
+    assert [json.loads(line)["session"]["agent-meta"]["cli-name"] for line in plain.out.splitlines()] == [
+        "claude-code",
+        "codex-cli",
+    ]
+    assert vacr("record", CLAUDE, "examples", CODEX, "-o", "-", "--format", form).out == plain.out

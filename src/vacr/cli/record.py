@@ -80,7 +80,8 @@ def command(
       vacr record big/ -o out/ --cluster tcp://host:8786
       vacr record abc.jsonl -o - | jq .session.entries[0]
     """
-    voice = Voice(format, quiet, verbose)
+    # Where the records themselves are the output, nothing else may stand between them.
+    voice = Voice("text" if output == STDIN else format, quiet, verbose)
     helpers: list[Session] = []
     if session is not None and len(paths) != 1:
         raise UsageError("--session is one of the sessions of one file or folder", hint="Name that, and only that.")
