@@ -766,3 +766,12 @@ def test_records_on_standard_output_have_nothing_between_them(vacr, form):
         "codex-cli",
     ]
     assert vacr("record", CLAUDE, "examples", CODEX, "-o", "-", "--format", form).out == plain.out
+
+
+def test_an_error_about_any_name_is_told_to_programs(vacr, tmp_path):
+    name = os.fsdecode(b"a\xff")
+    shutil.copy(CLAUDE, tmp_path / f"{name}.jsonl")
+    (tmp_path / f"{name}.acr.json").write_text("something else")
+    done = vacr("record", f"{name}.jsonl", "--format", "json")
+    assert done.returncode == 2
+    assert "a\ufffd.acr.json is there" in json.loads(done.out)["errors"][0]["error"]

@@ -7,7 +7,7 @@ import sys
 import click
 
 from vacr.cli.list import newest_first, table
-from vacr.cli.options import Voice, text_of
+from vacr.cli.options import Voice
 from vacr.cli.tables import columns_of
 from vacr.sources.discovery import Session
 
@@ -28,7 +28,7 @@ def choose(agent: str | None, voice: Voice) -> tuple[Session, list[Session]] | N
         return None
     if voice.json or sys.stdin is None or not (sys.stdin.isatty() and sys.stderr.isatty()):
         newest = found[0][0]
-        voice.notice(f"vacr: the newest session: {text_of(newest.path)}{f' ({newest.session})' if newest.session else ''}")
+        voice.notice(f"vacr: the newest session: {newest.path}{f' ({newest.session})' if newest.session else ''}")
         return found[0]
     shown = found[:_SHOWN]
     width = columns_of(sys.stderr)

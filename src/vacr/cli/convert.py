@@ -10,7 +10,7 @@ import click
 
 from vacr import codec
 from vacr.cli import options, outputs
-from vacr.cli.options import PATH, Voice, plural, size, text_of
+from vacr.cli.options import PATH, Voice, plural, size
 from vacr.cli.records import load
 from vacr.codec import Form
 from vacr.errors import UsageError, VacrError
@@ -68,12 +68,12 @@ def command(
             state = _write(target, data, files, overwrite=overwrite)
         except VacrError as error:
             voice.error(f"vacr: {'' if error.where.startswith(path) else f'{path}: '}{error}", error.hint)
-            errors.append({"source": text_of(path), "error": error.message, "where": text_of(error.where), "hint": error.hint})
+            errors.append({"source": path, "error": error.message, "where": error.where, "hint": error.hint})
             worst = max(worst, error.exit_code)
             continue
         voice.result(f"{target}: {size(len(data))}{', unchanged' if state == 'unchanged' else ''}")
         _tell(path, behind, voice)
-        described = {"source": text_of(path), "output": text_of(str(target)), "state": state, "left-behind": list(behind)}
+        described = {"source": path, "output": str(target), "state": state, "left-behind": list(behind)}
         done.append(described | {"bytes": len(data), "sha-256": digest([data])})
     if output != STDIN:
         voice.data({"records": done, "errors": errors})

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from vacr.cli import options
-from vacr.cli.options import Voice, plural, size, text_of
+from vacr.cli.options import Voice, plural, size
 from vacr.cli.tables import columns_of, end_of, laid_out
 from vacr.errors import printable
 from vacr.sources.discovery import Session, sessions
@@ -54,7 +54,7 @@ def command(
     for (session, _), row in zip(found, rows, strict=True):
         voice.result(row)
         if voice.verbose:
-            voice.result(f"  {text_of(session.path)}{f' --session {session.session}' if session.session else ''}")
+            voice.result(f"  {session.path}{f' --session {session.session}' if session.session else ''}")
     return 0
 
 
@@ -114,10 +114,10 @@ def shown_time(moment: int | None) -> str:
 def _document(session: Session, helpers: list[Session]) -> dict[str, Any]:
     return {
         "agent": session.agent,
-        "path": text_of(session.path),
-        "session": session.session and text_of(session.session),
-        "session-id": text_of(session.session_id),
-        "project": text_of(session.project),
+        "path": session.path,
+        "session": session.session,
+        "session-id": session.session_id,
+        "project": session.project,
         "start": session.start,
         "updated": session.updated,
         "size": session.size,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,6 +18,8 @@ from vacr.codec import canonical_json
 SCHEMA_VERSION = "1"
 FINDINGS = 5
 """The exit code of a verb that finished with findings under `--strict`."""
+
+_NO_CHARACTER = re.compile("[\ud800-\udfff]")
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -58,12 +61,12 @@ class Voice:
     def data(self, document: dict[str, Any]) -> None:
         """Print the result for a program, in one document."""
         if self.format == "json":
-            _say(canonical_json.encode({"schema_version": SCHEMA_VERSION, **document}))
+            _say(_encoded(document))
 
     def line(self, document: dict[str, Any]) -> None:
         """Print a part of the result for a program that takes it line by line."""
         if self.format == "jsonl":
-            _say(canonical_json.encode({"schema_version": SCHEMA_VERSION, **document}))
+            _say(_encoded(document))
 
     def notice(self, text: str, level: int = 0) -> None:
         """Tell the person something beside the result; details only when asked for."""
@@ -136,9 +139,17 @@ def printable(text: str) -> str:
     return "\n".join(map(errors.printable, text.split("\n")))
 
 
-def text_of(path: str) -> str:
-    """Give a path as text that can be written anywhere: names may hold bytes that are no characters."""
-    return os.fsencode(path).decode("utf-8", "replace")
+def _encoded(document: dict[str, Any]) -> bytes:
+    return canonical_json.encode(_writable({"schema_version": SCHEMA_VERSION, **document}))
+
+
+def _writable(value: Any) -> Any:
+    """Replace what is no character in texts: names of files, and messages with such names, may hold any bytes."""
+    if isinstance(value, str):
+        return _NO_CHARACTER.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {_writable(name): _writable(item) for name, item in value.items()}
+    return [_writable(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def size(count: int) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from vacr.cli import options, outputs
-from vacr.cli.options import FINDINGS, PATH, Voice, plural, text_of
+from vacr.cli.options import FINDINGS, PATH, Voice, plural
 from vacr.cli.report import Report
 from vacr.errors import UsageError
 from vacr.recording import plan
@@ -136,7 +136,7 @@ def _files(paths: tuple[str, ...], session: str | None, output: str | None, wish
 
 def _tell_of(helpers: list[Session], report: Report) -> None:
     """Tell of the sub-agents of a session that was picked which nothing but the search for sessions finds."""
-    elsewhere = [shlex.quote(text_of(helper.path)) for helper in helpers if helper.session_id not in report.sessions]
+    elsewhere = [shlex.quote(helper.path) for helper in helpers if helper.session_id not in report.sessions]
     if elsewhere:
         how = f"for that: vacr record {' '.join(elsewhere)}"
         report.voice.notice(f"vacr: {plural(len(elsewhere), 'sub-agent')} of it in files elsewhere, not recorded; {how}")

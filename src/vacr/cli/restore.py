@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from vacr.cli import options
-from vacr.cli.options import PATH, Voice, size, text_of
+from vacr.cli.options import PATH, Voice, size
 from vacr.cli.records import load
 from vacr.errors import InvalidRecord, UnreadableInput, UsageError
 from vacr.identity import made_by_vacr, record_id
@@ -62,10 +62,8 @@ def command(
     for path, data in parts:
         write(path, [data])
         voice.result(f"{path}: {size(len(data))}, as recorded")
-    files = [
-        {"path": text_of(str(path)), "bytes": len(data), "sha-256": hashlib.sha256(data).hexdigest()} for path, data in parts
-    ]
-    voice.data({"record": text_of(record), "files": files})
+    files = [{"path": str(path), "bytes": len(data), "sha-256": hashlib.sha256(data).hexdigest()} for path, data in parts]
+    voice.data({"record": record, "files": files})
 
 
 def _refuse_clashes(folder: Path, paths: list[Path]) -> None:

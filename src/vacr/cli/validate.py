@@ -13,7 +13,7 @@ import click
 
 from vacr import codec
 from vacr.cli import options
-from vacr.cli.options import FINDINGS, PATH, Voice, plural, text_of
+from vacr.cli.options import FINDINGS, PATH, Voice, plural
 from vacr.cli.records import load
 from vacr.cli.schemas import load_schema, refuse_unknown_rule
 from vacr.errors import InvalidRecord, UnreadableInput, VacrError
@@ -106,7 +106,7 @@ def _check(path: str, rule: str | None, schema: Schema | None, voice: Voice) -> 
     for remark in remarks:
         voice.notice(f"{path}: remark: {remark.text()}", 1)
     return {
-        "file": text_of(path),
+        "file": path,
         "valid": not findings,
         "rule": report.rule,
         "schema": report.schema,
@@ -123,7 +123,7 @@ def _unreadable(path: str, error: VacrError, voice: Voice) -> dict[str, Any]:
     """Say that there is no verdict, and why."""
     place = f" ({error.where})" if error.where and error.where != path else ""
     voice.error(f"{path}: unreadable: {error.message}{place}", error.hint)
-    told = {"file": text_of(path), "valid": None, "error": error.message, "where": text_of(error.where), "hint": error.hint}
+    told = {"file": path, "valid": None, "error": error.message, "where": error.where, "hint": error.hint}
     return told | {"findings": [], "remarks": [], "exit": error.exit_code}
 
 
