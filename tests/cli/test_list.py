@@ -99,11 +99,12 @@ def test_sub_agents_are_counted_with_the_session_they_worked_for(listed, home):
 def test_nothing_found(vacr, form):
     done = vacr("list", "--format", form, **NOWHERE)
     assert done.returncode == 1
-    assert "no sessions found" in done.err
+    places = "~/.claude, ~/.config/claude, ~/.codex, ~/.gemini, ~/.local/share/opencode, ~/.cursor, ~/.config/Cursor/User"
+    assert done.err == f"vacr: no sessions found in {places}\n"
     assert done.out == ('{"schema_version":"1","sessions":[]}\n' if form == "json" else "")
     done = vacr("record", **NOWHERE)
     assert done.returncode == 1
-    assert "no sessions on this machine" in done.err
+    assert done.err == f"vacr: no sessions found in {places}\n  Name a file or a folder.\n"
 
 
 @pytest.mark.parametrize("verb", ["list", "record"])

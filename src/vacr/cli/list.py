@@ -14,7 +14,8 @@ from vacr.cli import options
 from vacr.cli.options import Voice, plural, size
 from vacr.cli.tables import columns_of, end_of, laid_out
 from vacr.errors import printable
-from vacr.sources.discovery import Session, sessions
+from vacr.readers.registry import readers
+from vacr.sources.discovery import Session, roots, sessions
 
 _NOTHING_FOUND = 1
 _NARROWEST_PROJECT = 15
@@ -34,7 +35,8 @@ def command(
     """List the sessions of all agents on this machine, the newest first; sub-agents are counted with their session.
 
     They are looked for where the agents keep them, also where their own environment variables say (CLAUDE_CONFIG_DIR, CODEX_HOME,
-    GEMINI_CLI_HOME, XDG_DATA_HOME, OPENCODE_DB, CURSOR_DATA_DIR). -v shows the paths, to be given to `vacr record`.
+    GEMINI_CLI_HOME, XDG_CONFIG_HOME, XDG_DATA_HOME, OPENCODE_DB, CURSOR_DATA_DIR). -v shows the paths, to be given to
+    `vacr record`.
 
     \b
     Example:
@@ -47,7 +49,7 @@ def command(
     for session, helpers in found:
         voice.line(_document(session, helpers))
     if not found:
-        voice.notice("vacr: no sessions found; see `vacr list --help` for where they are looked for")
+        voice.notice(f"vacr: no sessions found in {looked_in(agent)}")
         return _NOTHING_FOUND
     head, *rows = table(found, columns_of(sys.stdout))
     voice.result(head)
@@ -56,6 +58,12 @@ def command(
         if voice.verbose:
             voice.result(f"  {session.path}{f' --session {session.session}' if session.session else ''}")
     return 0
+
+
+def looked_in(agent: str | None) -> str:
+    """Name the folders in which sessions are looked for."""
+    found = [root for name, reader in readers().items() if agent in (None, name) for root, _ in roots(reader)]
+    return ", ".join(dict.fromkeys(_below_home(str(root)) for root in found))
 
 
 def newest_first(agent: str | None) -> list[tuple[Session, list[Session]]]:

@@ -87,10 +87,11 @@ def command(
         raise UsageError("--session is one of the sessions of one file or folder", hint="Name that, and only that.")
     if not paths:
         from vacr.cli.choose import choose
+        from vacr.cli.list import looked_in
 
         picked = choose(wishes["agent"], voice)
         if picked is None:
-            voice.error("vacr: no sessions on this machine", "Name a file or a folder, or see: vacr list --help.")
+            voice.error(f"vacr: no sessions found in {looked_in(wishes['agent'])}", "Name a file or a folder.")
             return _NOTHING_FOUND
         chosen, helpers = picked
         paths, session = (chosen.path,), chosen.session
