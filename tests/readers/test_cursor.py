@@ -156,3 +156,53 @@ def test_what_a_bubble_says_in_blocks_comes_before_what_it_thought():
     record = record_of(data)
     assert [child["type"] for child in record["session"]["entries"][0]["children"]] == ["tool-call", "reasoning"]
     assert validate(record).findings == []
+
+
+def row(table, **columns):
+    return {"table": table, "row": columns}
+
+
+def composer(value, **columns):
+    return row("cursorDiskKV", key="composerData:s", value=value, **columns)
+
+
+HEAD = {"vacr-export": "cursor-vscdb", "session": "s"}
+STORE = {"vacr-export": "cursor-store", "session": "s"}
+BUBBLES = [row("cursorDiskKV", key=key, value='{"a":"NEEDLE"}') for key in ("bubbleId:s:x:b", "bubbleId:s:b")]
+EXPORTS = {
+    "a second head": (HEAD, HEAD | {"data": "NEEDLE"}),
+    "a head of another format": (HEAD, STORE | {"data": "NEEDLE"}),
+    "a head of no format": (HEAD, {"vacr-export": "other", "data": "NEEDLE"}),
+    "more in the head": (HEAD | {"extra": "NEEDLE"},),
+    "a session that is an object": (HEAD | {"session": {"x": "NEEDLE"}},),
+    "a session that is a number": (HEAD | {"session": 5, "x": "NEEDLE"},),
+    "no session": ({"vacr-export": "cursor-vscdb"}, composer("NEEDLE")),
+    "a key twice": (HEAD, composer('"NEEDLE"'), composer("{}")),
+    "a key twice, the other way": (HEAD, composer("{}"), composer('"NEEDLE"')),
+    "two bubbles of one name": (HEAD, *BUBBLES),
+    "a column more": (HEAD, composer("{}", extra="NEEDLE")),
+    "no value": (HEAD, row("cursorDiskKV", key="NEEDLE")),
+    "no key": (HEAD, row("cursorDiskKV", value="NEEDLE")),
+    "a chat twice": (HEAD, row("chatdata", tabId="s", chatTitle="NEEDLE"), row("chatdata", tabId="s", bubbles=[])),
+    "a chat and a composer": (HEAD, row("chatdata", chatTitle="NEEDLE"), composer('{"a":1}')),
+    "a key of meta twice": (STORE, row("meta", key="1", value="NEEDLE"), row("meta", key="1", value="b")),
+    "a blob twice": (STORE, row("blobs", id="1", data="NEEDLE"), row("blobs", id="1", data="b")),
+    "the editor's table": (STORE, composer("NEEDLE")),
+    "the editor's chat": (STORE, row("chatdata", chatTitle="NEEDLE")),
+    "the command line's table": (HEAD, row("meta", key="1", value="NEEDLE")),
+    "more in a line": (HEAD, composer("{}") | {"extra": "NEEDLE"}),
+}
+
+
+@pytest.mark.parametrize("lines", EXPORTS.values(), ids=EXPORTS)
+def test_whatever_an_export_holds_is_in_the_record(lines):
+    record = record_of(jsonl(*lines))
+    assert json.dumps(record["session"]).count("NEEDLE") == json.dumps(lines).count("NEEDLE")
+    assert validate(record).findings == []
+
+
+def test_a_row_that_had_to_be_repaired_is_read_and_kept():
+    line = jsonl(row("cursorDiskKV", key="bubbleId:s:b", value='{"type":1,"text":"hi"}')).replace(b"{", b'{"table":"meta",', 1)
+    record = record_of(jsonl(HEAD) + line)
+    assert [entry.get("content", entry.get("event-type")) for entry in record["session"]["entries"]] == ["hi", "undecodable"]
+    assert len(record["vacr"]["repaired"]) == 1

@@ -48,23 +48,34 @@ def folder_of(uri: str | bytes) -> str:
 
 def take_composer(rows: dict[str, Any], session: Session) -> None:
     """Make the entries of a conversation of its rows, by key."""
-    identity = session.session_id
-    composer = text_value(rows.pop(f"composerData:{identity}", None))
-    if type(composer) is not dict:
-        session.entries += [] if composer is None else [_row(f"composerData:{identity}", composer)]
-        composer = {}
-    bubbles = {}
-    for key in [key for key in rows if key.startswith(f"bubbleId:{identity}:")]:
-        bubble = text_value(rows[key])
-        if type(bubble) is dict:
-            bubbles[key.rpartition(":")[2]] = bubble
-            del rows[key]
-    for bubble, said in _in_order(composer, bubbles):
+    key, prefix = f"composerData:{session.session_id}", f"bubbleId:{session.session_id}:"
+    composer = _object(rows.get(key))
+    if composer is not None:
+        del rows[key]
+    bubbles = {name: bubble for name in rows if name.startswith(prefix) and (bubble := _object(rows[name])) is not None}
+    composer = {} if composer is None else composer
+    for bubble, said in _in_order(composer, {name.removeprefix(prefix): bubble for name, bubble in bubbles.items()}):
         session.entries.append(bubble_entry(bubble, session))
         if said is not None:
             keep_native(session.entries[-1], {"bubbleId": said})
-    session.entries += [_row(key, text_value(value)) for key, value in rows.items() if value is not None]
+    session.entries += [_row(name, text_value(value)) for name, value in rows.items() if name not in bubbles]
     _describe(composer, session)
+
+
+def _object(value: Any) -> Native | None:
+    """Read a value that should be an object as text; bytes that are no text are none."""
+    found = text_value(value) if type(value) is str else None
+    return found if type(found) is dict else None
+
+
+def take_chat(chat: Native, session: Session) -> None:
+    """Make the entries of a chat of the versions before the composer; it describes the session, unless something else does."""
+    bubbles = chat.pop("bubbles") if type(chat.get("bubbles")) is list else []
+    session.entries += [bubble_entry(bubble, session) for bubble in bubbles]
+    if session.native:
+        session.entries.append({"type": "system-event", "event-type": "chatdata", "data": chat})
+    else:
+        session.native = chat
 
 
 def _row(key: str, value: Any) -> Native:
