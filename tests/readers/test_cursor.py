@@ -5,7 +5,6 @@ import pytest
 
 from tests.conftest import EXAMPLES, FIXTURES, jsonl, read_one, record_of
 from vacr.readers import cursor_text
-from vacr.readers.export import export
 from vacr.schema import validate
 from vacr.sources import read
 
@@ -150,12 +149,52 @@ def test_who_speaks_in_a_text(data, roles):
     assert [entry["type"] for entry in record_of(data)["session"]["entries"]] == roles
 
 
-def test_what_a_bubble_says_in_blocks_comes_before_what_it_thought():
-    bubble = {"type": 2, "content": [{"type": "tool_use", "name": "Read", "input": {}}], "thinking": {"text": "hm"}}
-    data = export("cursor-vscdb", "c1", [("cursorDiskKV", {"key": "bubbleId:c1:b1", "value": json.dumps(bubble)})])
-    record = record_of(data)
-    assert [child["type"] for child in record["session"]["entries"][0]["children"]] == ["tool-call", "reasoning"]
+def of_bubble(**members):
+    bubble = {"bubbleId": "b1", "type": 2, **members}
+    record = record_of(jsonl(HEAD, row("cursorDiskKV", key="bubbleId:s:b1", value=json.dumps(bubble))))
     assert validate(record).findings == []
+    (entry,) = record["session"]["entries"]
+    return entry
+
+
+BLOCKS = [{"type": "tool_use", "name": "Read", "input": {}}, {"type": "text", "text": "x"}]
+
+
+@pytest.mark.parametrize("text", [{}, {"text": ""}, {"text": "also said"}], ids=str)
+def test_what_a_bubble_says_in_blocks_is_seen_before_what_it_thought(text):
+    entry = of_bubble(content=BLOCKS, thinking={"text": "hm"}, **text)
+    assert [child["type"] for child in entry["children"]] == ["tool-call", "reasoning"]
+    assert entry["content"] == BLOCKS
+    assert text.items() <= entry.items()
+
+
+WORDS = {
+    "a text": ({"text": "a"}, {"content": "a"}),
+    "no text": ({"text": ""}, {"content": ""}),
+    "two texts": ({"text": "a", "rawText": "b"}, {"content": "a", "rawText": "b"}),
+    "a raw text": ({"text": "", "rawText": "b"}, {"content": "b", "text": ""}),
+    "a raw text alone": ({"rawText": "b", "type": "ai"}, {"content": "b", "type": "assistant"}),
+    "a chat's text": ({"text": "a", "type": "user"}, {"content": "a", "type": "user"}),
+    "a content that is a text": ({"text": "a", "content": "c"}, {"content": "a"}),
+    "rich text": ({"text": "a", "richText": '{"root":{}}'}, {"content": "a", "richText": '{"root":{}}'}),
+    "images": ({"text": "a", "images": [{"path": "/x.png"}]}, {"content": "a", "images": [{"path": "/x.png"}]}),
+}
+
+
+@pytest.mark.parametrize(("members", "expected"), WORDS.values(), ids=WORDS)
+def test_where_a_bubble_has_what_was_said(members, expected):
+    entry = of_bubble(**members)
+    assert expected.items() <= entry.items()
+    assert entry.get("vacr", {}).get("content-from") == ("rawText" if entry["content"] == "b" else None)
+    assert "children" not in entry
+
+
+def test_counts_that_no_counter_holds_stay_as_they_are():
+    counts = {"inputTokens": 2**64, "outputTokens": 3}
+    entry = of_bubble(tokenCount=counts)
+    assert entry["tokenCount"] == counts
+    assert entry["token-usage"] == {"output": 3}
+    assert "token-usage" not in of_bubble(tokenCount={"inputTokens": 2**64, "outputTokens": 2**70})
 
 
 def row(table, **columns):

@@ -24,7 +24,8 @@ def page() -> str:
             "## The editor's database (`state.vscdb`)\n",
             f"The rows of one conversation: all whose keys name it after their kind ({code(cursor_stores.COMPOSER, *cursor_stores.KINDS)}, "
             f"{code(*cursor_stores.AGENT)} and any other), those of other tables with its `composerId`, and the file contents that they name. "
-            f"A bubble is a message, by `type`: {types}; {members(cursor_bubbles.BUBBLE)}. `thinking` becomes reasoning; "
+            f"A bubble is a message, by `type`: {types}; {members(cursor_bubbles.BUBBLE)}; in chats {members(cursor_bubbles.CHAT_BUBBLE)}. Its `content` is the first "
+            f"of {code(*(name for name, _ in cursor_bubbles.SAID))} that says something, blocks or a text. `thinking` becomes reasoning; "
             f"`toolFormerData` a call ({members(cursor_bubbles.CALL)}, `input` ← `rawArgs` or `params`) and a result "
             "(`output` ← `result` or `error`). JSON that is held as text is read; the text stays only where it would not come out "
             "the same again. Other rows are events, and so are columns that are not known and rows whose key is there again.\n",

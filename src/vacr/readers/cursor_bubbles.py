@@ -15,12 +15,14 @@ from vacr.codec.canonical_json import native_encoder
 from vacr.content import children
 from vacr.model import Native
 from vacr.readers.assemble import Notice, Session
-from vacr.readers.lift import Lift, Move, fill, is_count, is_one_of, keep_native
+from vacr.readers.lift import Lift, Move, fill, is_count, is_one_of, keep_native, mark
 from vacr.readers.lines import exact
 from vacr.timestamps import is_timestamp
 
-BUBBLE = Lift(Move("bubbleId", "id"), Move("text", "content"), Move("createdAt", "timestamp", None))
+BUBBLE = Lift(Move("bubbleId", "id"), Move("createdAt", "timestamp", None))
 CHAT_BUBBLE = Lift(Move("id", "id"), Move("modelType", "model-id"))
+SAID = (("content", list), ("text", str), ("rawText", str))
+"""Where a bubble has what was said: in the first of these that is no empty text."""
 TYPES = {1: "user", 2: "assistant", "user": "user", "ai": "assistant"}
 CALL = Lift(Move("name", "name"), Move("toolCallId", "call-id"))
 USAGE = (("input", "inputTokens"), ("output", "outputTokens"))
@@ -153,12 +155,23 @@ def bubble_entry(bubble: Any, session: Session) -> Native:
     if kind != entry["type"]:
         keep_native(entry, {"type": kind})
     (BUBBLE if type(kind) is int else CHAT_BUBBLE).apply(bubble, entry)
+    _take_said(bubble, entry)
     _learn(bubble, entry, session)
     beside = _thinking(bubble) + _tool(bubble)
     session.embedded += beside
-    if found := children(entry.get("content", bubble.get("content"))) + beside:
+    if found := children(entry.get("content"), session.drift.types, session.drift.members) + beside:
         entry["children"] = found
-    return fill(entry, bubble, frozenset(("content",)))
+    return fill(entry, bubble)
+
+
+def _take_said(bubble: Native, entry: Native) -> None:
+    """Move what was said; whatever else could have been it stays under its own name."""
+    found = [name for name, kind in SAID if type(bubble.get(name)) is kind]
+    if found:
+        name = next((name for name in found if bubble[name] != ""), found[0])
+        entry["content"] = bubble.pop(name)
+        if name == "rawText":
+            mark(entry)["content-from"] = name
 
 
 def _learn(bubble: Native, entry: Native, session: Session) -> None:
