@@ -17,7 +17,7 @@ from vacr.readers.assemble import Reading, Session
 from vacr.readers.collector import collector_paused
 from vacr.readers.cursor_rows import is_head, take_rows
 from vacr.readers.cursor_stores import DATABASES
-from vacr.readers.lift import Lift, Move, fill, is_one_of
+from vacr.readers.lift import Lift, Move, fill, is_one_of, typed_event
 from vacr.readers.source import Source
 from vacr.readers.stores import Store
 
@@ -58,7 +58,7 @@ MESSAGE = Lift(Move("content", "content", None))
 ROLES = frozenset(("user", "assistant"))
 EVENTS = frozenset(("turn_ended", "error"))
 OURS = frozenset(("unknown", "undecodable", "attached-file"))
-"""What events are called that have no native type; a native type of such a name stays in the data."""
+"""What events are called that have no native type; a native type of such a name is kept beside."""
 MEMBERS = frozenset(("role", "message"))
 _CONTENT = frozenset(("content",))
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
@@ -140,13 +140,10 @@ class _Conversation:
                 entry["children"] = views
             return entry
         if not is_one_of(line.get("role"), ROLES) or type(message) is not dict:
-            kind = line.get("type")
+            kind = line.pop("type", None)
             if not is_one_of(kind, EVENTS):
                 session.drift.see_type(kind)
-            entry = {"type": "system-event", "event-type": kind if type(kind) is str else "unknown"}
-            if type(kind) is str and kind not in OURS:
-                del line["type"]
-            return entry | {"data": line}
+            return typed_event(line, kind, OURS)
         session.drift.see_members("line", line, MEMBERS)
         entry = {"type": line.pop("role")}
         LINE.apply(line, entry)
