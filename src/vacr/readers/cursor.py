@@ -60,7 +60,6 @@ EVENTS = frozenset(("turn_ended", "error"))
 OURS = frozenset(("unknown", "undecodable", "attached-file"))
 """What events are called that have no native type; a native type of such a name is kept beside."""
 MEMBERS = frozenset(("role", "message"))
-_CONTENT = frozenset(("content",))
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
@@ -133,19 +132,20 @@ class _Conversation:
     def entry(self, line: Native) -> Native:
         """Turn one line of a transcript into an entry."""
         session = self.session
-        message = line.get("message")
-        if line.keys() == MEMBERS and type(message) is dict and message.keys() == _CONTENT and is_one_of(line["role"], ROLES):
-            entry: Native = {"type": line["role"], "content": message["content"]}
-            if views := children(entry["content"], session.drift.types, session.drift.members):
-                entry["children"] = views
-            return entry
-        if not is_one_of(line.get("role"), ROLES) or type(message) is not dict:
+        role, message = line.get("role"), line.get("message")
+        if type(message) is not dict or type(role) is not str or role not in ROLES:
             kind = line.pop("type", None)
             if not is_one_of(kind, EVENTS):
                 session.drift.see_type(kind)
             return typed_event(line, kind, OURS)
+        if len(line) == len(MEMBERS) and len(message) == 1 and "content" in message:
+            # Nearly all are so, and the message becomes the entry in place.
+            message["type"] = role
+            if views := children(message["content"], session.drift.types, session.drift.members):
+                message["children"] = views
+            return message
         session.drift.see_members("line", line, MEMBERS)
-        entry = {"type": line.pop("role")}
+        entry: Native = {"type": line.pop("role")}
         LINE.apply(line, entry)
         if "model-id" in entry:
             session.models[entry["model-id"]] += 1

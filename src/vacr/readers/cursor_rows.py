@@ -13,6 +13,7 @@ from vacr.readers import export
 from vacr.readers.assemble import Session
 from vacr.readers.cursor_blobs import take_blobs
 from vacr.readers.cursor_bubbles import take_chat, take_composer
+from vacr.readers.lift import is_one_of
 from vacr.readers.lines import Repaired
 from vacr.readers.source import Source
 
@@ -26,7 +27,7 @@ CHAT = "chatdata"
 
 def is_head(value: Any) -> bool:
     """Tell whether a value is the first line of an export of one of Cursor's databases."""
-    return any(export.is_head(value, format_id) for format_id in TABLES)
+    return type(value) is dict and is_one_of(value.get(export.HEAD), TABLES)
 
 
 def take_rows(source: Source, session: Session) -> None:
