@@ -189,6 +189,16 @@ def test_where_a_bubble_has_what_was_said(members, expected):
     assert "children" not in entry
 
 
+def test_of_two_models_that_a_bubble_names_both_are_kept():
+    entry = of_bubble(type="ai", modelType="gpt-4", modelInfo={"modelName": "gpt-5.2"})
+    assert (entry["model-id"], entry["modelInfo"]) == ("gpt-4", {"modelName": "gpt-5.2"})
+
+
+def test_an_id_that_is_empty_is_kept():
+    record = record_of(jsonl(STORE | {"session": ""}, row("meta", key="0", value='{"agentId":"","name":"x"}')))
+    assert record["session"]["agentId"] == ""
+
+
 def test_counts_that_no_counter_holds_stay_as_they_are():
     counts = {"inputTokens": 2**64, "outputTokens": 3}
     entry = of_bubble(tokenCount=counts)

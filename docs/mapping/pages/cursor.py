@@ -22,7 +22,7 @@ def page() -> str:
             "Nothing marks the end of thinking, so an answer that follows stays with it. The parameters of a call are read by name; "
             f"for {code(*cursor_text.PARAMETERS)} only those that they have.\n",
             "## The editor's database (`state.vscdb`)\n",
-            f"The rows of one conversation: all whose keys name it after their kind ({code(cursor_stores.COMPOSER, *cursor_stores.KINDS)}, "
+            f"The rows of one conversation: all whose keys name it after their kind ({code(cursor_stores.COMPOSER, cursor_stores.BUBBLE)}, "
             f"{code(*cursor_stores.AGENT)} and any other), those of other tables with its `composerId`, and the file contents that they name. "
             f"A bubble is a message, by `type`: {types}; {members(cursor_bubbles.BUBBLE)}; in chats {members(cursor_bubbles.CHAT_BUBBLE)}. Its `content` is the first "
             f"of {code(*(name for name, _ in cursor_bubbles.SAID))} that says something, blocks or a text. `thinking` becomes reasoning; "

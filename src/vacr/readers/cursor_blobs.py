@@ -98,7 +98,7 @@ def _head(value: Any) -> Native | None:
 
 
 def _describe(head: Native, session: Session) -> None:
-    if head.get("agentId") == session.session_id:
+    if session.session_id and head.get("agentId") == session.session_id:
         del head["agentId"]
     if is_timestamp(head.get("createdAt")):
         session.start = head["createdAt"]

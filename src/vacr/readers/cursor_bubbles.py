@@ -116,8 +116,8 @@ def _named(bubble: Native, name: str) -> tuple[Native, Any]:
 
 def _describe(composer: Native, session: Session) -> None:
     """Learn about the session; what has no canonical member stays under its own name."""
-    if composer.get("composerId") == session.session_id:
-        composer.pop("composerId", None)
+    if session.session_id and composer.get("composerId") == session.session_id:
+        del composer["composerId"]
     for member, end in (("createdAt", False), ("lastUpdatedAt", True)):
         if is_timestamp(composer.get(member)):
             setattr(session, "end" if end else "start", composer[member])
@@ -178,7 +178,7 @@ def _learn(bubble: Native, entry: Native, session: Session) -> None:
     """Learn from a bubble which model spoke, what it cost, and where the editor was."""
     model = bubble.get("modelInfo")
     if type(model) is dict and type(model.get("modelName")) is str and model["modelName"] != "default":
-        entry["model-id"] = model["modelName"]
+        entry.setdefault("model-id", model["modelName"])
     if "model-id" in entry:
         session.models[entry["model-id"]] += 1
     counts = bubble.get("tokenCount")

@@ -22,8 +22,7 @@ from vacr.readers.export import Listed, Query
 from vacr.readers.lines import exact
 
 COMPOSER = "composerData"
-# Kinds of rows that name the conversation after the first colon, and what they are about after the last.
-KINDS = ("bubbleId", "messageRequestContext", "checkpointId", "codeBlockDiff", "codeBlockPartialInlineDiffFates")
+BUBBLE = "bubbleId"
 AGENT = ("agentKv:checkpoint", "agentKv:bubbleCheckpoint")
 """Kinds of rows whose names have a colon of their own."""
 CHATS = ("workbench.panel.aichat.view.aichat.chatdata", "workbench.panel.chat.view.chat.chatdata")
@@ -156,7 +155,7 @@ def _own_rows(query: Query, session_id: str) -> Iterator[Native]:
         yield from _all(query, "cursorDiskKV", "WHERE key = ?", name)
         if kind != COMPOSER:
             for row in _all(query, "cursorDiskKV", "WHERE key >= ? AND key < ?", f"{name}:", f"{name};"):
-                if kind not in KINDS or _conversation(row["key"]) == session_id:
+                if kind != BUBBLE or _conversation(row["key"]) == session_id:
                     yield row
 
 
@@ -173,7 +172,7 @@ def _has_bubbles(query: Query, name: str) -> bool:
 
 
 def _conversation(key: Any) -> str:
-    """Tell whose a row is: its name stands between the first colon and the last, and may hold anything."""
+    """Tell whose a bubble is: the name stands between the first colon and the last, and may hold anything."""
     return key.partition(":")[2].rpartition(":")[0] if type(key) is str else ""
 
 
