@@ -138,10 +138,11 @@ def _columns(query: Query, table: str) -> list[str]:
     return [row["name"] for row in query("SELECT name FROM pragma_table_info(?)", table)]
 
 
-def _all(query: Query, table: str, condition: str = "", *parameters: str) -> Iterable[Native]:
+def _all(query: Query, table: str, condition: str = "", *parameters: str) -> list[Native]:
     """Ask for rows with all their columns, in an order that does not depend on where they lie."""
-    order = ", ".join(f"{_quoted(name)} COLLATE BINARY" for name in _columns(query, table))
-    return query(f"SELECT * FROM {_quoted(table)} {condition} ORDER BY {order}", *parameters)  # noqa: S608 - names that the database itself gave
+    rows = query(f"SELECT * FROM {_quoted(table)} {condition}", *parameters)  # noqa: S608 - a name that the database itself gave
+    # SQLite would copy every value to sort by it; it is looked at only where the columns before it do not tell.
+    return sorted(rows, key=lambda row: [(type(value).__name__, value) for value in row.values()])
 
 
 def _quoted(name: str) -> str:
