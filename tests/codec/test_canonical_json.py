@@ -41,6 +41,14 @@ def test_keys_are_in_utf16_order(value):
     assert keys == sorted(value, key=lambda key: key.encode("utf-16-be"))
 
 
+@pytest.mark.parametrize("before", ["", '"', "\\", '\\"', "\\\\", '":', "x" * 99 + '"', "\n"])
+@pytest.mark.parametrize("after", ["", '"', "\\", '\\"', "\\\\", '":', ':"'])
+def test_keys_are_in_utf16_order_whatever_stands_beside_what_makes_it_differ(before, after):
+    odd = f"{before}\U0001f600{after}"
+    for value in ({odd: 1, f"{before}\ue000": 2}, {"a": odd, odd: 1, f"{before}\ue000": odd}):
+        assert list(json.loads(codec.encode(value))) == sorted(value, key=lambda key: key.encode("utf-16-be"))
+
+
 @given(JSON, st.sampled_from([None, 1, "\t"]), st.booleans())
 def test_any_spelling_of_a_value_reads_as_the_value(value, indent, ascii_only):
     text = json.dumps(value, indent=indent, ensure_ascii=ascii_only).encode()

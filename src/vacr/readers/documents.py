@@ -17,7 +17,7 @@ from vacr.codec.canonical_json import BYTE_ORDER_MARK, native_encoder, says_it_a
 from vacr.codec.depth import is_deeper_than
 from vacr.readers.lines import NATIVE_DEPTH, Undecodable, careful, decode_native, lines, read_text
 
-_FIRST_LINE = re.compile(rb"\s*([{\[][^\n]*)\n")
+_OPENS = re.compile(rb"(?:\xef\xbb\xbf)?\s*[{\[]")
 _OPEN_ENDS = (b"{", b"[", b",", b":")
 # No JSON value has an opening bracket right after a closing one, so another value begins there.
 _NEXT_VALUE = re.compile(rb"\n[}\]][ \t\r\n]*(?=[{\[])")
@@ -49,8 +49,9 @@ def documents(data: bytes) -> Iterator[tuple[int, list[Any]]]:
 
 def spans_lines(data: bytes) -> bool:
     """Tell whether the first value goes on after its first line."""
-    first = _FIRST_LINE.match(data.removeprefix(BYTE_ORDER_MARK) if data.startswith(BYTE_ORDER_MARK) else data)
-    return first is not None and first[1].rstrip().endswith(_OPEN_ENDS)
+    opened = _OPENS.match(data)
+    end = data.find(b"\n", opened.end()) if opened else -1
+    return end >= 0 and data[opened.end() - 1 : end].rstrip().endswith(_OPEN_ENDS)  # type: ignore[union-attr]
 
 
 def _value(text: bytes, number: int) -> Iterator[tuple[int, list[Any]]]:

@@ -172,6 +172,18 @@ def keep_native(entry: Native, members: Native) -> None:
     ours["native"] = {**ours.get("native", {}), **members}
 
 
+def typed_event(native: Native, kind: Any, ours: frozenset[str], lift: Lift | None = None) -> Native:
+    """Make an event of an object, named by its type; a type that is no name, or is one of ours, is kept beside."""
+    entry: Native = {"type": "system-event", "event-type": kind if type(kind) is str else "unknown"}
+    if kind is not None and (type(kind) is not str or kind in ours):
+        keep_native(entry, {"type": kind})
+    if lift is not None:
+        lift.apply(native, entry)
+    if native:
+        entry["data"] = native
+    return entry
+
+
 def check_timestamps(entries: list[Native]) -> list[int]:
     """Set native timestamps aside that are outside the pattern, telling where; leave out those that are null."""
     odd = []

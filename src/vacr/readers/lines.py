@@ -14,7 +14,7 @@ import msgspec
 
 from vacr.codec import json_scan, numbers
 from vacr.codec.canonical_json import BYTE_ORDER_MARK, native_encoder, says_it_all
-from vacr.codec.depth import MAX_DEPTH, is_deeper_than
+from vacr.codec.depth import MAX_DEPTH, is_deeper_than, openings
 
 # A native value goes into a record some levels down.
 NATIVE_DEPTH = MAX_DEPTH - 16
@@ -85,7 +85,7 @@ def _exact(data: bytes, start: int, stop: int) -> list[Any] | None:
     if again != chunk and memoryview(again)[:-1] != chunk:
         return None
     del again
-    if data.count(b"{", start, stop) + data.count(b"[", start, stop) > NATIVE_DEPTH:
+    if openings(bytes(chunk)) > NATIVE_DEPTH:
         for value, line in zip(values, data[start:stop].split(b"\n"), strict=False):
             if is_deeper_than(NATIVE_DEPTH, value, line):
                 return None

@@ -17,7 +17,7 @@ from vacr.readers.assemble import Reading
 from vacr.readers.source import Source
 
 GROUP = "vacr.readers"
-BUILT_IN = tuple(f"vacr.readers.{module}" for module in ("claude_code", "codex_cli", "gemini_cli", "opencode", "cursor"))
+BUILT_IN = tuple(f"vacr.readers.{module}" for module in ("claude_code", "codex_cli", "gemini_cli", "cursor", "opencode"))
 
 _SAMPLE = 16
 _TEXT = 4096
