@@ -17,7 +17,7 @@ from tests.sources.opencode_database import SESSION, OpenCode, conversation
 from tests.sources.recorded import found_at, records
 from vacr.cli import run
 from vacr.errors import UnreadableInput
-from vacr.sources import databases, read
+from vacr.sources import databases, read, snapshots
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ def test_what_an_agent_that_is_there_has_open_is_read_and_left_as_it_is(store, w
 
 @pytest.mark.parametrize("work", ["exclusive", "unfinished"])
 def test_what_is_locked_is_said_to_be_and_keeps_nothing_else_back(tmp_path, store, monkeypatch, capsys, work):
-    monkeypatch.setattr(databases, "_PATIENCE", 0.01)
+    monkeypatch.setattr(snapshots, "_PATIENCE", 0.01)
     other = OpenCode(store.with_name("other.db"))
     conversation(other)
     other.close()
@@ -236,9 +236,9 @@ def test_whoever_goes_while_a_database_is_read_leaves_it_as_it_is(store):
         return [row["count"] for row in query(count)]
 
     with closing(databases.DatabaseFile(store)) as database:
-        assert database._read(work) == [0]
+        assert database.snapshots.read(work) == [0]
         assert Path(f"{store}-wal").stat().st_size > 0
-        assert database._read(lambda query: [row["count"] for row in query(count)]) == [1]
+        assert database.snapshots.read(lambda query: [row["count"] for row in query(count)]) == [1]
 
 
 def test_a_copy_that_was_taken_while_something_changed_is_taken_again(store, monkeypatch):
@@ -251,7 +251,7 @@ def test_a_copy_that_was_taken_while_something_changed_is_taken_again(store, mon
         if len(copied) == 1:
             os.utime(source)
 
-    monkeypatch.setattr(databases, "shutil", SimpleNamespace(copyfile=copy))
+    monkeypatch.setattr(snapshots, "shutil", SimpleNamespace(copyfile=copy))
     (record,) = records(store).values()
     assert numbers(record) == {1}
     assert copied == ["opencode.db", "opencode.db-journal"] * 2
@@ -259,7 +259,7 @@ def test_a_copy_that_was_taken_while_something_changed_is_taken_again(store, mon
 
 def test_what_changes_while_it_is_read_is_not_believed(store, monkeypatch):
     moments = iter(range(1000))
-    monkeypatch.setattr(databases, "_state", lambda _: ((1, next(moments), 1), (0, 0, 0), (0, 0, 0)))
+    monkeypatch.setattr(snapshots, "state_of", lambda _: ((1, next(moments), 1), (0, 0, 0), (0, 0, 0)))
     with pytest.raises(UnreadableInput, match="it changes all the time"):
         list(read(store))
 

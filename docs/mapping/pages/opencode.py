@@ -9,7 +9,7 @@ from vacr.readers import (
     opencode_parts,
     opencode_rows,
     opencode_samples,
-    opencode_stores,
+    opencode_database,
     opencode_usage,
 )
 
@@ -51,7 +51,7 @@ def page() -> str:
             sums(opencode_usage.USAGE),
             "## The database\n",
             "The rows of `session`, its `project`, `message`, `part` and every other table that names the session, never those of "
-            f"{code(*sorted(opencode_stores.NOT_OURS))}. The ids that OpenCode leaves out of `data` are put back. Rows of "
+            f"{code(*sorted(opencode_database.NOT_OURS))}. The ids that OpenCode leaves out of `data` are put back. Rows of "
             f"{code(*sorted(opencode_rows.MODEL_2))} are messages where a session has no others, else events.\n",
             "## Samples\n",
             f"A list of messages under {code(*opencode_samples.LISTS)}: {members(opencode_samples.MESSAGE)}; from `metadata` "

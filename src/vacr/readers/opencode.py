@@ -19,10 +19,11 @@ from vacr.readers.assemble import Notice, Reading, Session
 from vacr.readers.collector import collector_paused
 from vacr.readers.lift import Lift, Move, fill, is_one_of, kind_of, mark
 from vacr.readers.lines import Repaired, Undecodable
+from vacr.readers.opencode_database import DATABASE, DATABASES
 from vacr.readers.opencode_parts import lift_time, part_entries, take_parts
 from vacr.readers.opencode_pieces import Conversation, Message, Pieces, kind_of_piece
 from vacr.readers.opencode_rows import from_row, row_entries
-from vacr.readers.opencode_stores import DATABASE, DATABASES, FOLDER, from_file
+from vacr.readers.opencode_stores import FOLDER, from_file
 from vacr.readers.opencode_usage import lift_usage
 from vacr.readers.source import Source
 from vacr.readers.stores import Store
@@ -75,7 +76,7 @@ class _Sessions:
         self.unusual: list[tuple[int, Any]] = []
         self.repaired: list[str] = []
         if FOLDER.holds(source):
-            self.pieces.only = FOLDER.session_of(source)
+            self.pieces.only = FOLDER.session_of(source) or None
             for part in source.parts:
                 for line, batch in part.documents():
                     for document in batch:
@@ -101,7 +102,9 @@ class _Sessions:
             self.whole.append(_Session("opencode-json", samples.conversation(document), session_id))
         elif export.is_head(document, DATABASE.format_id):
             self.format_id = DATABASE.format_id
-            self.pieces.only = document["session"] if type(document.get("session")) is str else ""
+            self.pieces.only = export.session_of(document)
+            if beside := export.beside(document):
+                self.pieces.add(beside, "")
         elif self.format_id == DATABASE.format_id and export.is_row(document):
             from_row(document["table"], document["row"], self.pieces)
         else:

@@ -18,7 +18,7 @@ from vacr.errors import NotASession, UnreadableInput
 from vacr.readers.assemble import Reading
 from vacr.readers.registry import Reader, reader_for
 from vacr.readers.source import Part, Source
-from vacr.sources.databases import MAGIC, DatabaseFile, is_database
+from vacr.sources.databases import MAGIC, DatabaseFile, is_database, one_of_many
 from vacr.sources.discovery import roots
 from vacr.sources.files import STDIN, attached, part_name, read_beside, read_bytes, sub_sessions
 from vacr.sources.folders import FolderStore, folder_store, store_of_session, unlisted
@@ -114,7 +114,7 @@ def _from_folder(store: FolderStore, sessions: list[str], wish: _Wish) -> Iterat
 
 
 def _from_database(path: Path, session: str | None, wish: _Wish) -> Iterator[Found | UnreadableInput]:
-    with closing(DatabaseFile(path, wish.agent)) as database:
+    with closing(DatabaseFile(path, wish.agent)) if session is None else one_of_many(path, wish.agent) as database:
         listed = [one.session_id for one in database.sessions()] if session is None else [session]
         if session is not None and wish.sub_agents:
             listed += _descendants(session, {one.session_id: one.parent for one in database.sessions()})
