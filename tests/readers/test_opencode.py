@@ -4,6 +4,7 @@ import pytest
 
 from tests.conftest import EXAMPLES, FIXTURES, jsonl, read_all, read_one, record_of, records_of, stranger
 from vacr.readers.export import export
+from vacr.readers.opencode_pieces import Pieces
 from vacr.sources import read
 
 FOLDER = FIXTURES / "opencode"
@@ -283,3 +284,69 @@ def test_blocks_of_the_later_model_are_said_or_children():
 def test_another_row_of_the_later_model_is_an_event_that_keeps_its_type(kind, event_type):
     event = later(kind, text="x")
     assert (event["event-type"], event["data"].get("type", event_type)) == (event_type, kind)
+
+
+def of_two(*values):
+    """Record a dump of two sessions, and what the values are."""
+    heads = [{"id": f"ses_{letter}", "directory": "/w", "projectID": "p"} for letter in "AB"]
+    return {record["session"]["session-id"]: record["session"] for record in records_of(jsonl(*heads, *values))}
+
+
+def said(session):
+    return [block["text"] for entry in session["entries"] for block in entry.get("content", ())]
+
+
+def test_messages_of_one_id_are_of_their_sessions():
+    pieces = []
+    for letter in "AB":
+        pieces.append({"id": "msg_1", "sessionID": f"ses_{letter}", "role": "user", "who": letter})
+        pieces.append({"id": "prt_1", "messageID": "msg_1", "sessionID": f"ses_{letter}", "type": "text", "text": f"of {letter}"})
+    for order in (pieces, pieces[::-1]):
+        made = of_two(*order)
+        for letter in "AB":
+            (entry,) = made[f"ses_{letter}"]["entries"]
+            assert (entry["who"], entry["content"][0]["text"]) == (letter, f"of {letter}")
+
+
+def test_a_part_that_names_no_session_goes_by_its_message():
+    part = {"id": "prt_1", "messageID": "msg_1", "type": "text", "text": "words"}
+    message = {"id": "msg_1", "sessionID": "ses_A", "role": "user"}
+    other = {"id": "msg_2", "sessionID": "ses_B", "role": "user"}
+    assert said(of_two(message, other, part)["ses_A"]) == ["words"]
+    # One that names a session is of that, whoever has such a message.
+    assert said(of_two(message, other, part | {"sessionID": "ses_B"})["ses_A"]) == []
+
+
+def test_shares_find_their_sessions_without_looking_at_all_of_them():
+    class Counted(str):  # noqa: SLOT000 - one of a test
+        compared = 0
+
+        def endswith(self, *arguments):
+            Counted.compared += 1
+            return super().endswith(*arguments)
+
+    names = [f"ses_{number:06}Xy" for number in range(300)]
+    pieces = Pieces()
+    for name in names:
+        pieces.add({"id": Counted(name), "directory": "/w", "projectID": "p"}, "session")
+    for name in names:
+        pieces.add({"id": name[-8:], "secret": "s", "url": name}, "session_share")
+    pieces.add({"id": "", "secret": "s", "url": "of none"}, "session_share")
+    for name, conversation in pieces.conversations()[1:]:
+        assert conversation.extras["session_share"]["url"] == name
+    assert Counted.compared < 3000
+
+
+HEADS = {"an object": {"x": "words"}, "a number": 5, "nothing": None, "a list": ["words"], "a text": "ses_1"}
+
+
+@pytest.mark.parametrize("session", HEADS.values(), ids=HEADS)
+@pytest.mark.parametrize("form", ["opencode-sqlite", "cursor-vscdb", "cursor-store"])
+def test_the_head_of_an_export_may_say_anything(form, session):
+    table = {"opencode-sqlite": "message", "cursor-vscdb": "cursorDiskKV", "cursor-store": "meta"}[form]
+    head = {"vacr-export": form, "session": session, "more": "kept"}
+    (record,) = records_of(jsonl(head, {"table": table, "row": {"id": "m", "key": "k", "value": "{}"}}))
+    assert type(record["session"]["session-id"]) is str
+    if form == "opencode-sqlite":
+        assert "kept" in json.dumps(record["session"])
+        assert session in (None, "ses_1") or json.dumps(session) in json.dumps(record["session"])

@@ -17,6 +17,7 @@ from tests.sources.opencode_database import SESSION, OpenCode, conversation
 from tests.sources.recorded import found_at, records
 from vacr.cli import run
 from vacr.errors import UnreadableInput
+from vacr.recording.places import places
 from vacr.sources import databases, read, snapshots
 
 
@@ -154,6 +155,67 @@ def test_what_is_damaged_is_said_to_be(store, damage, message):
         list(read(store))
     assert caught.value.where.endswith("opencode.db")
     assert state(store.parent) == before
+
+
+@pytest.mark.parametrize("name", [b"\xff\xfeQ", b"Q\xffQ"])
+def test_names_that_are_not_text_are_damage_and_end_nothing(store, name):
+    with closing(sqlite3.connect(store)) as connection:
+        connection.execute("ALTER TABLE session ADD COLUMN QQQ")
+    store.write_bytes(store.read_bytes().replace(b"QQQ", name))
+    (failed,) = read(store)
+    assert failed.message.startswith("a damaged database: 'utf-8' codec can't decode byte 0xff")
+    assert failed.where == str(store)
+
+
+def test_what_lies_beside_a_database_must_be_a_file(store):
+    for suffix in ("-journal", "-wal"):
+        os.mkfifo(f"{store}{suffix}")
+        with pytest.raises(UnreadableInput, match=f"opencode.db{suffix} is not a file"):
+            list(read(store))
+        Path(f"{store}{suffix}").unlink()
+
+
+@pytest.mark.parametrize("writers", [0, 1, 2, 3])
+def test_what_readers_are_told_decides_about_the_log(store, writers):
+    """SQLite looks for a log when the version for readers says so, whatever that for writers is."""
+    data = bytearray(store.read_bytes())
+    data[18:20] = bytes((writers, 2))
+    store.write_bytes(data)
+    before = state(store.parent)
+    assert len(records(store)) == 1
+    assert state(store.parent) == before
+
+
+def test_a_database_is_copied_once_for_all_its_sessions(tmp_path, monkeypatch):
+    database = OpenCode(tmp_path / "opencode.db", "first", "delete")
+    for number in range(4):
+        conversation(database, f"ses_{number}", f"x{number}_")
+    database.close()
+    LEFT["a log without its index"](database.path)
+    copied = []
+
+    def copy(source, target):
+        shutil.copyfile(source, target)
+        copied.append(Path(source).name)
+
+    monkeypatch.setattr(snapshots, "shutil", SimpleNamespace(copyfile=copy))
+    tasks = [place for place in places(tmp_path) if place.session is not None]
+    copied.clear()
+    for place in tasks:
+        assert len(found_at(place.path, session=place.session)) == 1
+    assert len(tasks) == 5
+    assert copied == ["opencode.db", "opencode.db-wal"]
+
+
+def test_a_run_leaves_no_copy_behind(tmp_path, vacr):
+    for name in ("one", "two"):
+        (tmp_path / "stores" / name).mkdir(parents=True)
+        LEFT["a log without its index"](empty(tmp_path / "stores" / name / "opencode.db"))
+    with tempfile.TemporaryDirectory() as copies:
+        for jobs in ("1", "2"):
+            done = vacr("record", tmp_path / "stores", "-o", f"out{jobs}/", "--jobs", jobs, TMPDIR=copies)
+            assert done.returncode == 0
+        assert list(Path(copies).glob("vacr-*")) == []
 
 
 def test_a_damaged_session_keeps_no_other_back(tmp_path):

@@ -13,7 +13,9 @@ from tests.sources.leaves import lost
 from tests.sources.recorded import found_at, record_bytes, records
 from tests.sources.test_databases import bound_by_permissions
 from vacr.errors import UnreadableInput
+from vacr.recording.places import places
 from vacr.sources import read
+from vacr.sources.discovery import sessions
 
 SESSION, CHILD = "ses_1e8f3c2b1a0ffeMiraInvoiceFix1", "ses_1e8f3c2b1a0ffeChildSession01"
 LAST = "msg_e10000000006AbCdEfGhIjKlMn"
@@ -154,11 +156,30 @@ def test_what_may_not_be_read_keeps_nothing_else_back():
             good, bad = sorted(read(storage), key=lambda one: isinstance(one, UnreadableInput))
         assert good.reading.record["session"]["session-id"] == CHILD
         assert (bad.message, bad.where) == ("no permission to read it", str(message(storage)))
-        message(storage).parent.chmod(0)
-        with bound_by_permissions(), pytest.raises(UnreadableInput) as caught:
-            list(read(storage))
-        assert (caught.value.message, caught.value.where) == ("no permission to read it", str(message(storage).parent))
-        message(storage).parent.chmod(0o755)
+
+
+@pytest.mark.parametrize("folder", [f"message/{SESSION}", "session/9c", "part/msg_e10000000002AbCdEfGhIjKlMn"])
+def test_a_folder_that_may_not_be_listed_keeps_nothing_else_back(folder):
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        storage = Path(shutil.copytree(FIXTURES / "opencode" / "storage", Path(name) / "storage"))
+        unlisted = next(storage.glob(f"{folder}*"))
+        told = []
+        unlisted.chmod(0)
+        try:
+            with bound_by_permissions():
+                made = list(read(storage))
+                list(sessions("opencode", {"HOME": name, "OPENCODE_DB": str(storage)}, failed=told))
+                at = [place for place in places(storage) if place.session is None]
+        finally:
+            unlisted.chmod(0o755)
+        failed = {(error.message, error.where) for error in made if isinstance(error, UnreadableInput)}
+        good = {found.reading.record["session"]["session-id"] for found in made if not isinstance(found, UnreadableInput)}
+        assert str(unlisted) in {where for _, where in failed}
+        assert {message for message, _ in failed} == {"no permission to read it"}
+        assert good == ({CHILD} if folder != "session/9c" else set())
+        assert [place.path for place in at] == ([] if folder.startswith("message") else [str(unlisted)])
+        assert (str(unlisted) in [error.where for error in told]) == (not folder.startswith("message"))
 
 
 def test_a_session_that_is_not_there(storage):

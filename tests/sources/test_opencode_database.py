@@ -278,7 +278,9 @@ def test_a_session_has_an_id_of_any_type(tmp_path, schema, identity):
             database.connection.executescript(f"DROP TABLE {table}; CREATE TABLE {table} ({', '.join(columns)})")
     conversation(database)
     conversation(database, "ses_odd", "o")
-    nullable = {"session": "id"} if identity is None and schema else {"session": "id", "message": "session_id", "part": "session_id"}
+    nullable = (
+        {"session": "id"} if identity is None and schema else {"session": "id", "message": "session_id", "part": "session_id"}
+    )
     expression, values = (identity, []) if str(identity).startswith("CAST") else ("?", [identity])
     for table, column in nullable.items():
         database.connection.execute(f"UPDATE {table} SET {column} = {expression} WHERE {column} = 'ses_odd'", values)  # noqa: S608
@@ -361,7 +363,9 @@ def test_the_tables_are_read_once_for_all_sessions(database, monkeypatch):
     assert scans.count("part") == 2
 
 
-@pytest.mark.parametrize("columns", ["session_id TEXT, rowid TEXT, x TEXT", "rowid, _rowid_, oid, session_id", "session_id PRIMARY KEY, x"])
+@pytest.mark.parametrize(
+    "columns", ["session_id TEXT, rowid TEXT, x TEXT", "rowid, _rowid_, oid, session_id", "session_id PRIMARY KEY, x"]
+)
 def test_a_table_whose_rows_have_no_numbers(database, columns):
     conversation(database)
     without = " WITHOUT ROWID" if "PRIMARY" in columns else ""
@@ -369,7 +373,7 @@ def test_a_table_whose_rows_have_no_numbers(database, columns):
     names = [row[1] for row in database.connection.execute("PRAGMA table_info(later)")]
     for session in (SESSION, "ses_2"):
         values = [session if name == "session_id" else f"{name} of {session}" for name in names]
-        database.connection.execute(f"INSERT INTO later VALUES ({', '.join('?' * len(names))})", values)
+        database.connection.execute(f"INSERT INTO later VALUES ({', '.join('?' * len(names))})", values)  # noqa: S608 - names of the test
     made = records(database.close())
     assert sorted(made) == [SESSION, "ses_2"]
     for session, record in made.items():

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pages.markdown import code, head, members, sums, table
 from vacr.readers import (
     opencode,
+    opencode_database,
     opencode_known,
     opencode_parts,
     opencode_rows,
     opencode_samples,
-    opencode_database,
     opencode_usage,
 )
 

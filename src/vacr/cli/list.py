@@ -12,6 +12,7 @@ import click
 from vacr.cli import options
 from vacr.cli.options import Voice, plural, size, text_of
 from vacr.cli.tables import laid_out
+from vacr.errors import UnreadableInput
 from vacr.sources.discovery import Session, sessions
 
 _NOTHING_FOUND = 1
@@ -39,8 +40,12 @@ def command(
       vacr list --agent codex-cli --format jsonl | jq -r .path
     """
     voice = Voice(format, quiet, verbose)
-    found = newest_first(agent)[:limit]
-    voice.data({"sessions": [_document(session, helpers) for session, helpers in found]})
+    failed: list[UnreadableInput] = []
+    found = newest_first(agent, failed)[:limit]
+    errors = [{"path": text_of(error.where), "error": error.message} for error in failed]
+    voice.data({"sessions": [_document(session, helpers) for session, helpers in found], "errors": errors})
+    for error in failed:
+        voice.error(f"vacr: {error.diagnostics()}")
     for session, helpers in found:
         voice.line(_document(session, helpers))
     if not found:
@@ -55,9 +60,9 @@ def command(
     return 0
 
 
-def newest_first(agent: str | None) -> list[tuple[Session, int]]:
-    """Give the sessions, the newest first, each with the number of its sub-agents."""
-    found = list(sessions(agent))
+def newest_first(agent: str | None, failed: list[UnreadableInput] | None = None) -> list[tuple[Session, int]]:
+    """Give the sessions, the newest first, each with the number of its sub-agents; and what could not be read."""
+    found = list(sessions(agent, failed=failed))
     parents = {session.session_id: session.parent for session in found if session.parent != session.session_id}
     helpers = Counter(_first(session.session_id, parents) for session in found)
     own = [session for session in found if _first(session.session_id, parents) == session.session_id]

@@ -182,7 +182,7 @@ class _Conversation:
                     self.take_row(document["table"], document["row"])
                 elif type(document) is dict and type(document.get(export.HEAD)) is str:
                     session.format_id = document[export.HEAD]
-                    session.session_id = document.get("session")
+                    session.session_id = export.session_of(document) or ""
                 else:
                     session.entries.append(session.unusual(line, document))
         if session.format_id == "cursor-store":

@@ -22,9 +22,7 @@ CREDENTIALS = ("credential", "account", "auth", "token", "secret")
 """Words in the names of tables that may hold credentials, also in versions that are not known."""
 BEFORE = ("session", "project", "message", "part")
 """Tables whose rows come first, in this order."""
-NAMELESS = frozenset(
-    ("session", "message", "part", "todo", "session_share", "session_message", "session_entry", "session_input")
-)
+NAMELESS = frozenset(("session", "message", "part", "todo", "session_share", "session_message", "session_entry", "session_input"))
 """Tables whose rows are always of a session; elsewhere, what names none is of none."""
 DAMAGED = "vacr-damaged"
 """The table of a row of ours: which of the others could not be read whole."""
@@ -124,7 +122,7 @@ class _Table:
         table = _quoted(self.name)
         if self.number:
             numbers = str(self.places[name].tolist())
-            asked = f"{table} NOT INDEXED WHERE {self.number} IN (SELECT value FROM json_each(?))"
+            asked = f"{table} NOT INDEXED WHERE {self.number} IN (SELECT value FROM json_each(?))"  # noqa: S608
             yield from query(f"SELECT * FROM {asked} ORDER BY {order}", numbers)  # noqa: S608
         elif self.damage and self.key:
             yield from query(f"SELECT * FROM {table} WHERE {_quoted(self.key)} = ? ORDER BY {order}", name)  # noqa: S608
@@ -138,7 +136,7 @@ def _tables(query: Query) -> list[_Table]:
     names = [row["name"] for row in query(_TABLES) if _may_be_a_sessions(row["name"])]
     found = []
     for name in sorted(names, key=lambda name: BEFORE.index(name) if name in BEFORE else len(BEFORE)):
-        columns = [row["name"] for row in query("SELECT name FROM pragma_table_info(?)", name)]
+        columns = [row["name"] for row in query("SELECT name FROM pragma_table_info(?)", name) if type(row["name"]) is str]
         keys = ("id",) if name in ("session", "project") else _KEYS
         key = next((key for key in keys if key in columns), "")
         if key or name in NAMELESS:

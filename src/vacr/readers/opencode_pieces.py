@@ -124,10 +124,10 @@ class Pieces:
         for (_, identity), message in self._messages.items():
             first.setdefault(identity, message)
         for session, says_so, part in self._parts:
-            message = self._messages.get((session, part["messageID"]))
-            if message is None and not says_so:
-                message = first.get(part["messageID"])
-            parts = self._sessions[session].loose if message is None or message.parts is None else message.parts
+            found = self._messages.get((session, part["messageID"]))
+            if found is None and not says_so:
+                found = first.get(part["messageID"])
+            parts = self._sessions[session].loose if found is None or found.parts is None else found.parts
             parts.append(part)
 
     def _place_projects(self) -> set[str]:

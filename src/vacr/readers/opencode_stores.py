@@ -10,7 +10,8 @@ from vacr.readers.lines import Repaired
 from vacr.readers.source import Source
 
 Files = Callable[[str], list[str]]
-"""Gives the paths of a folder's files that match a pattern, in order."""
+"""Gives the paths of a folder's files that match a pattern, in order. A path may end where nothing more is known."""
+
 
 class _Folder:
     """The storage folder: a file for each session, message and part."""
@@ -35,8 +36,9 @@ class _Folder:
         own = {_stem(path) for path in files("session/*/*.json")}
         messages = files("message/*/*.json")
         parts = {path.split("/")[1] for path in files("part/*/*.json")}
-        orphans = parts - {_stem(path) for path in messages}
-        return sorted(own | {path.split("/")[1] for path in messages} | orphans)
+        # Where not all messages are known, no part is known to be without its message.
+        orphans = parts - {_stem(path) for path in messages} if all(map(_stem, messages)) else set()
+        return sorted((own | {path.split("/")[1] for path in messages} | orphans) - {""})
 
     def glimpse(self, files: Files, session_id: str) -> list[str]:
         """Name the files of a session that tell what it is: its own, or else one of the others."""

@@ -111,6 +111,7 @@ def _from_folder(store: FolderStore, sessions: list[str], wish: _Wish) -> Iterat
         else:
             # The sessions of such a folder have files of their own names.
             yield from _readings(source, store.reader, f"{session}.json", "", wish)
+    yield from store.unlisted
 
 
 def _from_database(path: Path, session: str | None, wish: _Wish) -> Iterator[Found | UnreadableInput]:

@@ -20,14 +20,18 @@ class FolderStore:
         self.path = path
         self.reader = reader
         self._folder: Any = reader.FOLDER  # type: ignore[attr-defined]
+        self.unlisted: list[UnreadableInput] = []
+        """The folders that could not be listed when the sessions were, so that some may be missing."""
 
     def sessions(self) -> list[str]:
-        """List the ids of the sessions.
+        """List the ids of the sessions, also of those whose own folder cannot be listed: whoever reads them is told.
 
         Raises:
-            OSError: the folder, or one in it, cannot be listed.
+            OSError: the folder itself cannot be listed.
         """
-        found: list[str] = self._folder.sessions(self._files)
+        self.unlisted = []
+        found: list[str] = self._folder.sessions(self._listable)
+        self.unlisted = [error for error in self.unlisted if Path(error.where).name not in found]
         return found
 
     def source(self, session_id: str) -> Source:
@@ -66,10 +70,28 @@ class FolderStore:
     def _files(self, pattern: str) -> list[str]:
         """Give the paths of files by a pattern; a name that has a meaning in patterns stands for itself."""
         *folders, name = pattern.split("/")
+        return [file for place in self._places(folders) for file in self._in(place, name)]
+
+    def _listable(self, pattern: str) -> list[str]:
+        """Give the same; of a folder that cannot be listed, its own path with nothing after it."""
+        *folders, name = pattern.split("/")
+        found: list[str] = []
+        for place in self._places(folders):
+            try:
+                found += self._in(place, name)
+            except OSError as error:
+                found.append(f"{place.relative_to(self.path).as_posix()}/")
+                self.unlisted.append(unlisted(error, place))
+        return found
+
+    def _places(self, folders: list[str]) -> list[Path]:
         places = [self.path]
         for folder in folders:
             places = [found for place in places for found in _matching(place, folder) if found.is_dir()]
-        found = [file for place in places for file in _matching(place, name) if file.is_file() and not file.is_symlink()]
+        return places
+
+    def _in(self, place: Path, name: str) -> list[str]:
+        found = [file for file in _matching(place, name) if file.is_file() and not file.is_symlink()]
         return [file.relative_to(self.path).as_posix() for file in found]
 
 

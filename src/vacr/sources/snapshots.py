@@ -83,7 +83,7 @@ class Snapshots:
                     result, failed, changed = self._tried(work, opened)
                 if not changed:
                     if failed is not None:
-                        raise failed
+                        raise failed  # noqa: TRY301 - what is wrong is said below
                     return cast("T", result)
                 # It was written to meanwhile, and so what was read is of no one moment.
         except VacrError:
