@@ -71,7 +71,7 @@ def spelled(identity):
         try:
             return identity.decode()
         except UnicodeDecodeError:
-            return f"x'{identity.hex()}'"
+            return f"0x{identity.hex()}"
     return "" if identity is None else str(identity)
 
 

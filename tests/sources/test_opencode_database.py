@@ -263,7 +263,7 @@ def test_messages_and_parts_that_no_session_has_are_a_session_each(database):
 
 ODD_IDS = {"a number": 5, "a blob": b"\xff\x01", "a fraction": 2.5, "a blob of text": b"ses_blob", "empty": "", "none": None}
 ODD_IDS |= {"a text that is not UTF-8": "CAST(x'736573ff' AS TEXT)"}
-SPELLED = {5: "5", b"\xff\x01": "x'ff01'", 2.5: "2.5", b"ses_blob": "ses_blob", "": "", None: ""}
+SPELLED = {5: "5", b"\xff\x01": "0xff01", 2.5: "2.5", b"ses_blob": "ses_blob", "": "", None: ""}
 
 
 @pytest.mark.parametrize("identity", ODD_IDS.values(), ids=ODD_IDS)
@@ -285,7 +285,7 @@ def test_a_session_has_an_id_of_any_type(tmp_path, schema, identity):
     for table, column in nullable.items():
         database.connection.execute(f"UPDATE {table} SET {column} = {expression} WHERE {column} = 'ses_odd'", values)  # noqa: S608
     database.close()
-    name = SPELLED.get(identity, "x'736573ff'")
+    name = SPELLED.get(identity, "0x736573ff")
     with closing(DatabaseFile(path)) as opened:
         assert name in [listed.session_id for listed in opened.sessions()]
     ((found, *_),) = [found_at(path, session=name)]

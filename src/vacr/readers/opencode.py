@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from vacr.codec import json_scan
 from vacr.model import Native
 from vacr.readers import export
 from vacr.readers import opencode_known as known
@@ -116,7 +117,8 @@ class _Sessions:
         found = found or [_Session(self.format_id, Conversation())]
         found[-1].unusual = self.unusual
         for one in found:
-            one.session.repaired = self.repaired
+            # Which of them was repaired is not known; of very many, each tells the first.
+            one.session.repaired = self.repaired if len(found) == 1 else self.repaired[: json_scan.MOST]
         return found
 
 

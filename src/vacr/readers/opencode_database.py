@@ -76,7 +76,7 @@ def _listed(row: Native) -> Listed:
 def spelled(identity: Any) -> str:
     """Give the text for an id of any type; nothing for none."""
     if isinstance(identity, bytes):
-        return f"x'{identity.hex()}'"
+        return f"0x{identity.hex()}"
     return "" if identity is None else str(identity)
 
 
