@@ -1,3 +1,4 @@
+import base64
 import json
 
 import pytest
@@ -350,3 +351,27 @@ def test_the_head_of_an_export_may_say_anything(form, session):
     if form == "opencode-sqlite":
         assert "kept" in json.dumps(record["session"])
         assert session in (None, "ses_1") or json.dumps(session) in json.dumps(record["session"])
+
+
+@pytest.mark.parametrize(
+    "lead", [b"Exporting session: ses_1\n", b"Exporting session: latest\r\n\n", b"warning: x\nExporting session: [a]\n"]
+)
+@pytest.mark.parametrize("indent", [2, None])
+def test_what_was_said_while_exporting_is_kept(lead, indent):
+    """Whoever catches both outputs of the command has a line of the other before the export."""
+    said = {"info": {"id": "msg_1", "role": "user"}, "parts": [{"id": "prt_1", "type": "text", "text": "words"}]}
+    export = json.dumps({"info": {"id": "ses_1", "directory": "/w"}, "messages": [said]}, indent=indent).encode()
+    reading = read_one(lead + export)
+    alone, *kept = stranger(reading)["session"]["entries"]
+    assert alone == record_of(export)["session"]["entries"][0]
+    assert reading.record["session"]["session-id"] == "ses_1"
+    assert b"\n".join(base64.b64decode(event["data"]["bytes"]) for event in kept).split() == lead.split()
+    assert "not JSON" in reading.notices[0].message
+
+
+@pytest.mark.parametrize(("size", "whole"), [(10, 3), (100_000, 1)])
+def test_a_large_project_is_kept_with_the_first_of_its_sessions(size, whole):
+    project = {"id": "p", "worktree": "/w", "icon": "x" * size}
+    sessions = [{"id": f"ses_{number}", "directory": "/w", "projectID": "p"} for number in range(3)]
+    made = [record["session"]["project"] for record in records_of(jsonl(project, *sessions))]
+    assert made == [project] * whole + [{"id": "p", "kept-with-session": "ses_0"}] * (3 - whole)

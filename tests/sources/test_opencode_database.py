@@ -407,3 +407,17 @@ def test_a_table_of_later_versions_that_names_the_session_is_kept(database):
     (found,) = found_at(database.close())
     assert found.reading.record["session"]["entries"][3]["data"] == {"session_id": SESSION, "goal": "to be done"}
     assert SECRETS[0].encode() not in found.source.main.data
+
+
+@pytest.mark.parametrize("size", [10, 100_000])
+def test_a_large_project_is_kept_with_the_first_of_its_sessions(database, size):
+    database.add("project", id="prj_1", worktree="/home/nora", name="x" * size, sandboxes=[])
+    for number in range(3):
+        conversation(database, f"ses_{number}", f"x{number}_")
+    made = records(database.close())
+    for session, record in made.items():
+        project = record["session"]["project"]
+        if size == 10 or session == "ses_0":
+            assert project["name"] == "x" * size
+        else:
+            assert project == {"id": "prj_1", "kept-with-session": "ses_0"}

@@ -74,11 +74,13 @@ class _Sessions:
         self.pieces = Pieces()
         self.whole: list[_Session] = []
         self.format_id = "opencode-json"
-        self.unusual: list[tuple[int, Any]] = []
+        self.unusual: list[tuple[str, int, Any]] = []
         self.repaired: list[str] = []
+        self.part = ""
         if FOLDER.holds(source):
             self.pieces.only = FOLDER.session_of(source) or None
             for part in source.parts:
+                self.part = part.name
                 for line, batch in part.documents():
                     for document in batch:
                         self.take(line, from_file(part.name, document))
@@ -95,7 +97,7 @@ class _Sessions:
             self.repaired.append(document.reason)
             self.take(line, document.value)
         elif isinstance(document, Undecodable):
-            self.unusual.append((line, document))
+            self.unusual.append((self.part, line, document))
         elif _is_export(document):
             self.whole.append(_Session("opencode-export", _exported(document)))
         elif samples.is_sample(document):
@@ -138,7 +140,7 @@ class _Session:
         self.session = Session(format_id, "opencode", session_id=session_id or None)
         self.conversation = conversation
         self.providers: Counter[str] = Counter()
-        self.unusual: list[tuple[int, Any]] = []
+        self.unusual: list[tuple[str, int, Any]] = []
         self.beside: list[str] = []
         """The members of the session that did not stand in its own object, but beside."""
 
@@ -153,7 +155,7 @@ class _Session:
         session.entries += [entry for value in conversation.loose for entry in part_entries(value, session)]
         session.entries += [_also_beside(member, value) for member, value in conversation.extras.items()]
         self.flag_secrets(placed)
-        session.entries += [session.unusual(line, document) for line, document in self.unusual]
+        session.entries += [session.unusual(line, document, part) for part, line, document in self.unusual]
         self.mark_reverted()
         if self.providers:
             session.provider = self.providers.most_common(1)[0][0]

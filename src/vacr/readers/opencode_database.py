@@ -15,6 +15,7 @@ from typing import Any
 
 from vacr.model import Native
 from vacr.readers.export import Listed, Query
+from vacr.readers.opencode_pieces import LARGE_PROJECT, kept_elsewhere
 
 NOT_OURS = frozenset(("permission", "workspace", "data_migration"))
 """Tables about the machine or its user, not about a session."""
@@ -63,9 +64,26 @@ class _Database:
                 found = True
                 if table.name == "session" and row.get("project_id") is not None:
                     projects.add(spelled(row["project_id"]))
-                yield table.name, row
+                yield table.name, _bounded(query, row, session_id) if table.name == "project" else row
         if found:
             yield from ((DAMAGED, {"table": table.name, "reason": table.damage}) for table in tables if table.damage)
+
+
+def _bounded(query: Query, project: Native, session_id: str) -> Native:
+    """Give a project, or where it is if it is large: only the first of its sessions has it then."""
+    if sum(len(value) for value in project.values() if isinstance(value, str | bytes)) > LARGE_PROJECT:
+        first = query.once(_first_sessions)[spelled(project["id"])]
+        return project if session_id == first else kept_elsewhere(project["id"], first)
+    return project
+
+
+def _first_sessions(query: Query) -> dict[str, str]:
+    """Give the first session of each project."""
+    found: dict[str, str] = {}
+    for row in query("SELECT * FROM session NOT INDEXED"):
+        project, session = spelled(row.get("project_id")), spelled(row.get("id"))
+        found[project] = min(found.get(project, session), session)
+    return found
 
 
 def _listed(row: Native) -> Listed:

@@ -10,7 +10,16 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import Any
 
+from vacr.codec import canonical_json
 from vacr.model import Native
+
+LARGE_PROJECT = 1 << 16
+"""As many bytes of a project as every session of it has; of a larger one, the first session has it for all."""
+
+
+def kept_elsewhere(project: Any, session: str) -> Native:
+    """Say where a large project is kept."""
+    return {"id": project, "kept-with-session": session}
 
 
 @dataclass
@@ -132,14 +141,17 @@ class Pieces:
 
     def _place_projects(self) -> set[str]:
         """Give each session its project, which several may share."""
-        used = set()
-        for conversation in self._sessions.values():
+        holders: dict[str, str] = {}
+        for session, conversation in self._sessions.items():
             info = conversation.info or {}
-            project = info.get("projectID", info.get("project_id"))
-            if type(project) is str and project in self._projects:
-                conversation.extras["project"] = self._projects[project]
-                used.add(project)
-        return used
+            identity = info.get("projectID", info.get("project_id"))
+            if type(identity) is str and identity in self._projects:
+                project = self._projects[identity]
+                if identity in holders and len(canonical_json.encode(project)) > LARGE_PROJECT:
+                    project = kept_elsewhere(identity, holders[identity])
+                conversation.extras["project"] = project
+                holders.setdefault(identity, session)
+        return set(holders)
 
     def _place_shares(self) -> None:
         """Find the sessions that shares are of: a share is named by how the session's id ends."""

@@ -18,6 +18,10 @@ class _Folder:
 
     marks = frozenset(("session", "message"))
     """The folders that a storage folder has."""
+    signs = ("session/*/ses_*.json", "message/ses_*/msg_*.json", "part/msg_*/prt_*.json")
+    """The files of which a folder that was restored has at least some, if not all those folders."""
+    pieces = frozenset(("message", "part"))
+    """The folders whose files are no sessions."""
 
     def holds(self, source: Source) -> bool:
         """Tell whether a source was made of a storage folder."""

@@ -21,7 +21,7 @@ from vacr.readers.source import Part, Source
 from vacr.sources.databases import MAGIC, DatabaseFile, is_database, one_of_many
 from vacr.sources.discovery import roots
 from vacr.sources.files import STDIN, attached, part_name, read_beside, read_bytes, sub_sessions
-from vacr.sources.folders import FolderStore, folder_store, store_of_session, unlisted
+from vacr.sources.folders import FolderStore, folder_store, refuse_piece, store_of_session, unlisted
 
 __all__ = ["STDIN", "Found", "in_store", "read", "read_bytes"]
 
@@ -74,6 +74,8 @@ def read(
     if on_disk and is_database(path):
         yield from _from_database(Path(path), session, wish)
         return
+    if on_disk:
+        refuse_piece(Path(path))
     data = read_bytes(path)
     if data.startswith(MAGIC):
         # It came through a pipe; only a file can be opened as a database.

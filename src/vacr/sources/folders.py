@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from vacr.errors import UnreadableInput
+from vacr.errors import NotASession, UnreadableInput
 from vacr.readers.registry import Reader, readers
 from vacr.readers.source import Part, Source
 from vacr.sources.files import as_text, read_bytes, reason_of
@@ -111,9 +111,15 @@ def folder_store(path: Path) -> FolderStore | None:
     """Give the store that a folder is, if it is one."""
     for reader in readers().values():
         folder: Any = getattr(reader, "FOLDER", None)
-        if folder is not None and all((path / mark).is_dir() for mark in folder.marks):
+        if folder is not None and (all((path / mark).is_dir() for mark in folder.marks) or _shows(path, folder.signs)):
             return FolderStore(path, reader)
     return None
+
+
+def _shows(path: Path, signs: Iterable[str]) -> bool:
+    """Tell whether a folder has a file by which it is known."""
+    held = ((path / sign.partition("/")[0], sign.partition("/")[2]) for sign in signs)
+    return any(next(folder.glob(pattern), None) is not None for folder, pattern in held if folder.is_dir())
 
 
 def store_of_session(path: Path) -> tuple[FolderStore, str] | None:
@@ -123,3 +129,16 @@ def store_of_session(path: Path) -> tuple[FolderStore, str] | None:
         if store is not None:
             return store, path.stem
     return None
+
+
+def refuse_piece(path: Path) -> None:
+    """Refuse a file that is a piece of a session in a store.
+
+    Raises:
+        NotASession: naming the store, which has all of it.
+    """
+    folder = path.absolute().parent.parent
+    for reader in readers().values():
+        if folder.name in getattr(getattr(reader, "FOLDER", None), "pieces", ()) and folder_store(folder.parent) is not None:
+            hint = f"Record the folder that has all of it, {folder.parent}, or one session of it with --session."
+            raise NotASession("a piece of a session", where=str(path), hint=hint)
