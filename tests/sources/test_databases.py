@@ -18,7 +18,7 @@ from tests.sources.recorded import found_at, records
 from vacr.cli import run
 from vacr.errors import UnreadableInput
 from vacr.recording.places import places
-from vacr.sources import databases, read, snapshots
+from vacr.sources import databases, read, snapshots, sqlite_files
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ def test_what_an_agent_that_is_there_has_open_is_read_and_left_as_it_is(store, w
 
 @pytest.mark.parametrize("work", ["exclusive", "unfinished"])
 def test_what_is_locked_is_said_to_be_and_keeps_nothing_else_back(tmp_path, store, monkeypatch, capsys, work):
-    monkeypatch.setattr(snapshots, "_PATIENCE", 0.01)
+    monkeypatch.setattr(sqlite_files, "_PATIENCE", 0.01)
     other = OpenCode(store.with_name("other.db"))
     conversation(other)
     other.close()
@@ -198,7 +198,7 @@ def test_a_database_is_copied_once_for_all_its_sessions(tmp_path, monkeypatch):
         shutil.copyfile(source, target)
         copied.append(Path(source).name)
 
-    monkeypatch.setattr(snapshots, "shutil", SimpleNamespace(copyfile=copy))
+    monkeypatch.setattr(sqlite_files, "shutil", SimpleNamespace(copyfile=copy))
     tasks = [place for place in places(tmp_path) if place.session is not None]
     copied.clear()
     for place in tasks:
@@ -232,6 +232,31 @@ def test_a_damaged_session_keeps_no_other_back(tmp_path):
     good, bad = sorted(read(path), key=lambda one: isinstance(one, UnreadableInput))
     assert good.label == SESSION
     assert "a damaged database" in bad.message
+
+
+def test_of_a_damaged_table_what_is_left_is_recorded_with_the_damage(tmp_path):
+    database = OpenCode(tmp_path / "opencode.db", "first", "delete")
+    for number in range(9):
+        database.add_session(f"ses_{number}")
+        database.add_message(f"msg_{number}", f"ses_{number}", 1, {"role": "user"})
+        database.add_part(
+            f"prt_{number}", f"msg_{number}", f"ses_{number}", {"type": "text", "text": f"said {number} " + "y" * 3000}
+        )
+    path = database.close()
+    data = bytearray(path.read_bytes())
+    # The first byte of a page says what it is.
+    data[data.index(b"said 4") // 4096 * 4096] = 0xFF
+    path.write_bytes(data)
+    made = list(read(path))
+    (bad,) = [one for one in made if isinstance(one, UnreadableInput)]
+    assert "a damaged database" in bad.message
+    good = {one.label: one.reading for one in made if one is not bad}
+    assert sorted(good) == [f"ses_{number}" for number in range(9) if number != 4]
+    for label, reading in good.items():
+        assert f"said {label[-1]}" in str(reading.record["session"])
+        assert "the table part is damaged" in reading.notices[0].message
+        (event,) = [entry for entry in reading.record["session"]["entries"] if entry.get("event-type") == "vacr-damaged"]
+        assert event["data"]["table"] == "part"
 
 
 @contextmanager
@@ -313,7 +338,7 @@ def test_a_copy_that_was_taken_while_something_changed_is_taken_again(store, mon
         if len(copied) == 1:
             os.utime(source)
 
-    monkeypatch.setattr(snapshots, "shutil", SimpleNamespace(copyfile=copy))
+    monkeypatch.setattr(sqlite_files, "shutil", SimpleNamespace(copyfile=copy))
     (record,) = records(store).values()
     assert numbers(record) == {1}
     assert copied == ["opencode.db", "opencode.db-journal"] * 2

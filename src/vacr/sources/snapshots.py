@@ -7,44 +7,33 @@ nothing was written meanwhile, so that it is whole.
 
 from __future__ import annotations
 
-import errno
-import os
-import shutil
 import sqlite3
-import stat
-import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, TypeVar, cast
-from urllib.parse import quote
 
 from vacr.errors import UnreadableInput, VacrError
 from vacr.model import Native
 from vacr.readers.export import Query
-from vacr.sources.files import read_bytes, reason_of
-
-if sys.platform != "win32":
-    import fcntl
+from vacr.sources.files import reason_of
+from vacr.sources.sqlite_files import (
+    ATTEMPTS,
+    CHANGES,
+    LATER,
+    LOCKED,
+    TICK,
+    State,
+    copied,
+    is_locked,
+    open_copy,
+    open_untouched,
+    since_change,
+    state_of,
+)
 
 T = TypeVar("T")
-State = tuple[tuple[int, int, int], ...]
-"""The size, the time of the last change and the number of a database's file, its log and its journal."""
-
-_LOCKED = "locked by another program"
-_LATER = "Try again when the agent has finished writing."
-_PATIENCE = 10.0
-_AGAIN = 0.005
-# Where SQLite's readers lock, and how many bytes of it.
-_READERS = (510, 0x40000002)
-_ATTEMPTS = 5
-_TICK = 20_000_000
-_COPY = "copy.db"
-# The byte that tells readers to look for a log; the one before it is for writers.
-_READ_VERSION = slice(19, 20)
-_LOG = b"\x02"
 
 
 class Snapshots:
@@ -78,7 +67,7 @@ class Snapshots:
             UnreadableInput: the database cannot be read, or is none that the work can be done with.
         """
         try:
-            for _ in range(_ATTEMPTS):
+            for _ in range(ATTEMPTS):
                 with ExitStack() as opened:
                     result, failed, changed = self._tried(work, opened)
                 if not changed:
@@ -93,7 +82,7 @@ class Snapshots:
         except Exception as error:
             # Whatever a database makes of our questions is about that database alone.
             raise _unreadable(error, self.path) from error
-        raise UnreadableInput("it changes all the time", where=str(self.path), hint=_LATER)
+        raise UnreadableInput(CHANGES, where=str(self.path), hint=LATER)
 
     def _tried(self, work: Callable[[Query], T], opened: ExitStack) -> tuple[T | None, Exception | None, bool]:
         """Do something with the database; give what came of it, what went wrong, and whether it is not to be believed."""
@@ -120,7 +109,7 @@ class Snapshots:
         """Tell whether what was read is not to be believed; forget what was learnt if the next reading must not rely on it."""
         state = state_of(self.path)
         changed = (still is not None and still != state[: len(still)]) or (used_before and state != self._state)
-        if state != self._state or _since(state) < _TICK:
+        if state != self._state or since_change(state) < TICK:
             self._learnt = {}
         return changed
 
@@ -128,13 +117,13 @@ class Snapshots:
         """Open the database, or else a copy of it; tell which state it must still have at the end, if that is a condition."""
         if self._copies is None:
             try:
-                return _open(self.path, opened)
+                return open_untouched(self.path, opened)
             except sqlite3.OperationalError as error:
-                if _is_locked(error):
+                if is_locked(error):
                     raise
             # A crash left something to be repaired, or the index of the log is missing.
-            self._copies, self._state = _copied(self.path)
-        return _checked(sqlite3.connect(Path(self._copies.name) / _COPY), opened), None
+            self._copies, self._state = copied(self.path)
+        return open_copy(self._copies, opened), None
 
 
 class _Asked:
@@ -172,129 +161,14 @@ def _text(value: Any) -> Any:
     return value
 
 
-def state_of(path: Path) -> State:
-    """Tell by what a change of a database is seen.
-
-    Raises:
-        UnreadableInput: what should be its log or journal is no file; opening it might never end.
-    """
-    found = []
-    for suffix in ("", "-wal", "-journal"):
-        try:
-            status = os.stat(f"{os.path.realpath(path)}{suffix}")  # noqa: PTH116 - SQLite follows links so, too
-        except FileNotFoundError:
-            found.append((0, 0, 0))
-            continue
-        if not stat.S_ISREG(status.st_mode):
-            raise UnreadableInput(f"{path.name}{suffix} is not a file", where=str(path))
-        found.append((status.st_size, status.st_mtime_ns, status.st_ino))
-    return tuple(found)
-
-
-def _logged(state: State) -> int:
-    """Tell how large the log of a database is."""
-    return state[1][0]
-
-
-def _since(state: State) -> int:
-    """Tell how long ago the last change was; one that is yet to come was long ago."""
-    since = time.time_ns() - max(modified for _, modified, _ in state)
-    return since if since >= 0 else _TICK
-
-
-def _settled(path: Path) -> State:
-    """Give the state of a database once a further change would be seen: two in one tick of the file system's clock are not."""
-    state = state_of(path)
-    since = _since(state)
-    if since < _TICK:
-        time.sleep((_TICK - since) / 1e9)
-        state = state_of(path)
-    return state
-
-
-def _open(path: Path, opened: ExitStack) -> tuple[sqlite3.Connection, State | None]:
-    """Open a database so that nothing of it or beside it is changed."""
-    address = f"file:{quote(os.fsencode(os.path.realpath(path)))}?mode=ro"
-    if read_bytes(path, _READ_VERSION.stop)[_READ_VERSION] == _LOG:
-        held = _hold(path, opened)
-        state = state_of(path)
-        if not _logged(state):
-            state = _settled(path)
-        if not _logged(state):
-            # With nothing in the log, opening the database as usual would leave two files behind. What is added from now on
-            # is for the next reading, as long as it stays in the log.
-            connection = _checked(sqlite3.connect(f"{address}&immutable=1", uri=True), opened)
-            return connection, state[:1] if held else state
-    # The index of the log is shared with the agent, and other readers write their marks into it: not this one.
-    return _checked(sqlite3.connect(f"{address}&readonly_shm=1", uri=True, timeout=_PATIENCE), opened), None
-
-
-def _hold(path: Path, opened: ExitStack) -> bool:
-    """Take the lock that SQLite's readers have, if there are locks: while they do, whoever goes leaves the log as it is.
-
-    Raises:
-        UnreadableInput: somebody keeps everybody else out.
-    """
-    if sys.platform == "win32":
-        return False
-    descriptor = os.open(os.path.realpath(path), os.O_RDONLY)
-    opened.callback(os.close, descriptor)
-    end = time.monotonic() + _PATIENCE
-    while True:
-        try:
-            fcntl.lockf(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB, *_READERS)
-        except OSError as error:
-            if error.errno not in (errno.EACCES, errno.EAGAIN):
-                return False
-            if time.monotonic() >= end:
-                raise UnreadableInput(_LOCKED, where=str(path), hint=_LATER) from error
-            time.sleep(_AGAIN)
-        else:
-            return True
-
-
-def _checked(connection: sqlite3.Connection, opened: ExitStack) -> sqlite3.Connection:
-    """Make sure that a database can be read and is not written."""
-    opened.callback(connection.close)
-    connection.execute("PRAGMA query_only = ON")
-    connection.execute("SELECT name FROM sqlite_master LIMIT 1").fetchall()
-    return connection
-
-
-def _copied(path: Path) -> tuple[tempfile.TemporaryDirectory[str], State]:
-    """Take a copy with all that a crash left beside, to be repaired there; tell of which state.
-
-    Raises:
-        UnreadableInput: it cannot be copied, or it is being changed.
-    """
-    for _ in range(_ATTEMPTS):
-        folder = tempfile.TemporaryDirectory(prefix="vacr-")
-        try:
-            state = _settled(path)
-            for suffix in ("", "-wal", "-journal"):
-                with suppress(FileNotFoundError):
-                    shutil.copyfile(f"{os.path.realpath(path)}{suffix}", Path(folder.name) / f"{_COPY}{suffix}")
-            if state == state_of(path):
-                return folder, state
-        except OSError as error:
-            folder.cleanup()
-            raise UnreadableInput(reason_of(error), where=str(path)) from error
-        folder.cleanup()
-    raise UnreadableInput("it changes all the time", where=str(path), hint=_LATER)
-
-
 def _unreadable(error: Exception, path: Path) -> UnreadableInput:
     """Say what is wrong with a database."""
     if isinstance(error, sqlite3.OperationalError):
-        if _is_locked(error):
-            return UnreadableInput(_LOCKED, where=str(path), hint=_LATER)
+        if is_locked(error):
+            return UnreadableInput(LOCKED, where=str(path), hint=LATER)
         return UnreadableInput(f"cannot be read as a database: {error}", where=str(path))
     if isinstance(error, MemoryError):
         return UnreadableInput("too large for the memory there is", where=str(path))
     if isinstance(error, sqlite3.Error | UnicodeDecodeError):
         return UnreadableInput(f"a damaged database: {error}", where=str(path))
     return UnreadableInput(f"a database that no agent makes so: {type(error).__name__}: {error}", where=str(path))
-
-
-def _is_locked(error: sqlite3.OperationalError) -> bool:
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
