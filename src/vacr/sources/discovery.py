@@ -110,6 +110,8 @@ class _Failed:
             self._errors.append(error)
         except OSError as error:
             self._errors.append(UnreadableInput(reason_of(error), where=str(error.filename or path)))
+        except MemoryError:
+            self._errors.append(UnreadableInput("too large for the memory there is", where=str(path)))
         except Exception as error:  # noqa: BLE001 - a bug that one session brings to light hides no other session
             self._errors.append(UnreadableInput(f"a bug in vacr: {type(error).__name__}: {error}", where=str(path)))
 
