@@ -13,6 +13,8 @@ import pytest
 
 from tests.conftest import EXAMPLES, FIXTURES
 from vacr import __version__
+from vacr.cli.restore import _refuse_clashes
+from vacr.errors import InvalidRecord
 from vacr.identity import record_id
 
 CLAUDE, CODEX = EXAMPLES / "claude-code.jsonl", EXAMPLES / "codex-cli.jsonl"
@@ -182,6 +184,25 @@ def test_restore_never_leaves_its_folder(vacr, tmp_path, name):
     assert done.returncode == 1
     assert "leads out of the folder" in done.err
     assert not (tmp_path / "deep").exists()
+
+
+def test_restore_compares_names_once_each(tmp_path):
+    class Walked(list):
+        begun = 0
+
+        def __iter__(self):
+            self.begun += 1
+            return super().__iter__()
+
+        def count(self, _value):
+            raise AssertionError("goes through all names for one of them")
+
+    paths = Walked(tmp_path / f"part/{number}.json" for number in range(100))
+    _refuse_clashes(tmp_path, paths)
+    assert paths.begun < 5
+    for clash in (tmp_path / "part/7.json", tmp_path / "part"):
+        with pytest.raises(InvalidRecord, match="twice"):
+            _refuse_clashes(tmp_path, [*paths, clash])
 
 
 def test_restore_replaces_nothing_unasked(vacr, tmp_path):

@@ -4,8 +4,10 @@ import json
 import os
 import pty
 import select
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -99,9 +101,9 @@ def test_sub_agents_are_counted_with_the_session_they_worked_for(listed, home):
 def test_nothing_found(vacr, form):
     done = vacr("list", "--format", form, **NOWHERE)
     assert done.returncode == 1
-    places = "~/.claude, ~/.config/claude, ~/.codex, ~/.gemini, ~/.local/share/opencode, ~/.cursor, ~/.config/Cursor/User"
+    places = "~/.claude, ~/.config/claude, ~/.codex, ~/.gemini, ~/.cursor, ~/.config/Cursor/User, ~/.local/share/opencode"
     assert done.err == f"vacr: no sessions found in {places}\n"
-    assert done.out == ('{"schema_version":"1","sessions":[]}\n' if form == "json" else "")
+    assert done.out == ('{"errors":[],"schema_version":"1","sessions":[]}\n' if form == "json" else "")
     done = vacr("record", **NOWHERE)
     assert done.returncode == 1
     assert done.err == f"vacr: no sessions found in {places}\n  Name a file or a folder.\n"
@@ -293,3 +295,34 @@ def on_a_terminal(arguments, typed, folder, variables):
         process.kill()
         process.wait()
         os.close(main)
+
+
+def garbled(path):
+    """Let a database say of a table what makes none."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute("UPDATE sqlite_master SET sql = 'CREATE TABLE (' WHERE name = 'part'")
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:5000])
+
+
+@pytest.mark.parametrize("spoil", [garbled, cut])
+def test_a_damaged_database_is_named_and_keeps_nothing_else_back(vacr, home, tmp_path, spoil):
+    three(home)
+    path = home / ".local" / "share" / "opencode" / "opencode.db"
+    homes.opencode(path.parent)
+    spoil(path)
+    done = vacr("list", **NOWHERE)
+    assert (done.returncode, len(done.out.splitlines())) == (0, 4)
+    assert done.err.startswith(f"vacr: {path}: a damaged database: ")
+    assert len(done.err.splitlines()) == 1
+    document = json.loads(vacr("list", "--format", "json", **NOWHERE).out)
+    ((error, *_),) = [document["errors"]]
+    assert error["path"] == str(path)
+    assert len(document["sessions"]) == 3
+    recorded = vacr("record", home, "-o", tmp_path / "records")
+    assert recorded.returncode == 3
+    assert f"{path}: a damaged database: " in recorded.err
+    assert len(list((tmp_path / "records").rglob("session-*.acr.json"))) == 3

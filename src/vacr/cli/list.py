@@ -13,7 +13,7 @@ import click
 from vacr.cli import options
 from vacr.cli.options import Voice, plural, size
 from vacr.cli.tables import columns_of, end_of, laid_out
-from vacr.errors import printable
+from vacr.errors import UnreadableInput, printable
 from vacr.readers.registry import readers
 from vacr.sources.discovery import Session, roots, sessions
 
@@ -44,8 +44,12 @@ def command(
       vacr list --agent codex-cli --format jsonl | jq -r .path
     """
     voice = Voice(format, quiet, verbose)
-    found = newest_first(agent)[:limit]
-    voice.data({"sessions": [_document(session, helpers) for session, helpers in found]})
+    failed: list[UnreadableInput] = []
+    found = newest_first(agent, failed)[:limit]
+    errors = [{"path": error.where, "error": error.message} for error in failed]
+    voice.data({"sessions": [_document(session, helpers) for session, helpers in found], "errors": errors})
+    for error in failed:
+        voice.error(f"vacr: {error.diagnostics()}")
     for session, helpers in found:
         voice.line(_document(session, helpers))
     if not found:
@@ -66,9 +70,10 @@ def looked_in(agent: str | None) -> str:
     return ", ".join(dict.fromkeys(_below_home(str(root)) for root in found))
 
 
-def newest_first(agent: str | None) -> list[tuple[Session, list[Session]]]:
-    """Give the sessions, the newest first, each with its sub-agents."""
-    found = sorted(sessions(agent), key=lambda session: (-(session.updated or 0), session.path, session.session_id))
+def newest_first(agent: str | None, failed: list[UnreadableInput] | None = None) -> list[tuple[Session, list[Session]]]:
+    """Give the sessions, the newest first, each with its sub-agents; and what could not be read."""
+    found = list(sessions(agent, failed=failed))
+    found.sort(key=lambda session: (-(session.updated or 0), session.path, session.session_id))
     parents = {session.session_id: session.parent for session in found if session.parent != session.session_id}
     own: list[Session] = []
     helpers = defaultdict[str, list[Session]](list)

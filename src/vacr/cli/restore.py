@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -72,11 +73,14 @@ def _refuse_clashes(folder: Path, paths: list[Path]) -> None:
     Raises:
         InvalidRecord: naming the part.
     """
+    times = Counter(paths)
+    folders = {above for path in paths for above in path.parents}
+    root = os.path.realpath(folder)
     for path in paths:
-        if paths.count(path) > 1 or any(path in other.parents for other in paths):
+        if times[path] > 1 or path in folders:
             hint = "Record the session again, or find the record as it was made."
             raise InvalidRecord(f"the record names {path.name} twice", where="/vacr/source/parts", hint=hint)
-        if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
+        if not Path(os.path.realpath(path)).is_relative_to(root):
             raise InvalidRecord(f"a link leads {path} out of the folder", where=str(folder), hint="Restore into a new folder.")
 
 

@@ -72,9 +72,8 @@ class _Rows:
         if is_first:
             self.session.format_id = head[export.HEAD]
             self.keyed = {table: {} for table in TABLES[self.session.format_id]}
-            if type(head.get("session")) is str:
-                self.session.session_id = head["session"]
-        if not is_first or head.keys() != {export.HEAD, "session"} or type(head["session"]) is not str:
+            self.session.session_id = export.session_of(head) or self.session.session_id
+        if not is_first or export.beside(head):
             self.keep(export.HEAD, head)
 
     def take_row(self, table: str, row: Native) -> None:

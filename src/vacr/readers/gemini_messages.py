@@ -13,7 +13,7 @@ from vacr.model import Native
 from vacr.readers import gemini_known as known
 from vacr.readers.assemble import Session
 from vacr.readers.gemini_fold import REPLACED
-from vacr.readers.lift import Lift, Move, Shape, are_counts, is_one_of, keep_native, mark, token_usage, typed_event
+from vacr.readers.lift import UINT_END, Lift, Move, Shape, are_counts, is_one_of, keep_native, mark, token_usage, typed_event
 
 _MESSAGE = (Move("id", "id"), Move("timestamp", "timestamp", None), Move("content", "content", None))
 MESSAGE = Shape(known.MESSAGE, *_MESSAGE)
@@ -163,7 +163,7 @@ def _usage(message: Native, session: Session) -> Native | None:
     tokens = message.get("tokens")
     if type(tokens) is not dict:
         return None
-    if tokens.keys() == known.TOKENS and are_counts(tokens.values()):
+    if tokens.keys() == known.TOKENS and are_counts(tokens.values()) and sum(tokens.values()) < UINT_END:
         return {
             "input": tokens["input"] + tokens["tool"],
             "output": tokens["output"] + tokens["thoughts"],

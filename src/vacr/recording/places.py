@@ -64,6 +64,7 @@ def _places(folder: Path, prefix: str, not_entered: set[str]) -> Iterator[Place]
     store = folder_store(folder)
     if store is not None:
         yield from (Place(str(folder), f"{prefix}{session}", session) for session in store.sessions())
+        yield from (Place(error.where, f"{prefix}{Path(error.where).name}") for error in store.unlisted)
         return
     with os.scandir(folder) as scan:
         entries = sorted(scan, key=lambda entry: entry.name)
@@ -108,8 +109,7 @@ def _file(path: Path, name: str) -> Iterator[Place]:
             finally:
                 database.close()
             return
-    except UnreadableInput:
-        # Whoever records it meets the same and tells why.
+    except Exception:  # noqa: BLE001, S110 - whoever records it meets the same and tells why; nothing keeps other places back
         pass
     yield Place(str(path), name)
 

@@ -18,10 +18,10 @@ from vacr.errors import NotASession, UnreadableInput
 from vacr.readers.assemble import Reading
 from vacr.readers.registry import Reader, reader_for
 from vacr.readers.source import Part, Source
-from vacr.sources.databases import MAGIC, DatabaseFile, is_database
+from vacr.sources.databases import MAGIC, DatabaseFile, is_database, one_of_many
 from vacr.sources.discovery import roots
 from vacr.sources.files import STDIN, attached, part_name, read_beside, read_bytes, sub_sessions
-from vacr.sources.folders import FolderStore, folder_store, no_session, store_of_session, unlisted
+from vacr.sources.folders import FolderStore, folder_store, no_session, refuse_piece, store_of_session, unlisted
 
 __all__ = ["STDIN", "Found", "in_store", "read", "read_bytes"]
 
@@ -74,6 +74,8 @@ def read(
     if on_disk and is_database(path):
         yield from _from_database(Path(path), session, wish)
         return
+    if on_disk:
+        refuse_piece(Path(path))
     data = read_bytes(path)
     if data.startswith(MAGIC):
         # It came through a pipe; only a file can be opened as a database.
@@ -115,10 +117,11 @@ def _from_folder(store: FolderStore, session: str | None, wish: _Wish) -> Iterat
         else:
             # The sessions of such a folder have files of their own names.
             yield from _readings(source, store.reader, f"{one}.json", "" if session in (None, one) else one, wish)
+    yield from store.unlisted
 
 
 def _from_database(path: Path, session: str | None, wish: _Wish) -> Iterator[Found | UnreadableInput]:
-    with closing(DatabaseFile(path, wish.agent)) as database:
+    with closing(DatabaseFile(path, wish.agent)) if session is None else one_of_many(path, wish.agent) as database:
         listed = [one.session_id for one in database.sessions()] if session is None else [session]
         if session is not None and wish.sub_agents:
             listed += _descendants(session, {one.session_id: one.parent for one in database.sessions()})

@@ -9,19 +9,19 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from vacr.errors import UsageError, VacrError
+from vacr.errors import NotASession, UnreadableInput, UsageError
 from vacr.readers.export import Listed
 from vacr.readers.registry import Reader, reader_for, readers
 from vacr.readers.source import Part, Source
 from vacr.readers.stores import Store
 from vacr.sources.databases import DatabaseFile, is_database
 from vacr.sources.ends import ends
-from vacr.sources.files import part_name
+from vacr.sources.files import part_name, reason_of
 from vacr.sources.folders import FolderStore, folder_store, parent_of
 from vacr.sources.titles import line_of, short, title_of
 from vacr.timestamps import milliseconds
@@ -77,9 +77,12 @@ def _home(environment: Mapping[str, str], system: str) -> str:
 
 
 def sessions(
-    agent: str | None = None, environment: Mapping[str, str] = os.environ, system: str = sys.platform
+    agent: str | None = None,
+    environment: Mapping[str, str] = os.environ,
+    system: str = sys.platform,
+    failed: list[UnreadableInput] | None = None,
 ) -> Iterator[Session]:
-    """Give the sessions on this machine, in no order; what cannot be read is left out.
+    """Give the sessions on this machine, in no order; what cannot be read is told of among what failed.
 
     Raises:
         UsageError: no reader has the name of that agent.
@@ -89,14 +92,40 @@ def sessions(
         raise UsageError(f"no reader for {agent!r}", hint=f"Known agents: {', '.join(known)}.")
     for reader in known.values():
         if agent in (None, reader.name):
-            yield from _sessions_of(reader, environment, system)
+            yield from _sessions_of(reader, environment, system, _Failed([] if failed is None else failed))
 
 
-def _sessions_of(reader: Reader, environment: Mapping[str, str], system: str) -> Iterator[Session]:
+class _Failed:
+    """What could not be read. One thing that cannot be keeps nothing else back, whatever is wrong with it."""
+
+    def __init__(self, errors: list[UnreadableInput]) -> None:
+        self._errors = errors
+
+    @contextmanager
+    def at(self, path: str | Path) -> Iterator[None]:
+        """Keep what goes wrong with a path; that something is no session is nothing wrong."""
+        try:
+            yield
+        except NotASession:
+            pass
+        except UnreadableInput as error:
+            self._errors.append(error)
+        except OSError as error:
+            self._errors.append(UnreadableInput(reason_of(error), where=str(error.filename or path)))
+        except MemoryError:
+            self._errors.append(UnreadableInput("too large for the memory there is", where=str(path)))
+        except Exception as error:  # noqa: BLE001 - a bug that one session brings to light hides no other session
+            self._errors.append(UnreadableInput(f"a bug in vacr: {type(error).__name__}: {error}", where=str(path)))
+
+
+def _sessions_of(reader: Reader, environment: Mapping[str, str], system: str, failed: _Failed) -> Iterator[Session]:
     folders: dict[str, Path] = {}
     met: set[str] = set()
     in_databases: set[str] = set()
     for root, store in roots(reader, environment, system):
+        with failed.at(root), suppress(FileNotFoundError, NotADirectoryError, ValueError):
+            # Looking for something below a folder that cannot be listed would find nothing, and say nothing.
+            os.scandir(root).close()
         for pattern in store.sessions:
             for path in _matching(root, pattern):
                 real = os.path.realpath(path)
@@ -106,12 +135,12 @@ def _sessions_of(reader: Reader, environment: Mapping[str, str], system: str) ->
                 if os.path.isdir(path):  # noqa: PTH112 - a name may be one that Path refuses
                     folders[real] = path
                     continue
-                for session in _at(path, reader, _project(path, root, pattern)):
+                for session in _at(path, reader, _project(path, root, pattern), failed):
                     in_databases.update({session.session_id} if session.session is not None else ())
                     yield session
     for path in folders.values():
         # An agent that went over to a database leaves the files of before where they were.
-        yield from (session for session in _in_folder(path, reader) if session.session_id not in in_databases)
+        yield from (session for session in _in_folder(path, reader, failed) if session.session_id not in in_databases)
 
 
 def _matching(root: Path, pattern: str) -> list[Path]:
@@ -130,9 +159,9 @@ def _project(path: Path, root: Path, pattern: str) -> str:
     return folders[opened] if opened < len(folders) else ""
 
 
-def _at(path: Path, reader: Reader, project: str) -> Iterator[Session]:
+def _at(path: Path, reader: Reader, project: str, failed: _Failed) -> Iterator[Session]:
     """Give the sessions of a file."""
-    with suppress(VacrError, OSError):
+    with failed.at(path):
         if is_database(path):
             with closing(DatabaseFile(path, reader.name)) as database:
                 for listed in database.sessions():
@@ -143,13 +172,18 @@ def _at(path: Path, reader: Reader, project: str) -> Iterator[Session]:
                 yield from _looked_at(source, reader, path, None, project)
 
 
-def _in_folder(path: Path, reader: Reader) -> Iterator[Session]:
+def _in_folder(path: Path, reader: Reader, failed: _Failed) -> Iterator[Session]:
     """Give the sessions of a folder that holds several."""
-    with suppress(OSError):
+    with failed.at(path):
         store = folder_store(path)
-        for session in store.sessions() if store is not None and store.reader is reader else ():
-            with suppress(VacrError, OSError):
-                yield from _in_store(store, session)  # type: ignore[arg-type]
+        if store is None or store.reader is not reader:
+            return
+        for session in store.sessions():
+            with failed.at(path):
+                yield from _in_store(store, session)
+        for error in store.unlisted:
+            with failed.at(path):
+                raise error
 
 
 def _in_store(store: FolderStore, session: str) -> Iterator[Session]:

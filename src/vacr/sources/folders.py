@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from vacr.errors import UnreadableInput
+from vacr.errors import NotASession, UnreadableInput
 from vacr.model import Record
 from vacr.readers.registry import Reader, readers
 from vacr.readers.source import Part, Source
@@ -22,14 +22,18 @@ class FolderStore:
         self.path = path
         self.reader = reader
         self._folder: Any = reader.FOLDER  # type: ignore[attr-defined]
+        self.unlisted: list[UnreadableInput] = []
+        """The folders that could not be listed when the sessions were, so that some may be missing."""
 
     def sessions(self) -> list[str]:
-        """List the ids of the sessions.
+        """List the ids of the sessions, also of those whose own folder cannot be listed: whoever reads them is told.
 
         Raises:
-            OSError: the folder, or one in it, cannot be listed.
+            OSError: the folder itself cannot be listed.
         """
-        found: list[str] = self._folder.sessions(self._files)
+        self.unlisted = []
+        found: list[str] = self._folder.sessions(self._listable)
+        self.unlisted = [error for error in self.unlisted if Path(error.where).name not in found]
         return found
 
     def source(self, session_id: str) -> Source:
@@ -81,10 +85,28 @@ class FolderStore:
     def _files(self, pattern: str) -> list[str]:
         """Give the paths of files by a pattern; a name that has a meaning in patterns stands for itself."""
         *folders, name = pattern.split("/")
+        return [file for place in self._places(folders) for file in self._in(place, name)]
+
+    def _listable(self, pattern: str) -> list[str]:
+        """Give the same; of a folder that cannot be listed, its own path with nothing after it."""
+        *folders, name = pattern.split("/")
+        found: list[str] = []
+        for place in self._places(folders):
+            try:
+                found += self._in(place, name)
+            except OSError as error:
+                found.append(f"{place.relative_to(self.path).as_posix()}/")
+                self.unlisted.append(unlisted(error, place))
+        return found
+
+    def _places(self, folders: list[str]) -> list[Path]:
         places = [self.path]
         for folder in folders:
             places = [found for place in places for found in _matching(place, folder) if found.is_dir()]
-        found = [file for place in places for file in _matching(place, name) if file.is_file() and not file.is_symlink()]
+        return places
+
+    def _in(self, place: Path, name: str) -> list[str]:
+        found = [file for file in _matching(place, name) if file.is_file() and not file.is_symlink()]
         return [file.relative_to(self.path).as_posix() for file in found]
 
 
@@ -115,9 +137,15 @@ def folder_store(path: Path) -> FolderStore | None:
     """Give the store that a folder is, if it is one."""
     for reader in readers().values():
         folder: Any = getattr(reader, "FOLDER", None)
-        if folder is not None and all((path / mark).is_dir() for mark in folder.marks):
+        if folder is not None and (all((path / mark).is_dir() for mark in folder.marks) or _shows(path, folder.signs)):
             return FolderStore(path, reader)
     return None
+
+
+def _shows(path: Path, signs: Iterable[str]) -> bool:
+    """Tell whether a folder has a file by which it is known."""
+    held = ((path / sign.partition("/")[0], sign.partition("/")[2]) for sign in signs)
+    return any(next(folder.glob(pattern), None) is not None for folder, pattern in held if folder.is_dir())
 
 
 def store_of_session(path: Path) -> tuple[FolderStore, str] | None:
@@ -127,3 +155,16 @@ def store_of_session(path: Path) -> tuple[FolderStore, str] | None:
         if store is not None:
             return store, path.stem
     return None
+
+
+def refuse_piece(path: Path) -> None:
+    """Refuse a file that is a piece of a session in a store.
+
+    Raises:
+        NotASession: naming the store, which has all of it.
+    """
+    folder = path.absolute().parent.parent
+    for reader in readers().values():
+        if folder.name in getattr(getattr(reader, "FOLDER", None), "pieces", ()) and folder_store(folder.parent) is not None:
+            hint = f"Record the folder that has all of it, {folder.parent}, or one session of it with --session."
+            raise NotASession("a piece of a session", where=str(path), hint=hint)
