@@ -237,6 +237,7 @@ def test_a_second_ctrl_c_ends_at_once_and_leaves_no_process_and_no_half_file(tmp
     _, err = run.communicate(timeout=WAIT)
     assert run.returncode == 130
     assert b"Traceback" not in err
+    assert b"resource_tracker" not in err
     assert_gone(run.pid)
     assert [path.name for path in (tmp_path / "out").rglob("*")] == []
 
@@ -273,3 +274,48 @@ def test_a_file_that_kills_its_process_is_told_and_stops_no_other(tmp_path, gate
     assert all("was killed" in error["error"] for error in document["errors"])
     assert len(document["records"]) == SESSIONS - 2
     assert b"Traceback" not in err
+
+
+IN_FORKSERVER = "import os, signal, sys\nif any('forkserver' in word for word in sys.orig_argv):\n    "
+CANNOT_START = {
+    "no process starts": "os._exit(1)",
+    "every process dies as it starts": "os.register_at_fork(after_in_child=lambda: os.kill(os.getpid(), signal.SIGKILL))",
+}
+
+
+@pytest.mark.parametrize("fault", CANNOT_START.values(), ids=CANNOT_START)
+@pytest.mark.usefixtures("folder")
+def test_where_no_process_can_be_started_the_work_is_done_without(vacr, tmp_path, fault):
+    (tmp_path / "faults").mkdir()
+    (tmp_path / "faults" / "sitecustomize.py").write_text(IN_FORKSERVER + fault)
+    done = vacr("record", "in", "-o", "out/", "--jobs", "2", PYTHONPATH=str(tmp_path / "faults"))
+    assert done.returncode == 0, done.err
+    assert done.err.count("processes cannot be started") == 1
+    assert vacr("record", "in", "-o", "whole/", "--jobs", "1").returncode == 0
+    assert tree(tmp_path / "out") == tree(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("number", [2, 3])
+@pytest.mark.usefixtures("folder")
+def test_a_process_that_dies_as_it_starts_holds_nothing_up(vacr, tmp_path, number):
+    (tmp_path / "faults").mkdir()
+    fault = (
+        "made = []\n"
+        "    os.register_at_fork(before=lambda: made.append(1))\n"
+        f"    os.register_at_fork(after_in_child=lambda: len(made) == {number} and os.kill(os.getpid(), signal.SIGKILL))"
+    )
+    (tmp_path / "faults" / "sitecustomize.py").write_text(IN_FORKSERVER + fault)
+    done = vacr("record", "in", "-o", "out/", "--jobs", "3", PYTHONPATH=str(tmp_path / "faults"))
+    assert done.returncode == 0, done.err
+    assert vacr("record", "in", "-o", "whole/", "--jobs", "1").returncode == 0
+    assert tree(tmp_path / "out") == tree(tmp_path / "whole")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no limit of memory that binds")
+@pytest.mark.usefixtures("folder")
+def test_where_no_thread_can_be_started_the_work_is_done_without(tmp_path):
+    command = f'ulimit -v 45000; exec "{sys.executable}" -m vacr record in -o out/ --jobs 2'
+    done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, check=False)
+    assert b"Traceback" not in done.stderr
+    # How much memory there must be to begin at all differs; there is never a quiet end without records.
+    assert done.returncode != 0 or len(tree(tmp_path / "out")) > 10

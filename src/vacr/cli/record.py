@@ -130,7 +130,7 @@ def _files(paths: tuple[str, ...], session: str | None, output: str | None, wish
 def _in_order(tasks: list[Task], report: Report, jobs: int | None) -> None:
     """Do tasks, in several processes if that is worth their while; the results keep their order."""
     many = len(tasks) >= _WORTH_PROCESSES and all(task.path != STDIN for task in tasks)
-    run = Run(jobs or (min(cores(), len(tasks)) if many else 1))
+    run = Run(jobs or (min(cores(), len(tasks)) if many else 1), report.voice.notice)
     with options.progress(lambda: len(tasks), report.voice) as step:
         waiting: dict[Task, Outcome] = {}
         following = iter(tasks)
@@ -176,7 +176,7 @@ def _folders(folders: list[str], output: str | None, wish: Wish, report: Report,
             yield from plan.folder_tasks(folder, place, target, wish)
 
     with (
-        _workers(cluster, [folder for folder, _ in trees], target, jobs) as run,
+        _workers(cluster, [folder for folder, _ in trees], target, jobs, report.voice) as run,
         _stoppable(run, report.voice),
         options.progress(lambda: sum(1 for _ in tasks()), report.voice) as step,
         closing(journal),
@@ -206,16 +206,16 @@ def _folders(folders: list[str], output: str | None, wish: Wish, report: Report,
 
 
 @contextmanager
-def _workers(cluster: str | None, sources: list[Path], target: Path, jobs: int | None) -> Iterator[Run]:
+def _workers(cluster: str | None, sources: list[Path], target: Path, jobs: int | None, voice: Voice) -> Iterator[Run]:
     """Give the run with its workers: processes here, or those of a cluster."""
     if cluster is None:
-        yield Run(jobs or cores())
+        yield Run(jobs or cores(), voice.notice)
         return
     from vacr.recording.cluster import Cluster
 
     connected = Cluster(cluster, sources, target)
     try:
-        yield Run(connected.jobs, connected.pool, connected.check)
+        yield Run(connected.jobs, voice.notice, connected.pool, connected.check)
     finally:
         connected.close()
 
@@ -228,7 +228,8 @@ def _stoppable(run: Run, voice: Voice) -> Iterator[None]:
         if run.stopping:
             raise KeyboardInterrupt
         run.stopping = True
-        voice.error("vacr: stopping when what has begun is done; Ctrl-C again stops at once")
+        # The terminal stands in the line of the progress bar.
+        voice.error("\n" * sys.stderr.isatty() + "vacr: stopping when what has begun is done; Ctrl-C again stops at once")
 
     before = signal.signal(signal.SIGINT, stop)
     try:
