@@ -14,6 +14,7 @@ from tests.sources.recorded import found_at, record_bytes, records
 from tests.sources.test_databases import bound_by_permissions
 from vacr.errors import UnreadableInput
 from vacr.sources import read
+from vacr.sources.folders import folder_store
 
 SESSION, CHILD = "ses_1e8f3c2b1a0ffeMiraInvoiceFix1", "ses_1e8f3c2b1a0ffeChildSession01"
 LAST = "msg_e10000000006AbCdEfGhIjKlMn"
@@ -141,8 +142,24 @@ def test_the_records_of_a_folder_have_the_names_of_the_sessions(vacr, storage, t
 
 def test_a_link_is_not_followed(storage, tmp_path):
     (tmp_path / "secret.json").write_text('{"elsewhere": true}')
-    (storage / "message" / SESSION / "msg_z.json").symlink_to(tmp_path / "secret.json")
-    assert all(b"elsewhere" not in one.data for found in found_at(storage, session=SESSION) for one in found.source.parts)
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "prt.json").write_text('{"elsewhere": true}')
+    file, folder = storage / "message" / SESSION / "msg_z.json", storage / "part" / "msg_y"
+    (storage / "message" / SESSION / "msg_y.json").write_text("{}")
+    file.symlink_to(tmp_path / "secret.json")
+    folder.symlink_to(tmp_path / "parts")
+    (found,) = found_at(storage, session=SESSION)
+    assert all(b"elsewhere" not in one.data for one in found.source.parts)
+    assert {(error.where, error.message) for error in found.left_out} == {
+        (str(path), "a link, which is not followed") for path in (file, folder)
+    }
+
+
+def test_a_folder_of_links_is_no_store(storage, tmp_path):
+    (tmp_path / "linked").mkdir()
+    for name in ("session", "message", "part"):
+        (tmp_path / "linked" / name).symlink_to(storage / name)
+    assert folder_store(tmp_path / "linked") is None
 
 
 def test_what_may_not_be_read_keeps_nothing_else_back():
@@ -155,9 +172,11 @@ def test_what_may_not_be_read_keeps_nothing_else_back():
         assert good.reading.record["session"]["session-id"] == CHILD
         assert (bad.message, bad.where) == ("no permission to read it", str(message(storage)))
         message(storage).parent.chmod(0)
-        with bound_by_permissions(), pytest.raises(UnreadableInput) as caught:
-            list(read(storage))
-        assert (caught.value.message, caught.value.where) == ("no permission to read it", str(message(storage).parent))
+        with bound_by_permissions():
+            found = list(read(storage))
+        (bad,) = [one for one in found if isinstance(one, UnreadableInput)]
+        assert (bad.message, bad.where) == ("no permission to read it", str(message(storage).parent))
+        assert CHILD in {one.reading.record["session"]["session-id"] for one in found if one is not bad}
         message(storage).parent.chmod(0o755)
 
 

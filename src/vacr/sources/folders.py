@@ -1,4 +1,7 @@
-"""Folders that agents keep a session in, as many files: read as one source, or listed."""
+"""Folders that agents keep a session in, as many files: read as one source, or listed.
+
+Links in them are not followed, for they may lead anywhere; what is left out so is told.
+"""
 
 from __future__ import annotations
 
@@ -22,21 +25,17 @@ class FolderStore:
         self._folder: Any = reader.FOLDER  # type: ignore[attr-defined]
 
     def sessions(self) -> list[str]:
-        """List the ids of the sessions.
-
-        Raises:
-            OSError: the folder, or one in it, cannot be listed.
-        """
-        found: list[str] = self._folder.sessions(self._files)
+        """List the ids of the sessions; a folder in it that cannot be listed is passed over, as whoever reads it tells."""
+        found: list[str] = self._folder.sessions(lambda pattern: self._files(pattern, passed_over=[]))
         return found
 
-    def source(self, session_id: str) -> Source:
-        """Read the files of a session.
+    def source(self, session_id: str, left_out: list[UnreadableInput]) -> Source:
+        """Read the files of a session, and tell which links were left out.
 
         Raises:
             UnreadableInput: there are none, or one cannot be read.
         """
-        return self._source(self._folder.parts, session_id)
+        return self._source(self._folder.parts, session_id, left_out)
 
     def glimpse(self, session_id: str) -> Source:
         """Read only as much of a session as tells what it is.
@@ -54,30 +53,56 @@ class FolderStore:
         """
         return [self.path / name for name in self._folder.parts(self._files, session_id)]
 
-    def _source(self, names_of: Callable[..., list[str]], session_id: str) -> Source:
+    def _source(
+        self, names_of: Callable[..., list[str]], session_id: str, left_out: list[UnreadableInput] | None = None
+    ) -> Source:
         try:
-            names = names_of(self._files, session_id)
+            names = names_of(lambda pattern: self._files(pattern, left_out), session_id)
         except OSError as error:
             raise unlisted(error, self.path) from error
         if not names:
             raise UnreadableInput(f"no session {session_id} in it", where=str(self.path))
         return Source(tuple(Part(as_text(name), read_bytes(self.path / name)) for name in names))
 
-    def _files(self, pattern: str) -> list[str]:
+    def _files(
+        self, pattern: str, left_out: list[UnreadableInput] | None = None, passed_over: list[OSError] | None = None
+    ) -> list[str]:
         """Give the paths of files by a pattern; a name that has a meaning in patterns stands for itself."""
         *folders, name = pattern.split("/")
         places = [self.path]
         for folder in folders:
-            places = [found for place in places for found in _matching(place, folder) if found.is_dir()]
-        found = [file for place in places for file in _matching(place, name) if file.is_file() and not file.is_symlink()]
-        return [file.relative_to(self.path).as_posix() for file in found]
+            found = [one for place in places for one in _matching(place, folder, passed_over)]
+            places = [one for one in found if one.is_dir() and not _is_link(one, left_out)]
+        found = [one for place in places for one in _matching(place, name, passed_over)]
+        files = [one for one in found if not _is_link(one, left_out) and one.is_file()]
+        return [file.relative_to(self.path).as_posix() for file in files]
 
 
-def _matching(place: Path, name: str) -> list[Path]:
+def _matching(place: Path, name: str, passed_over: list[OSError] | None) -> list[Path]:
+    """Give what a name or the end of one stands for in a folder.
+
+    Raises:
+        OSError: the folder cannot be listed, and nobody wants to know that later.
+    """
     ending = name.removeprefix("*")
     if ending == name:
         return [place / name]
-    return sorted(found for found in place.iterdir() if found.name.endswith(ending) and not found.name.startswith("."))
+    try:
+        return sorted(found for found in place.iterdir() if found.name.endswith(ending) and not found.name.startswith("."))
+    except OSError as error:
+        if passed_over is None:
+            raise
+        passed_over.append(error)
+        return []
+
+
+def _is_link(path: Path, left_out: list[UnreadableInput] | None) -> bool:
+    """Tell whether a path is a link, which is then left out."""
+    if not path.is_symlink():
+        return False
+    if left_out is not None and all(error.where != str(path) for error in left_out):
+        left_out.append(UnreadableInput("a link, which is not followed", where=str(path)))
+    return True
 
 
 def unlisted(error: OSError, path: Path) -> UnreadableInput:
@@ -89,7 +114,7 @@ def folder_store(path: Path) -> FolderStore | None:
     """Give the store that a folder is, if it is one."""
     for reader in readers().values():
         folder: Any = getattr(reader, "FOLDER", None)
-        if folder is not None and all((path / mark).is_dir() for mark in folder.marks):
+        if folder is not None and all(_is_folder(path / mark) for mark in folder.marks):
             return FolderStore(path, reader)
     return None
 
@@ -101,3 +126,7 @@ def store_of_session(path: Path) -> tuple[FolderStore, str] | None:
         if store is not None:
             return store, path.stem
     return None
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
