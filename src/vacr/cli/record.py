@@ -167,7 +167,7 @@ def _folders(folders: list[str], output: str | None, wish: Wish, report: Report,
     # In a folder, sub-agents' files are places of their own.
     wish = replace(wish, sub_agents=False, not_in_stores=False)
     target = Path(output).absolute() if cluster else Path(output)
-    trees = plan.trees([Path(folder).absolute() if cluster else Path(folder) for folder in folders], target)
+    trees = plan.trees([Path(folder).absolute() if cluster else Path(folder) for folder in folders], target, wish.named)
     journal = Journal(target)
 
     def tasks() -> Iterator[Task]:
@@ -184,7 +184,7 @@ def _folders(folders: list[str], output: str | None, wish: Wish, report: Report,
 
         def undone() -> Iterator[Task]:
             for task in tasks():
-                done = journal.done(task)
+                done = Outcome(task, skipped=task.passed_over) if task.passed_over else journal.done(task)
                 if done is None:
                     yield task
                 else:
@@ -195,6 +195,8 @@ def _folders(folders: list[str], output: str | None, wish: Wish, report: Report,
             journal.write(outcome)
             report.add(outcome)
             step()
+    if journal.failed:
+        report.voice.notice(f"vacr: what is done cannot be noted, so that the next run begins anew: {journal.failed}")
     report.finish()
     if run.stopping:
         report.voice.error("vacr: interrupted; run the same again to go on from here")
