@@ -1,4 +1,4 @@
-"""Files that are written: all or none, by nobody else at once, no more readable than what they are made of, nothing left behind."""
+"""Files that are written: all or none, by nobody else at once, no more readable than their sources, nothing left behind."""
 
 import fcntl
 import os

@@ -71,7 +71,7 @@ def places(folder: Path, leave_out: Path | None = None, agent: str | None = None
         os.scandir(folder).close()
     except OSError as error:
         raise UnreadableInput(reason_of(error), where=str(folder)) from error
-    walk = _Walk(os.path.realpath(leave_out) if leave_out else "", agent)
+    walk = _Walk(leave_out.stat() if leave_out and leave_out.is_dir() else None, agent)
     levels = [walk.listed(folder, "")]
     while levels:
         found = next(levels[-1], None)
@@ -87,7 +87,7 @@ def places(folder: Path, leave_out: Path | None = None, agent: str | None = None
 class _Walk:
     """The way through a folder, and what was found in it to belong to something."""
 
-    leave_out: str
+    leave_out: os.stat_result | None
     agent: str | None
     owners: dict[str, list[tuple[Path, Reader]]] = field(default_factory=dict)
     """The sessions that have files in a folder that is yet to come."""
@@ -96,10 +96,10 @@ class _Walk:
 
     def listed(self, folder: Path, prefix: str) -> Iterator[Place | tuple[Path, str]]:
         """Give the places of one folder, and the folders in it."""
-        sessions = list(self._store(folder))
         try:
             with os.scandir(folder) as scan:
-                kinds = {entry.name: _kind(entry) for entry in sorted(scan, key=lambda entry: entry.name)}
+                kinds = {entry.name: self._kind(entry) for entry in sorted(scan, key=lambda entry: entry.name)}
+            sessions = list(self._store(folder))
         except OSError:
             # A folder that cannot be listed is told of as a place that cannot be read.
             yield Place(str(folder), prefix.removesuffix("/"))
@@ -112,8 +112,6 @@ class _Walk:
             yield Place(str(folder), f"{prefix}{session}", session, joint=joints.of(session), files=files)
         for name, kind in kinds.items():
             path = folder / name
-            if kind == "folder" and os.path.realpath(path) == self.leave_out:
-                kind = _OUTPUT  # noqa: PLW2901 - it is none of the others
             if kind == "folder":
                 yield path, f"{prefix}{name}/"
             elif kind == "file":
@@ -121,15 +119,23 @@ class _Walk:
             else:
                 yield Place(str(path), "", passed_over=kind)
 
+    def _kind(self, entry: os.DirEntry[str]) -> str:
+        """Tell what a name in a folder stands for: a file, a folder, or the reason why it is passed over."""
+        if entry.is_symlink():
+            return _LINK
+        if entry.is_dir():
+            if self.leave_out is not None and os.path.samestat(entry.stat(), self.leave_out):
+                return _OUTPUT
+            return _NOT_ENTERED if entry.name in NOT_ENTERED else "folder"
+        if not entry.is_file():
+            return _ODD
+        return _OURS if entry.name.endswith(OURS) or entry.name.startswith(OUR_PREFIX) else "file"
+
     def _store(self, folder: Path) -> Iterator[tuple[str, tuple[Path, ...]]]:
         """Give the sessions that lie in a folder as many files, with these; the files are theirs from now on."""
         store = folder_store(folder)
         for session in store.sessions() if store is not None else ():
-            try:
-                files = tuple(store.files(session))  # type: ignore[union-attr]
-            except OSError:
-                # Whoever records it meets the same and tells why.
-                files = ()
+            files = tuple(store.files(session))  # type: ignore[union-attr]
             self.claimed.update(map(str, files))
             yield session, files
 
@@ -164,17 +170,6 @@ class _Walk:
             return (self.agent or reader_for(Source((Part(path.name, ends(path)),))).name) == reader.name
         except VacrError:
             return False
-
-
-def _kind(entry: os.DirEntry[str]) -> str:
-    """Tell what a name in a folder stands for: a file, a folder, or the reason why it is passed over."""
-    if entry.is_symlink():
-        return _LINK
-    if entry.is_dir():
-        return _NOT_ENTERED if entry.name in NOT_ENTERED else "folder"
-    if not entry.is_file():
-        return _ODD
-    return _OURS if entry.name.endswith(OURS) or entry.name.startswith(OUR_PREFIX) else "file"
 
 
 def _is_database(path: Path) -> bool:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
+import sys
 import threading
+import warnings
 from concurrent.futures import Executor, ProcessPoolExecutor, wait
 from contextlib import suppress
 from multiprocessing import forkserver
@@ -31,16 +34,25 @@ def local_pool(jobs: int) -> Executor:
     """
     # A pool whose own thread dies tells it to nobody: its futures stay as they are.
     threading.excepthook = lambda died: _dead_threads.append(died.exc_value)
+    warnings.filterwarnings("ignore", module=r"multiprocessing\.")
     _dead_threads.clear()
     try:
-        pool = _made(jobs)
-        answer = pool.submit(_nothing)
-        while not wait([answer], _MOMENT).done:
-            _refuse_dead_threads()
-        answer.result()
+        return _answering(jobs)
     except (*CANNOT_START, NoProcesses) as error:
-        end_processes()
-        raise NoProcesses(str(error) or type(error).__name__) from error
+        reason = str(error) or type(error).__name__
+        # What fails in letting go of a pool that never was is of no concern to anybody.
+        sys.unraisablehook = lambda _: None
+    end_processes()
+    gc.collect()
+    raise NoProcesses(reason)
+
+
+def _answering(jobs: int) -> Executor:
+    pool = _made(jobs)
+    answer = pool.submit(_nothing)
+    while not wait([answer], _MOMENT).done:
+        _refuse_dead_threads()
+    answer.result()
     return pool
 
 
@@ -71,16 +83,16 @@ def _made(jobs: int) -> Executor:
     context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
     if context.get_start_method() == "forkserver":
         context.set_forkserver_preload(["vacr.recording.work", "vacr.readers.claude_code"])
-        # What is ignored when a process starts stays so in it: Ctrl-C is for the process that hands out the work, and what
+        # What is ignored when a process starts stays so in it: Ctrl-C is for the process that hands out the work; and what
         # a run that was ended at once leaves behind is cleaned up without a word to the user.
-        before, warnings = signal.signal(signal.SIGINT, signal.SIG_IGN), os.environ.get("PYTHONWARNINGS")
+        before, warned = signal.signal(signal.SIGINT, signal.SIG_IGN), os.environ.get("PYTHONWARNINGS")
         os.environ["PYTHONWARNINGS"] = "ignore"
         try:
             forkserver.ensure_running()
         finally:
             signal.signal(signal.SIGINT, before)
             os.environ.pop("PYTHONWARNINGS")
-            os.environ.update({"PYTHONWARNINGS": warnings} if warnings is not None else {})
+            os.environ.update({"PYTHONWARNINGS": warned} if warned is not None else {})
     return ProcessPoolExecutor(jobs, mp_context=context, initializer=_prepare_worker)
 
 

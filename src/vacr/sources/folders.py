@@ -5,6 +5,7 @@ Links in them are not followed, for they may lead anywhere; what is left out so 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ class FolderStore:
 
     def sessions(self) -> list[str]:
         """List the ids of the sessions; a folder in it that cannot be listed is passed over, as whoever reads it tells."""
-        found: list[str] = self._folder.sessions(lambda pattern: self._files(pattern, passed_over=[]))
+        found: list[str] = self._folder.sessions(self._listable)
         return found
 
     def source(self, session_id: str, left_out: list[UnreadableInput]) -> Source:
@@ -46,12 +47,11 @@ class FolderStore:
         return self._source(self._folder.glimpse, session_id)
 
     def files(self, session_id: str) -> list[Path]:
-        """Name the files of a session.
+        """Name the files of a session, as far as they can be listed."""
+        return [self.path / name for name in self._folder.parts(self._listable, session_id)]
 
-        Raises:
-            OSError: they cannot be listed.
-        """
-        return [self.path / name for name in self._folder.parts(self._files, session_id)]
+    def _listable(self, pattern: str) -> list[str]:
+        return self._files(pattern, passed_over=[])
 
     def _source(
         self, names_of: Callable[..., list[str]], session_id: str, left_out: list[UnreadableInput] | None = None
@@ -72,9 +72,9 @@ class FolderStore:
         places = [self.path]
         for folder in folders:
             found = [one for place in places for one in _matching(place, folder, passed_over)]
-            places = [one for one in found if one.is_dir() and not _is_link(one, left_out)]
+            places = [one for one in found if _is(one.is_dir, passed_over) and not _is_link(one, left_out)]
         found = [one for place in places for one in _matching(place, name, passed_over)]
-        files = [one for one in found if not _is_link(one, left_out) and one.is_file()]
+        files = [one for one in found if _is(one.is_file, passed_over) and not _is_link(one, left_out)]
         return [file.relative_to(self.path).as_posix() for file in files]
 
 
@@ -94,6 +94,21 @@ def _matching(place: Path, name: str, passed_over: list[OSError] | None) -> list
             raise
         passed_over.append(error)
         return []
+
+
+def _is(question: Callable[[], bool], passed_over: list[OSError] | None) -> bool:
+    """Tell what something is; what nobody may know of is nothing.
+
+    Raises:
+        OSError: nobody may know, and nobody wants to know that later.
+    """
+    try:
+        return question()
+    except OSError as error:
+        if passed_over is None:
+            raise
+        passed_over.append(error)
+        return False
 
 
 def _is_link(path: Path, left_out: list[UnreadableInput] | None) -> bool:
@@ -129,4 +144,4 @@ def store_of_session(path: Path) -> tuple[FolderStore, str] | None:
 
 
 def _is_folder(path: Path) -> bool:
-    return path.is_dir() and not path.is_symlink()
+    return os.path.isdir(path) and not os.path.islink(path)  # noqa: PTH112, PTH114 - where nobody may look, there is none
