@@ -7,8 +7,9 @@ import sys
 import click
 
 from vacr.cli.list import newest_first, table
-from vacr.cli.options import Voice, printable, text_of
+from vacr.cli.options import Voice, printable
 from vacr.sources.discovery import Session
+from vacr.sources.files import as_text
 
 _SHOWN = 20
 
@@ -20,7 +21,7 @@ def choose(agent: str | None, voice: Voice) -> Session | None:
         return None
     if voice.json or sys.stdin is None or not (sys.stdin.isatty() and sys.stderr.isatty()):
         newest = found[0][0]
-        voice.notice(f"vacr: the newest session: {text_of(newest.path)}{f' ({newest.session})' if newest.session else ''}")
+        voice.notice(f"vacr: the newest session: {as_text(newest.path)}{f' ({newest.session})' if newest.session else ''}")
         return newest
     shown = found[:_SHOWN]
     head, *rows = table(shown)

@@ -10,11 +10,12 @@ import click
 
 from vacr import codec
 from vacr.cli import options, outputs
-from vacr.cli.options import PATH, Voice, plural, size, text_of
+from vacr.cli.options import PATH, Voice, plural, size
 from vacr.codec import Form
 from vacr.errors import UsageError, VacrError
 from vacr.recording.files import digest, refuse_input, same, write
 from vacr.sources import STDIN, read_bytes
+from vacr.sources.files import as_text
 
 _SUFFIXES = {"json": ".json", "cbor": ".cbor"}
 _VERSIONS = ("v1", "v2", "v3")
@@ -68,12 +69,12 @@ def command(
         except VacrError as error:
             where = "" if error.where.startswith(path) else f"{path}: "
             voice.error(f"vacr: {where}{error.diagnostics()}")
-            errors.append({"source": text_of(path), "error": error.message, "where": text_of(error.where), "hint": error.hint})
+            errors.append({"source": as_text(path), "error": error.message, "where": as_text(error.where), "hint": error.hint})
             worst = max(worst, error.exit_code)
             continue
         voice.result(f"{target}: {size(len(data))}")
         _tell(path, behind, voice)
-        described = {"source": text_of(path), "output": text_of(str(target)), "state": state, "left-behind": list(behind)}
+        described = {"source": as_text(path), "output": as_text(str(target)), "state": state, "left-behind": list(behind)}
         done.append(described | {"bytes": len(data), "sha-256": digest([data])})
     if output != STDIN:
         voice.data({"records": done, "errors": errors})

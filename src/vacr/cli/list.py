@@ -10,9 +10,10 @@ from typing import Any
 import click
 
 from vacr.cli import options
-from vacr.cli.options import Voice, plural, size, text_of
+from vacr.cli.options import Voice, plural, size
 from vacr.cli.tables import laid_out
 from vacr.sources.discovery import Session, sessions
+from vacr.sources.files import as_text
 
 _NOTHING_FOUND = 1
 
@@ -51,7 +52,7 @@ def command(
     for (session, _), row in zip(found, rows, strict=True):
         voice.result(row)
         if voice.verbose:
-            voice.result(f"  {text_of(session.path)}{f' --session {session.session}' if session.session else ''}")
+            voice.result(f"  {as_text(session.path)}{f' --session {session.session}' if session.session else ''}")
     return 0
 
 
@@ -110,7 +111,7 @@ def shown_time(moment: int | None) -> str:
 def _document(session: Session, helpers: int) -> dict[str, Any]:
     return {
         "agent": session.agent,
-        "path": text_of(session.path),
+        "path": as_text(session.path),
         "session": session.session,
         "session-id": session.session_id,
         "project": session.project,

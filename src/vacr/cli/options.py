@@ -131,11 +131,6 @@ def _visible(char: str) -> str:
     return char.encode("unicode_escape", "backslashreplace").decode()
 
 
-def text_of(path: str) -> str:
-    """Give a path as text that can be written anywhere: names may hold bytes that are no characters."""
-    return os.fsencode(path).decode("utf-8", "replace")
-
-
 def size(count: int) -> str:
     """Say a number of bytes as a person would."""
     value, unit = float(count), "B"

@@ -65,7 +65,7 @@ def command(
 
     FILE is a session as the agent wrote it, a database of sessions, or - for standard input. The agent is recognised by the
     content. A FOLDER is gone through with all below it: its tree is that of the records, a second run does only what is new or
-    changed, and files that are no sessions are counted. Without either, the sessions on this machine are offered.
+    changed, and what is no session is counted; -v names it. Without either, the sessions on this machine are offered.
 
     The record is reproducible: the same bytes from the same session, on any machine. With -o - the records themselves are the
     output, one a line.

@@ -11,12 +11,13 @@ import click
 
 from vacr import codec
 from vacr.cli import options
-from vacr.cli.options import PATH, Voice, size, text_of
+from vacr.cli.options import PATH, Voice, size
 from vacr.errors import InvalidRecord, UnreadableInput, UsageError
 from vacr.identity import made_by_vacr, record_id
 from vacr.recording import sealing
 from vacr.recording.files import write
 from vacr.sources import STDIN, read_bytes
+from vacr.sources.files import as_text
 
 _LARGEST = 1 << 40
 
@@ -60,9 +61,9 @@ def command(
         write(path, [data])
         voice.result(f"{path}: {size(len(data))}, as recorded")
     files = [
-        {"path": text_of(str(path)), "bytes": len(data), "sha-256": hashlib.sha256(data).hexdigest()} for path, data in parts
+        {"path": as_text(str(path)), "bytes": len(data), "sha-256": hashlib.sha256(data).hexdigest()} for path, data in parts
     ]
-    voice.data({"record": text_of(record), "files": files})
+    voice.data({"record": as_text(record), "files": files})
 
 
 def _refuse_clashes(folder: Path, paths: list[Path]) -> None:

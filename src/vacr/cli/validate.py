@@ -11,7 +11,7 @@ import click
 
 from vacr import codec
 from vacr.cli import options
-from vacr.cli.options import FINDINGS, PATH, Voice, plural, text_of
+from vacr.cli.options import FINDINGS, PATH, Voice, plural
 from vacr.cli.schemas import load_schema, refuse_unknown_rule
 from vacr.errors import InvalidRecord, VacrError
 from vacr.identity import made_by_vacr, record_id
@@ -20,6 +20,7 @@ from vacr.schema.cddl import Schema
 from vacr.schema.semantics import LIMIT, short
 from vacr.schema.versions import major
 from vacr.sources import read_bytes
+from vacr.sources.files import as_text
 from vacr.versions import convert
 
 FAILED = 1
@@ -83,7 +84,7 @@ def _check(path: str, rule: str | None, schema: Schema | None, voice: Voice) -> 
     for remark in remarks:
         voice.notice(f"{path}: remark: {remark.text()}", 1)
     return {
-        "file": text_of(path),
+        "file": as_text(path),
         "valid": not findings,
         "rule": report.rule,
         "schema": report.schema,
@@ -103,7 +104,7 @@ def _unreadable(path: str, error: VacrError, voice: Voice) -> dict[str, Any]:
     if "more text after the value" in error.message:
         hint = "A native session has several values; make a record of it first: vacr record FILE."
     voice.error(f"{path}: unreadable: {error.message}{place}" + (f"\n  {hint}" if hint else ""))
-    told = {"file": text_of(path), "valid": None, "error": error.message, "where": text_of(error.where), "hint": hint}
+    told = {"file": as_text(path), "valid": None, "error": error.message, "where": as_text(error.where), "hint": hint}
     return told | {"findings": [], "remarks": [], "exit": error.exit_code}
 
 
