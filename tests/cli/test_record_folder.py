@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -193,10 +193,8 @@ def gated(tmp_path):
         return subprocess.Popen(
             command,
             cwd=tmp_path,
-            env=os.environ | {"PYTHONPATH": str(tmp_path / "plugins")},
-            stderr=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            **options,
+            env=os.environ | {"PYTHONPATH": str(tmp_path / "plugins"), "TERM": "xterm"},
+            **{"stderr": subprocess.PIPE, "stdout": subprocess.PIPE} | options,
         )
 
     return start
@@ -243,6 +241,25 @@ def test_a_second_ctrl_c_ends_at_once_and_leaves_no_process_and_no_half_file(tmp
     assert b"resource_tracker" not in err
     assert_gone(run.pid)
     assert [path.name for path in (tmp_path / "out").rglob("*")] == []
+
+
+@pytest.mark.skipif(not Path("/dev/ptmx").exists(), reason="there are no terminals here")
+def test_on_a_terminal_the_answer_to_ctrl_c_has_a_line_of_its_own(tmp_path, gated):
+    mine, its = os.openpty()
+    run = gated("-o", "out/", "--jobs", "2", start_new_session=True, stderr=its, stdout=its)
+    os.close(its)
+    shown = b""
+    reached(tmp_path)
+    os.killpg(run.pid, signal.SIGINT)
+    # A terminal that is gone is told as an error, once all that was written is read.
+    with suppress(OSError):
+        while more := os.read(mine, 1 << 16):
+            shown += more
+            if b"stopping when" in shown:
+                (tmp_path / "gate").touch()
+    os.close(mine)
+    assert run.wait(WAIT) == 130
+    assert b"\r\nvacr: stopping when what has begun is done" in shown
 
 
 def test_when_the_run_is_killed_its_workers_end(tmp_path, gated):

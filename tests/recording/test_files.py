@@ -94,6 +94,17 @@ def test_a_record_and_its_sealed_source_are_no_more_readable_than_the_session(va
     assert {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "out").iterdir()} == {0o600}
 
 
+def test_a_file_that_comes_through_standard_input_is_still_private(tmp_path):
+    session = tmp_path / "abc.jsonl"
+    session.write_bytes((EXAMPLES / "codex-cli.jsonl").read_bytes())
+    for mode in (0o600, 0o644):
+        session.chmod(mode)
+        with session.open("rb") as file:
+            command = [sys.executable, "-m", "vacr", "record", "-", "-o", f"{mode}.acr.json"]
+            assert subprocess.run(command, stdin=file, cwd=tmp_path, capture_output=True, check=False).returncode == 0
+        assert stat.S_IMODE((tmp_path / f"{mode}.acr.json").stat().st_mode) == mode
+
+
 KILLED = """
 import os, signal, sys
 from pathlib import Path

@@ -198,7 +198,7 @@ def _tidy(folder: Path) -> None:
         for entry in scan:
             if _TEMPORARY.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
                 with suppress(OSError), open(entry.path, "rb") as file:  # noqa: PTH123 - a path that scandir gave
-                    if os.fstat(file.fileno()).st_uid == os.geteuid() and _lock(file.fileno(), wait=False):
+                    if _lock(file.fileno(), wait=False) and os.fstat(file.fileno()).st_uid == os.geteuid():
                         os.unlink(entry.path)  # noqa: PTH108 - a path that scandir gave
 
 

@@ -163,7 +163,8 @@ def _from_file(path: Path, data: bytes, wish: _Wish, named: set[str]) -> Iterato
     except UnreadableInput as error:
         raise type(error)(error.message, where=str(path), hint=error.hint) from error
     left_out: list[UnreadableInput] = []
-    files = [path] if on_disk else []
+    # What stands behind standard input may be a file, too.
+    files = [path if on_disk else Path("/dev/stdin")]
     if on_disk:
         main.main.name = part_name(path, reader)
         main = Source((*main.parts, *attached(path, reader, left_out, files)))
