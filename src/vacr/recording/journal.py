@@ -164,11 +164,13 @@ def _is_drift(value: Any) -> bool:
 def _is_of(task: Task, record: dict[str, Any]) -> bool:
     """Tell whether the files of a record are such as the task would write."""
     folder, name = os.path.split(task.output)
-    labels = ("", record["session-id"], task.session or "")
-    names = (f"{record_name(name, task.joint, label)}{task.wish.suffix}" for label in labels)
-    sealed = as_text(str(sealed_path(Path(record["output"])))) if task.wish.seal else None
-    its = record["output"] in {as_text(os.path.join(folder, name)) for name in names}  # noqa: PTH118 - as it is named
-    return its and record["sealed"] == sealed
+    if record["sealed"] != (as_text(str(sealed_path(Path(record["output"])))) if task.wish.seal else None):
+        return False
+    for label in ("", record["session-id"], task.session or ""):
+        named = f"{record_name(name, task.joint, label)}{task.wish.suffix}"
+        if record["output"] == as_text(os.path.join(folder, named)):  # noqa: PTH118 - as it is named
+            return True
+    return False
 
 
 def _seen(record: dict[str, Any]) -> dict[str, Any]:
