@@ -19,7 +19,7 @@ from tests.sources.cursor_databases import digest, field
 from tests.sources.leaves import lost
 from tests.sources.recorded import found_at, record_bytes
 from vacr.errors import NotASession
-from vacr.recording.sealing import seal, unseal
+from vacr.recording.sealing import sealed, unseal
 from vacr.schema import validate
 
 # Stands for a word that is nowhere else, so that it can be told whose it is.
@@ -202,7 +202,7 @@ def check(found, rows, folder):
     assert lost(values, record) == set()
     assert words([record["session"], record["vacr"]]) == words(list(rows.values()))
     archive = folder / "session.source.zip"
-    seal(archive, found.source)
+    archive.write_bytes(sealed(found.source))
     ((_, data),) = unseal(archive, record["vacr"]["source"]["parts"])
     archive.unlink()
     lines = [json.loads(line) for line in data.splitlines()][1:]

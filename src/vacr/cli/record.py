@@ -67,7 +67,7 @@ def command(
 
     FILE is a session as the agent wrote it, a database of sessions, or - for standard input. The agent is recognised by the
     content. A FOLDER is gone through with all below it: its tree is that of the records, a second run does only what is new or
-    changed, and files that are no sessions are counted. Without either, the sessions on this machine are offered.
+    changed, and what is no session is counted; -v names it. Without either, the sessions on this machine are offered.
 
     The record is reproducible: the same bytes from the same session, on any machine. With -o - the records themselves are the
     output, one a line.
@@ -146,7 +146,7 @@ def _tell_of(helpers: list[Session], report: Report) -> None:
 def _in_order(tasks: list[Task], report: Report, jobs: int | None) -> None:
     """Do tasks, in several processes if that is worth their while; the results keep their order."""
     many = len(tasks) >= _WORTH_PROCESSES and all(task.path != STDIN for task in tasks)
-    run = Run(jobs or (min(cores(), len(tasks)) if many else 1))
+    run = Run(jobs or (min(cores(), len(tasks)) if many else 1), report.voice.notice)
     with options.progress(lambda: len(tasks), report.voice) as step:
         waiting: dict[Task, Outcome] = {}
         following = iter(tasks)
@@ -183,7 +183,7 @@ def _folders(folders: list[str], output: str | None, wish: Wish, report: Report,
     # In a folder, sub-agents' files are places of their own.
     wish = replace(wish, sub_agents=False, not_in_stores=False)
     target = Path(output).absolute() if cluster else Path(output)
-    trees = plan.trees([Path(folder).absolute() if cluster else Path(folder) for folder in folders], target)
+    trees = plan.trees([Path(folder).absolute() if cluster else Path(folder) for folder in folders], target, wish.named)
     journal = Journal(target)
 
     def tasks() -> Iterator[Task]:
@@ -192,7 +192,7 @@ def _folders(folders: list[str], output: str | None, wish: Wish, report: Report,
             yield from plan.folder_tasks(folder, place, target, wish)
 
     with (
-        _workers(cluster, [folder for folder, _ in trees], target, jobs) as run,
+        _workers(cluster, [folder for folder, _ in trees], target, jobs, report.voice) as run,
         _stoppable(run, report.voice),
         options.progress(lambda: sum(1 for _ in tasks()), report.voice) as step,
         closing(journal),
@@ -200,7 +200,7 @@ def _folders(folders: list[str], output: str | None, wish: Wish, report: Report,
 
         def undone() -> Iterator[Task]:
             for task in tasks():
-                done = journal.done(task)
+                done = Outcome(task, skipped=task.passed_over) if task.passed_over else journal.done(task)
                 if done is None:
                     yield task
                 else:
@@ -211,6 +211,8 @@ def _folders(folders: list[str], output: str | None, wish: Wish, report: Report,
             journal.write(outcome)
             report.add(outcome)
             step()
+    if journal.failed:
+        report.voice.notice(f"vacr: what is done cannot be noted, so that the next run begins anew: {journal.failed}")
     report.finish()
     if run.stopping:
         report.voice.error("vacr: interrupted; run the same again to go on from here")
@@ -222,16 +224,16 @@ def _folders(folders: list[str], output: str | None, wish: Wish, report: Report,
 
 
 @contextmanager
-def _workers(cluster: str | None, sources: list[Path], target: Path, jobs: int | None) -> Iterator[Run]:
+def _workers(cluster: str | None, sources: list[Path], target: Path, jobs: int | None, voice: Voice) -> Iterator[Run]:
     """Give the run with its workers: processes here, or those of a cluster."""
     if cluster is None:
-        yield Run(jobs or cores())
+        yield Run(jobs or cores(), voice.notice)
         return
     from vacr.recording.cluster import Cluster
 
     connected = Cluster(cluster, sources, target)
     try:
-        yield Run(connected.jobs, connected.pool, connected.check)
+        yield Run(connected.jobs, voice.notice, connected.pool, connected.check)
     finally:
         connected.close()
 
@@ -244,6 +246,8 @@ def _stoppable(run: Run, voice: Voice) -> Iterator[None]:
         if run.stopping:
             raise KeyboardInterrupt
         run.stopping = True
+        if sys.stderr.isatty():
+            click.echo(err=True)  # ends the line of the progress bar
         voice.error("vacr: stopping when what has begun is done; Ctrl-C again stops at once")
 
     before = signal.signal(signal.SIGINT, stop)

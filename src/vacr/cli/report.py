@@ -9,6 +9,7 @@ from typing import Any
 from vacr.cli.options import Voice, plural, size
 from vacr.cli.tables import laid_out
 from vacr.recording.tasks import Outcome
+from vacr.sources.files import as_text
 
 _NOTICES = 20
 COLUMNS = ("records", "entries", "bytes", "written", "replaced", "unchanged", "drift", "notices")
@@ -40,7 +41,7 @@ class Report:
         for record in outcome.records:
             self._record(record)
         if outcome.skipped and self.folder:
-            self._skip(outcome.errors[0] if outcome.errors else {"source": outcome.task.path, "error": outcome.skipped})
+            self._skip(outcome.errors[0] if outcome.errors else {"source": as_text(outcome.task.path), "error": outcome.skipped})
             return
         self.exit_code = max(self.exit_code, outcome.exit_code)
         for error in outcome.errors:
