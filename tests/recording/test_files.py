@@ -86,12 +86,15 @@ def test_a_file_of_another_group_is_not_for_ours(tmp_path):
     assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o600
 
 
-def test_a_record_and_its_sealed_source_are_no_more_readable_than_the_session(vacr, tmp_path):
+def test_what_is_made_of_a_session_is_no_more_readable_than_it(vacr, tmp_path):
     session = tmp_path / "abc.jsonl"
     session.write_bytes((EXAMPLES / "codex-cli.jsonl").read_bytes())
     session.chmod(0o600)
     assert vacr("record", session, "-o", "out/", "--seal-source").returncode == 0
-    assert {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "out").iterdir()} == {0o600}
+    assert vacr("convert", "out/abc.acr.json", "--to", "v2", "-o", "out/").returncode == 0
+    assert vacr("restore", "out/abc.acr.json", "-o", "out/").returncode == 0
+    made = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "out").iterdir()}
+    assert made == dict.fromkeys(["abc.acr.json", "abc.acr.source.zip", "abc.v2.acr.json", "abc.jsonl"], 0o600)
 
 
 def test_a_file_that_comes_through_standard_input_is_still_private(tmp_path):

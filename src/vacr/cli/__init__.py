@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import click
 
-from vacr import __version__
+from vacr import __version__, errors
 from vacr.cli.options import printable, silence_stdout
 from vacr.errors import UnreadableInput, VacrError
 
@@ -117,7 +117,7 @@ def run(arguments: list[str] | None = None) -> int:
         return UnreadableInput.exit_code
     except OSError as error:
         silence_stdout()
-        click.echo(f"vacr: {error.filename or 'the output'}: {error.strerror or error}", err=True)
+        click.echo(errors.printable(f"vacr: {error.filename or 'the output'}: {error.strerror or error}"), err=True)
         return UnreadableInput.exit_code
     except Exception as error:
         if os.environ.get("VACR_DEBUG"):

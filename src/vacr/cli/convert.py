@@ -65,7 +65,7 @@ def command(
                 _tell(path, behind, voice)
                 continue
             target = Path(output or ".") / _renamed(path, to, form) if outputs.is_folder(output) else Path(output or "")
-            state = _write(target, data, files, overwrite=overwrite)
+            state = _write(target, data, path, files, overwrite=overwrite)
         except VacrError as error:
             voice.error(f"vacr: {'' if error.where.startswith(path) else f'{path}: '}{error}", error.hint)
             errors.append({"source": path, "error": error.message, "where": error.where, "hint": error.hint})
@@ -125,7 +125,7 @@ def _renamed(path: str, to: str, form: str) -> str:
     return f"{stem}.{to}{acr}{_SUFFIXES[form]}" if name == given else name
 
 
-def _write(target: Path, data: bytes, files: tuple[str, ...], *, overwrite: bool) -> str:
+def _write(target: Path, data: bytes, source: str, files: tuple[str, ...], *, overwrite: bool) -> str:
     """Write a converted record; tell whether it was there already.
 
     Raises:
@@ -137,5 +137,5 @@ def _write(target: Path, data: bytes, files: tuple[str, ...], *, overwrite: bool
         refuse_input(target, files)
         if not overwrite:
             raise UsageError(f"{target} is there and differs", hint="Give --overwrite, or another place with -o.")
-    write(target, [data])
+    write(target, [data], *(() if source == STDIN else (Path(source),)))
     return "written"

@@ -61,7 +61,7 @@ def command(
         if path.exists() and not overwrite and (not path.is_file() or path.read_bytes() != data):
             raise UsageError(f"{path} is there and differs", hint="Give --overwrite, or another folder.")
     for path, data in parts:
-        write(path, [data])
+        write(path, [data], sealed)
         voice.result(f"{path}: {size(len(data))}, as recorded")
     files = [{"path": str(path), "bytes": len(data), "sha-256": hashlib.sha256(data).hexdigest()} for path, data in parts]
     voice.data({"record": record, "files": files})

@@ -75,13 +75,15 @@ def digest(pieces: Pieces) -> str:
     return whole.hexdigest()
 
 
-def write(path: Path, pieces: Pieces) -> None:
+def write(path: Path, pieces: Pieces, *like: Path) -> None:
     """Write a file whole or not at all: an interruption leaves what was there before. Pipes and devices are written to.
+
+    Nobody may read it who may not read all the files that it is like.
 
     Raises:
         UnreadableInput: the file cannot be written.
     """
-    write_all([Output(path, pieces)])
+    write_all([Output(path, pieces, like)])
 
 
 def write_all(outputs: list[Output]) -> None:
