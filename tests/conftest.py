@@ -1,6 +1,7 @@
 """What all tests share: where the fixtures are, and where real sessions may be found."""
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,14 @@ CORPUS = ROOT.parent / "shared" / "corpus"
 
 settings.register_profile("default", deadline=None, max_examples=200)
 settings.load_profile("default")
+
+
+@pytest.fixture
+def deep(tmp_path):
+    """Give a folder in which others may lie deeper than Python's own means can remove them."""
+    (tmp_path / "deep").mkdir()
+    yield tmp_path / "deep"
+    subprocess.run(["rm", "-rf", tmp_path / "deep"], check=True)
 
 
 def read_all(data: bytes, name: str = "session.jsonl", agent: str | None = None) -> list:

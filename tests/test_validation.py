@@ -8,6 +8,7 @@ import vacr
 from tests.conftest import EXAMPLES, FIXTURES, record_of
 from vacr.errors import InvalidRecord
 from vacr.schema import rule_for, schema_for, validate
+from vacr.schema.semantics import Semantics
 
 RECORD = record_of((EXAMPLES / "claude-code.jsonl").read_bytes())
 FOREIGN = {name: value for name, value in RECORD.items() if name != "vacr"} | {"recording-agent": {"name": "somebody else"}}
@@ -138,3 +139,25 @@ def test_the_public_api():
     assert [one["session"]["session-id"] for one in vacr.read(next((FIXTURES / "claude" / "project").glob("3*.jsonl")))][1:]
     with pytest.raises(AttributeError):
         vacr.nothing  # noqa: B018
+
+
+class Walked(list):
+    """A list that tells how many of its items were gone through."""
+
+    steps = 0
+
+    def __iter__(self):
+        for item in super().__iter__():
+            self.steps += 1
+            yield item
+
+
+def test_children_that_disagree_are_gone_through_once_and_not_for_each():
+    blocks = [{"type": "tool_use", "id": f"c{number}", "name": "Read", "input": {}} for number in range(500)]
+    children = Walked({"type": "tool-call", "call-id": f"c{number}", "name": "Write", "input": {}} for number in range(500))
+    for strict in (True, False):
+        children.steps = 0
+        semantics = Semantics("", strict_views=strict)
+        semantics.views(blocks, children, (0,))
+        assert semantics.findings[1].pointer == "/0/children/1/name"
+        assert children.steps < 5 * len(children)

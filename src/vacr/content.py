@@ -68,6 +68,7 @@ THOUGHT = View("reasoning", (("content", "text", None),))
 SAID_PARTS = frozenset(
     ("text", "inlineData", "inline_data", "fileData", "file_data", "executableCode", "codeExecutionResult", "videoMetadata")
 )
+_PART_MEMBERS = SAID_PARTS.union(PARTS)
 
 BESIDE = frozenset(("gemini-json", "gemini-jsonl", "opencode-json", "opencode-export", "opencode-sqlite", "cursor-vscdb"))
 """The trace formats that have calls and reasoning beside the content of a message too: there, more children follow the views."""
@@ -99,6 +100,8 @@ _EXTRAS += ("function", "summary", "status", "id", "content", "tool_name", "serv
 MEMBERS = frozenset(_EXTRAS).union(*((native for _, native, _ in view.members) for view in VIEWS.values()))
 """Every member that some block is known to have."""
 
+_TYPE_AND_TEXT = 2
+
 
 def children(content: Any, types: Counter[str] | None = None, members: Counter[str] | None = None) -> list[Native]:
     """Make the typed entries that the blocks of a content stand for; count the types and members that no table names."""
@@ -107,6 +110,8 @@ def children(content: Any, types: Counter[str] | None = None, members: Counter[s
     found = []
     for block in content:
         kind = block.get("type") if type(block) is dict else None
+        if kind == "text" and len(block) == _TYPE_AND_TEXT and "text" in block:
+            continue
         if type(kind) is not str:
             if type(block) is dict and _is_part(block):
                 found += _part_children(block)
@@ -126,7 +131,7 @@ def children(content: Any, types: Counter[str] | None = None, members: Counter[s
 
 def _is_part(block: Native) -> bool:
     """Tell whether a block is one of Gemini's parts."""
-    return "type" not in block and not (PARTS.keys() | SAID_PARTS).isdisjoint(block)
+    return "type" not in block and not _PART_MEMBERS.isdisjoint(block)
 
 
 def _part_children(part: Native) -> list[Native]:

@@ -1,7 +1,7 @@
 """The errors of vacr: one base, few families. Step: all of them.
 
 A message says what was wrong, where (a file and line, or a JSON pointer), what was found and what was expected, and
-what to do next. The families decide the exit code of the command; see docs/adr and the README for the list of codes.
+what to do next. The families decide the exit code of the command, which the README lists.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ class VacrError(Exception):
 
     def diagnostics(self) -> str:
         """Say what went wrong, where, and what to do next, in one or two lines."""
-        text = _one_line(f"{self.where}: {self.message}" if self.where else self.message)
-        return f"{text}\n  {_one_line(self.hint)}" if self.hint else text
+        return printable(str(self)) + (f"\n  {printable(self.hint)}" if self.hint else "")
 
     def __str__(self) -> str:
         """Give the message with its place."""
@@ -61,6 +60,10 @@ class Unreachable(VacrError):  # noqa: N818 - named after the exit code's meanin
     exit_code = 4
 
 
-def _one_line(text: str) -> str:
-    """Keep a name with a line break in it from looking like lines of our own."""
-    return text.replace("\n", "\\n").replace("\r", "\\r")
+def printable(text: str) -> str:
+    """Make one line of text that comes from elsewhere, in which nothing drives the terminal or looks like a line of ours."""
+    return text if text.isprintable() else "".join(map(_visible, text))
+
+
+def _visible(letter: str) -> str:
+    return letter if letter.isprintable() else ascii(letter)[1:-1]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from typing import Any, cast
-from uuid import UUID
 
 from vacr.codec.canonical_json import encode, encode_decoded
 from vacr.model import Record
@@ -64,4 +63,5 @@ def _uuid(digest: bytes, record: Record) -> str:
         value[:6] = when.to_bytes(6, "big")
     value[6] = value[6] & 0x0F | version << 4
     value[8] = value[8] & 0x3F | 0x80
-    return str(UUID(bytes=bytes(value)))
+    text = value.hex()
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"

@@ -13,6 +13,8 @@ import pytest
 
 from tests.conftest import EXAMPLES, FIXTURES
 from vacr import __version__
+from vacr.cli.restore import _refuse_clashes
+from vacr.errors import InvalidRecord
 from vacr.identity import record_id
 
 CLAUDE, CODEX = EXAMPLES / "claude-code.jsonl", EXAMPLES / "codex-cli.jsonl"
@@ -182,6 +184,25 @@ def test_restore_never_leaves_its_folder(vacr, tmp_path, name):
     assert done.returncode == 1
     assert "leads out of the folder" in done.err
     assert not (tmp_path / "deep").exists()
+
+
+def test_restore_compares_names_once_each(tmp_path):
+    class Walked(list):
+        begun = 0
+
+        def __iter__(self):
+            self.begun += 1
+            return super().__iter__()
+
+        def count(self, _value):
+            raise AssertionError("goes through all names for one of them")
+
+    paths = Walked(tmp_path / f"part/{number}.json" for number in range(100))
+    _refuse_clashes(tmp_path, paths)
+    assert paths.begun < 5
+    for clash in (tmp_path / "part/7.json", tmp_path / "part"):
+        with pytest.raises(InvalidRecord, match="twice"):
+            _refuse_clashes(tmp_path, [*paths, clash])
 
 
 def test_restore_replaces_nothing_unasked(vacr, tmp_path):
@@ -507,9 +528,10 @@ def test_names_may_be_any_bytes_and_any_length(vacr, tmp_path):
     assert json.loads(done.out)["records"][0]["entries"] == 20
     long = tmp_path / f"{'x' * 249}.jsonl"
     long.write_bytes(CLAUDE.read_bytes())
-    done = vacr("record", long)
-    assert done.returncode == 3
-    assert "too long" in done.err
+    assert vacr("record", long, "--seal-source").returncode == 0
+    (record,) = tmp_path.glob("xxx*.acr.json")
+    assert vacr("restore", record, "-o", "back/").returncode == 0
+    assert (tmp_path / "back" / long.name).read_bytes() == CLAUDE.read_bytes()
 
 
 def test_a_native_session_is_no_record_and_a_record_is_no_native_session(vacr):
@@ -698,3 +720,80 @@ def test_a_record_that_only_cbor_can_hold_does_not_stop_the_others(vacr, tmp_pat
     assert done.returncode == 1
     assert "odd.cbor: invalid" in done.out
     assert "claude-code.acr.json: valid" in done.out
+
+
+@pytest.mark.parametrize("verb", [("validate",), ("convert", "--to", "v2"), ("restore", "-o", "out/")], ids=lambda verb: verb[0])
+def test_what_is_no_record_is_refused_with_a_place_and_a_next_step(vacr, verb):
+    done = vacr(verb[0], CLAUDE, *verb[1:])
+    assert done.returncode == 3
+    told, hint = done.err.splitlines()
+    assert "claude-code.jsonl: " in told
+    assert "line 2, column 1" in told
+    assert "record" in hint
+
+
+def test_a_session_that_is_not_there_is_an_error(vacr, tmp_path):
+    for place in (CLAUDE, FIXTURES / "opencode" / "storage"):
+        done = vacr("record", place, "--session", "nobody's")
+        assert done.returncode == 3
+        assert "no session nobody's in it\n  Without --session" in done.err
+    assert vacr("record", "--session", "nobody's").returncode == 2
+    assert not list(tmp_path.glob("*.acr.json"))
+
+
+def test_more_findings_than_are_told(vacr, tmp_path):
+    (tmp_path / "entries.json").write_text(json.dumps([{"type": 1}] * 200))
+    assert "invalid, at least 100 findings\n" in vacr("validate", "entries.json").out
+
+
+def test_a_schema_or_version_that_is_not_there(vacr):
+    assert "A schema is v3, v2, v1 or a file in CDDL." in vacr("validate", CLAUDE, "--schema", "v4").err
+    done = vacr("validate", "-", stdin=b'{"version":"9","id":"x","session":{}}')
+    assert 'no schema for version text "9", expected 3.* or 2.* or 1.*' in done.out
+
+
+@pytest.mark.parametrize(
+    "arguments", [("record", CLAUDE, "-o", ""), ("record", ""), ("convert", "", "--to", "v2"), ("validate", "")]
+)
+def test_an_empty_name_is_none(vacr, arguments):
+    done = vacr(*arguments)
+    assert done.returncode == 2
+    assert "the name is empty" in done.err
+
+
+def test_a_folder_of_records_is_validated(vacr, tmp_path):
+    vacr("record", EXAMPLES, "-o", "records/deep/")
+    done = vacr("validate", "records")
+    assert done.returncode == 0
+    assert [line.split(":")[0] for line in done.out.splitlines()] == sorted(
+        f"records/deep/{example.stem}.acr.json" for example in EXAMPLES.iterdir()
+    )
+    (tmp_path / "records" / "bad.acr.json").write_text("{")
+    assert vacr("validate", "records").returncode == 3
+    (tmp_path / "none").mkdir()
+    done = vacr("validate", "none")
+    assert done.returncode == 3
+    assert "none: unreadable: there is no record in it" in done.err
+
+
+def test_a_sealed_source_is_mentioned(vacr):
+    assert vacr("record", CLAUDE, "--seal-source").out.endswith("kB, source sealed\n")
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl"])
+def test_records_on_standard_output_have_nothing_between_them(vacr, form):
+    plain = vacr("record", CLAUDE, "examples", CODEX, "-o", "-")
+    assert [json.loads(line)["session"]["agent-meta"]["cli-name"] for line in plain.out.splitlines()] == [
+        "claude-code",
+        "codex-cli",
+    ]
+    assert vacr("record", CLAUDE, "examples", CODEX, "-o", "-", "--format", form).out == plain.out
+
+
+def test_an_error_about_any_name_is_told_to_programs(vacr, tmp_path):
+    name = os.fsdecode(b"a\xff")
+    shutil.copy(CLAUDE, tmp_path / f"{name}.jsonl")
+    (tmp_path / f"{name}.acr.json").write_text("something else")
+    done = vacr("record", f"{name}.jsonl", "--format", "json")
+    assert done.returncode == 2
+    assert "a\ufffd.acr.json is there" in json.loads(done.out)["errors"][0]["error"]

@@ -147,3 +147,19 @@ def test_the_schema_of_version_1_is_shown_and_made(vacr, tmp_path):
     assert "agent-convo-record = {" in vacr("schema", "show", "--schema", "v1").out
     (tmp_path / "a.json").write_bytes(vacr("schema", "generate", "--schema", "v1", "--seed", "4").stdout)
     assert vacr("validate", "a.json").out == "a.json: valid (agent-convo-record, schema v1)\n"
+
+
+def test_what_needs_no_conversion_is_told(vacr, tmp_path):
+    vacr("record", CLAUDE)
+    done = vacr("convert", "claude-code.acr.json", "--to", "v3")
+    assert (done.out.split(":")[0], done.err) == ("claude-code.v3.acr.json", "claude-code.acr.json: of version v3 already\n")
+    assert (tmp_path / "claude-code.v3.acr.json").read_bytes() == (tmp_path / "claude-code.acr.json").read_bytes()
+    done = vacr("convert", "claude-code.acr.json", "--to", "json")
+    assert done.out.endswith("kB, unchanged\n")
+    assert done.err == "claude-code.acr.json: in JSON already\n"
+
+
+def test_a_record_without_a_version_says_so(vacr):
+    done = vacr("convert", "-", "--to", "v2", "-o", "-", stdin=b'{"id":"x","session":{}}')
+    assert done.returncode == 1
+    assert 'missing member "version"' in done.err

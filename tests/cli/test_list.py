@@ -4,16 +4,19 @@ import json
 import os
 import pty
 import select
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import FIXTURES
+from tests.conftest import EXAMPLES, FIXTURES
 from tests.sources import homes
 from tests.sources.opencode_database import CHILD, SESSION, START, OpenCode
 
+STORED, STORED_CHILD = "ses_1e8f3c2b1a0ffeMiraInvoiceFix1", "ses_1e8f3c2b1a0ffeChildSession01"
 # Where the machine that runs the tests has its own sessions.
 NOWHERE = dict.fromkeys(
     ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "OPENCODE_DB", "CURSOR_DATA_DIR"),
@@ -98,11 +101,12 @@ def test_sub_agents_are_counted_with_the_session_they_worked_for(listed, home):
 def test_nothing_found(vacr, form):
     done = vacr("list", "--format", form, **NOWHERE)
     assert done.returncode == 1
-    assert "no sessions found" in done.err
-    assert done.out == ('{"schema_version":"1","sessions":[]}\n' if form == "json" else "")
+    places = "~/.claude, ~/.config/claude, ~/.codex, ~/.gemini, ~/.cursor, ~/.config/Cursor/User, ~/.local/share/opencode"
+    assert done.err == f"vacr: no sessions found in {places}\n"
+    assert done.out == ('{"errors":[],"schema_version":"1","sessions":[]}\n' if form == "json" else "")
     done = vacr("record", **NOWHERE)
     assert done.returncode == 1
-    assert "no sessions on this machine" in done.err
+    assert done.err == f"vacr: no sessions found in {places}\n  Name a file or a folder.\n"
 
 
 @pytest.mark.parametrize("verb", ["list", "record"])
@@ -112,11 +116,42 @@ def test_an_agent_that_is_not_known(vacr, verb):
     assert "Known agents: claude-code" in done.err
 
 
+DRIVING = "a\x1b[31mb\nc\r\u202ed"
+
+
 def test_a_title_cannot_drive_the_terminal(listed, home):
-    said = {"role": "user", "content": "a\x1b[31mb\nc\r\u202ed"}
+    said = {"role": "user", "content": DRIVING}
     homes.claude_session(home / ".claude" / "projects" / "x" / "session-1.jsonl", 1, message=said)
     (_, row) = listed()
     assert row.endswith("a\\x1b[31mb c \\u202ed")
+
+
+def test_a_folder_that_names_the_project_may_have_any_name(listed, home):
+    for number, name in enumerate((DRIVING, os.fsdecode(b"\xff"))):
+        homes.put(FIXTURES / "gemini" / "session.json", home / ".gemini" / "tmp" / name / "chats" / f"session-{number}.json")
+    rows = listed()[1:]
+    assert sorted(row.split()[1] for row in rows) == ["\\udcff", "a\\x1b[31mb\\nc\\r\\u202ed"]
+    assert len({row.index("kB") for row in rows}) == 1
+    assert {json.loads(line)["project"] for line in listed("--format", "jsonl")} == {DRIVING, "\ufffd"}
+
+
+def test_titles_are_not_cut_where_nobody_looks_and_are_never_endless(listed, home):
+    for number, length in ((1, 200), (2, 201)):
+        said = {"role": "user", "content": "x" * length}
+        homes.claude_session(home / ".claude" / "projects" / "x" / f"session-{number}.jsonl", number, message=said)
+    titles = ["x" * 199 + "…", "x" * 200]
+    assert [json.loads(line)["title"] for line in listed("--format", "jsonl")] == titles
+    assert [row.split()[-1] for row in listed(COLUMNS="80")[1:]] == titles
+
+
+@pytest.mark.parametrize("value", ["~nobody/x", "~", "relative", "/dev/null", "\udcff", "x" * 5000, "loop", "**", "a\nb"])
+def test_variables_may_say_anything(vacr, home, tmp_path, value):
+    three(home)
+    (tmp_path / "loop").symlink_to("loop")
+    variables = dict.fromkeys(NOWHERE, value)
+    assert vacr("list", **variables).returncode == 1
+    done = vacr("record", home / ".claude" / "projects" / "x" / "session-1.jsonl", **variables)
+    assert done.returncode == 0, done.err
 
 
 def test_what_the_list_names_can_be_recorded(vacr, listed, home):
@@ -158,7 +193,7 @@ def test_of_a_database_only_the_newest_session_and_its_sub_agents_are_recorded(v
 
 
 @pytest.mark.parametrize("own", [True, False])
-def test_of_a_folder_only_the_newest_session_is_recorded(vacr, home, tmp_path, own):
+def test_of_a_folder_only_the_newest_session_and_its_sub_agents_are_recorded(vacr, home, tmp_path, own):
     data = home / ".local" / "share" / "opencode"
     homes.put(FIXTURES / "opencode" / "storage", data / "storage")
     if not own:
@@ -166,8 +201,42 @@ def test_of_a_folder_only_the_newest_session_is_recorded(vacr, home, tmp_path, o
             file.unlink()
     done = vacr("record", "-o", "out/", **NOWHERE)
     assert done.returncode == 0
-    (record,) = (tmp_path / "out").iterdir()
-    assert json.loads(record.read_bytes())["session"]["session-id"].startswith("ses_")
+    records = [json.loads(path.read_bytes()) for path in sorted((tmp_path / "out").iterdir())]
+    # Without their own files, nothing says which of the two worked for the other.
+    assert len(records) == (2 if own else 1)
+    assert {record["session"]["session-id"] for record in records} <= {STORED, STORED_CHILD}
+    if own:
+        names = {f"{STORED}.acr.json", f"{STORED}.{STORED_CHILD}.acr.json"}
+        assert {path.name for path in (tmp_path / "out").iterdir()} == names
+        (file,) = data.glob(f"storage/session/*/{STORED}.json")
+        for arguments in ((data / "storage", "--session", STORED), (file,)):
+            document = json.loads(vacr("record", *arguments, "-o", "out/", "--format", "json").out)
+            assert [one["state"] for one in document["records"]] == ["unchanged", "unchanged"]
+            alone = json.loads(vacr("record", *arguments, "--no-sub-agents", "-o", "out/", "--format", "json").out)
+            assert alone["records"] == document["records"][:1]
+
+
+def test_a_sub_agent_that_only_the_search_finds_is_told(vacr, home, tmp_path):
+    folder = home / ".codex" / "sessions" / "2026" / "03" / "14"
+    homes.put(EXAMPLES / "codex-cli.jsonl", folder / "rollout-1.jsonl")
+    helper = homes.put(FIXTURES / "codex" / "fork.jsonl", folder / "rollout 2.jsonl")
+    done = vacr("record", **NOWHERE)
+    assert done.returncode == 0
+    assert [file.name for file in tmp_path.glob("*.acr.json")] == ["rollout-1.acr.json"]
+    assert done.err.splitlines()[1].endswith(
+        f"1 sub-agent of it in files elsewhere, not recorded; for that: vacr record '{helper}'"
+    )
+    assert "elsewhere" not in vacr("record", "--no-sub-agents", "-o", "-", **NOWHERE).err
+
+
+def test_a_fork_that_a_person_goes_on_with_is_a_session_of_its_own(listed, home):
+    folder = home / ".codex" / "sessions" / "2026" / "03" / "14"
+    homes.put(EXAMPLES / "codex-cli.jsonl", folder / "rollout-1.jsonl")
+    text = (EXAMPLES / "codex-cli.jsonl").read_text("utf-8")
+    meta = json.loads(text.splitlines()[0])
+    forked = {**meta, "payload": meta["payload"] | {"id": "forked", "forked_from_id": meta["payload"]["id"], "source": "cli"}}
+    (folder / "rollout-2.jsonl").write_text("\n".join([json.dumps(forked), *text.splitlines()[1:]]) + "\n")
+    assert {json.loads(line)["session-id"] for line in listed("--format", "jsonl")} == {"forked", meta["payload"]["id"]}
 
 
 @pytest.mark.skipif(not Path("/dev/ptmx").exists(), reason="there are no terminals here")
@@ -175,12 +244,13 @@ def test_of_a_folder_only_the_newest_session_is_recorded(vacr, home, tmp_path, o
     ("typed", "code", "recorded"),
     [
         (b"2\n", 0, ["session-3.acr.json"]),
-        (b"\n", 0, ["session-2.acr.json"]),
-        (b"9\nx\n3\n", 0, ["session-1.acr.json"]),
+        (b"\n", 130, []),
+        (b"q\n", 130, []),
+        (b"9\nx\n\xc2\xb2\n 3 \n", 0, ["session-1.acr.json"]),
         (b"\x04", 130, []),
         (b"\x03", 130, []),
     ],
-    ids=["the second", "just enter", "after two mistakes", "end of input", "interrupted"],
+    ids=["the second", "just enter", "none", "after mistakes", "end of input", "interrupted"],
 )
 def test_on_a_terminal_one_is_asked_for(home, tmp_path, typed, code, recorded):
     three(home)
@@ -225,3 +295,34 @@ def on_a_terminal(arguments, typed, folder, variables):
         process.kill()
         process.wait()
         os.close(main)
+
+
+def garbled(path):
+    """Let a database say of a table what makes none."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute("UPDATE sqlite_master SET sql = 'CREATE TABLE (' WHERE name = 'part'")
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:5000])
+
+
+@pytest.mark.parametrize("spoil", [garbled, cut])
+def test_a_damaged_database_is_named_and_keeps_nothing_else_back(vacr, home, tmp_path, spoil):
+    three(home)
+    path = home / ".local" / "share" / "opencode" / "opencode.db"
+    homes.opencode(path.parent)
+    spoil(path)
+    done = vacr("list", **NOWHERE)
+    assert (done.returncode, len(done.out.splitlines())) == (0, 4)
+    assert done.err.startswith(f"vacr: {path}: a damaged database: ")
+    assert len(done.err.splitlines()) == 1
+    document = json.loads(vacr("list", "--format", "json", **NOWHERE).out)
+    ((error, *_),) = [document["errors"]]
+    assert error["path"] == str(path)
+    assert len(document["sessions"]) == 3
+    recorded = vacr("record", home, "-o", tmp_path / "records")
+    assert recorded.returncode == 3
+    assert f"{path}: a damaged database: " in recorded.err
+    assert len(list((tmp_path / "records").rglob("session-*.acr.json"))) == 3

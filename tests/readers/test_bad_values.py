@@ -9,6 +9,8 @@ import pytest
 
 from tests.conftest import AGENTS, EXAMPLES, FIXTURES, jsonl, native_files, record_of, records_of
 from tests.readers import rebuild
+from vacr.codec import json_scan
+from vacr.codec.pointers import pointer
 from vacr.errors import UnreadableInput
 from vacr.readers.documents import documents
 from vacr.readers.lines import NATIVE_DEPTH, Repaired
@@ -226,3 +228,16 @@ def check(records: list[dict], data: bytes) -> None:
         # A repaired line is marked, and its bytes are what comes back; a repaired value of several entries comes back with them.
         native = native_values(data, repaired=rebuild.format_of(records[0]) in rebuild.WHOLE)
         rebuild.assert_same(records, native, with_bytes=True)
+
+
+def test_many_problems_under_a_long_name_cost_no_more_than_the_text(monkeypatch):
+    told = []
+    monkeypatch.setattr(json_scan, "pointer", lambda place: told.append(place) or pointer(place))
+    name = b"k" * 10_000
+    line = b'{"' + name + b'":[' + b",".join([b'"\\ud800"'] * 1000) + b"]}" + b" 1" * 1000
+    found = [value for _, batch in documents(line) for value in batch]
+    assert len(told) == 8
+    assert found[0].value == {name.decode(): ["\ufffd"] * 1000}
+    assert [one.value for one in found[1:-1]] == [1] * 1000
+    assert found[-1].data == line
+    assert sum(len(one.reason) for one in found) < 2 * len(line)

@@ -5,7 +5,6 @@ import pytest
 
 from tests.conftest import EXAMPLES, FIXTURES, jsonl, read_one, record_of
 from vacr.readers import cursor_text
-from vacr.readers.export import export
 from vacr.schema import validate
 from vacr.sources import read
 
@@ -150,9 +149,109 @@ def test_who_speaks_in_a_text(data, roles):
     assert [entry["type"] for entry in record_of(data)["session"]["entries"]] == roles
 
 
-def test_what_a_bubble_says_in_blocks_comes_before_what_it_thought():
-    bubble = {"type": 2, "content": [{"type": "tool_use", "name": "Read", "input": {}}], "thinking": {"text": "hm"}}
-    data = export("cursor-vscdb", "c1", [("cursorDiskKV", {"key": "bubbleId:c1:b1", "value": json.dumps(bubble)})])
-    record = record_of(data)
-    assert [child["type"] for child in record["session"]["entries"][0]["children"]] == ["tool-call", "reasoning"]
+def of_bubble(**members):
+    bubble = {"bubbleId": "b1", "type": 2, **members}
+    record = record_of(jsonl(HEAD, row("cursorDiskKV", key="bubbleId:s:b1", value=json.dumps(bubble))))
     assert validate(record).findings == []
+    (entry,) = record["session"]["entries"]
+    return entry
+
+
+BLOCKS = [{"type": "tool_use", "name": "Read", "input": {}}, {"type": "text", "text": "x"}]
+
+
+@pytest.mark.parametrize("text", [{}, {"text": ""}, {"text": "also said"}], ids=str)
+def test_what_a_bubble_says_in_blocks_is_seen_before_what_it_thought(text):
+    entry = of_bubble(content=BLOCKS, thinking={"text": "hm"}, **text)
+    assert [child["type"] for child in entry["children"]] == ["tool-call", "reasoning"]
+    assert entry["content"] == BLOCKS
+    assert text.items() <= entry.items()
+
+
+WORDS = {
+    "a text": ({"text": "a"}, {"content": "a"}),
+    "no text": ({"text": ""}, {"content": ""}),
+    "two texts": ({"text": "a", "rawText": "b"}, {"content": "a", "rawText": "b"}),
+    "a raw text": ({"text": "", "rawText": "b"}, {"content": "b", "text": ""}),
+    "a raw text alone": ({"rawText": "b", "type": "ai"}, {"content": "b", "type": "assistant"}),
+    "a chat's text": ({"text": "a", "type": "user"}, {"content": "a", "type": "user"}),
+    "a content that is a text": ({"text": "a", "content": "c"}, {"content": "a"}),
+    "rich text": ({"text": "a", "richText": '{"root":{}}'}, {"content": "a", "richText": '{"root":{}}'}),
+    "images": ({"text": "a", "images": [{"path": "/x.png"}]}, {"content": "a", "images": [{"path": "/x.png"}]}),
+}
+
+
+@pytest.mark.parametrize(("members", "expected"), WORDS.values(), ids=WORDS)
+def test_where_a_bubble_has_what_was_said(members, expected):
+    entry = of_bubble(**members)
+    assert expected.items() <= entry.items()
+    assert entry.get("vacr", {}).get("content-from") == ("rawText" if entry["content"] == "b" else None)
+    assert "children" not in entry
+
+
+def test_of_two_models_that_a_bubble_names_both_are_kept():
+    entry = of_bubble(type="ai", modelType="gpt-4", modelInfo={"modelName": "gpt-5.2"})
+    assert (entry["model-id"], entry["modelInfo"]) == ("gpt-4", {"modelName": "gpt-5.2"})
+
+
+def test_an_id_that_is_empty_is_kept():
+    record = record_of(jsonl(STORE | {"session": ""}, row("meta", key="0", value='{"agentId":"","name":"x"}')))
+    assert record["session"]["agentId"] == ""
+
+
+def test_counts_that_no_counter_holds_stay_as_they_are():
+    counts = {"inputTokens": 2**64, "outputTokens": 3}
+    entry = of_bubble(tokenCount=counts)
+    assert entry["tokenCount"] == counts
+    assert entry["token-usage"] == {"output": 3}
+    assert "token-usage" not in of_bubble(tokenCount={"inputTokens": 2**64, "outputTokens": 2**70})
+
+
+def row(table, **columns):
+    return {"table": table, "row": columns}
+
+
+def composer(value, **columns):
+    return row("cursorDiskKV", key="composerData:s", value=value, **columns)
+
+
+HEAD = {"vacr-export": "cursor-vscdb", "session": "s"}
+STORE = {"vacr-export": "cursor-store", "session": "s"}
+BUBBLES = [row("cursorDiskKV", key=key, value='{"a":"NEEDLE"}') for key in ("bubbleId:s:x:b", "bubbleId:s:b")]
+EXPORTS = {
+    "a second head": (HEAD, HEAD | {"data": "NEEDLE"}),
+    "a head of another format": (HEAD, STORE | {"data": "NEEDLE"}),
+    "a head of no format": (HEAD, {"vacr-export": "other", "data": "NEEDLE"}),
+    "more in the head": (HEAD | {"extra": "NEEDLE"},),
+    "a session that is an object": (HEAD | {"session": {"x": "NEEDLE"}},),
+    "a session that is a number": (HEAD | {"session": 5, "x": "NEEDLE"},),
+    "no session": ({"vacr-export": "cursor-vscdb"}, composer("NEEDLE")),
+    "a key twice": (HEAD, composer('"NEEDLE"'), composer("{}")),
+    "a key twice, the other way": (HEAD, composer("{}"), composer('"NEEDLE"')),
+    "two bubbles of one name": (HEAD, *BUBBLES),
+    "a column more": (HEAD, composer("{}", extra="NEEDLE")),
+    "no value": (HEAD, row("cursorDiskKV", key="NEEDLE")),
+    "no key": (HEAD, row("cursorDiskKV", value="NEEDLE")),
+    "a chat twice": (HEAD, row("chatdata", tabId="s", chatTitle="NEEDLE"), row("chatdata", tabId="s", bubbles=[])),
+    "a chat and a composer": (HEAD, row("chatdata", chatTitle="NEEDLE"), composer('{"a":1}')),
+    "a key of meta twice": (STORE, row("meta", key="1", value="NEEDLE"), row("meta", key="1", value="b")),
+    "a blob twice": (STORE, row("blobs", id="1", data="NEEDLE"), row("blobs", id="1", data="b")),
+    "the editor's table": (STORE, composer("NEEDLE")),
+    "the editor's chat": (STORE, row("chatdata", chatTitle="NEEDLE")),
+    "the command line's table": (HEAD, row("meta", key="1", value="NEEDLE")),
+    "more in a line": (HEAD, composer("{}") | {"extra": "NEEDLE"}),
+}
+
+
+@pytest.mark.parametrize("lines", EXPORTS.values(), ids=EXPORTS)
+def test_whatever_an_export_holds_is_in_the_record(lines):
+    record = record_of(jsonl(*lines))
+    assert json.dumps(record["session"]).count("NEEDLE") == json.dumps(lines).count("NEEDLE")
+    assert validate(record).findings == []
+
+
+def test_a_row_that_had_to_be_repaired_is_read_and_kept():
+    line = jsonl(row("cursorDiskKV", key="bubbleId:s:b", value='{"type":1,"text":"hi"}')).replace(b"{", b'{"table":"meta",', 1)
+    record = record_of(jsonl(HEAD) + line)
+    assert [entry.get("content", entry.get("event-type")) for entry in record["session"]["entries"]] == ["hi", "undecodable"]
+    assert len(record["vacr"]["repaired"]) == 1

@@ -3,6 +3,7 @@ import json
 import pytest
 
 from tests.conftest import EXAMPLES, FIXTURES, jsonl, read_one, record_of, records_of
+from vacr.schema import validate
 from vacr.sources import read
 
 EXAMPLE = record_of((EXAMPLES / "gemini-cli.jsonl").read_bytes())
@@ -246,3 +247,16 @@ def test_a_header_that_comes_again_changes_its_session():
     assert event["event-type"] == "session-metadata"
     assert event["data"] == HEADER | {"summary": "x"}
     assert entry["id"] == "a"
+
+
+@pytest.mark.parametrize(("beside", "counter"), [("tool", "input"), ("thoughts", "output")])
+def test_counts_whose_sum_is_no_count_stay_as_they_are(beside, counter):
+    tokens = {"input": 1, "output": 1, "cached": 0, "thoughts": 0, "tool": 0, "total": 2} | {counter: 2**64 - 1, beside: 1}
+    head = {"sessionId": "s", "projectHash": "h"}
+    message = {"id": "m", "timestamp": "2026-01-01T00:00:00.000Z", "type": "gemini", "content": "x", "tokens": tokens}
+    record = record_of(jsonl(head, message))
+    assert validate(record).findings == []
+    (entry,) = [entry for entry in record["session"]["entries"] if entry["type"] == "assistant"]
+    assert entry["tokens"] == tokens
+    assert counter not in entry["token-usage"]
+    assert entry["token-usage"]["total"] == 2

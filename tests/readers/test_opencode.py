@@ -1,9 +1,11 @@
+import base64
 import json
 
 import pytest
 
 from tests.conftest import EXAMPLES, FIXTURES, jsonl, read_all, read_one, record_of, records_of, stranger
 from vacr.readers.export import export
+from vacr.readers.opencode_pieces import Pieces
 from vacr.sources import read
 
 FOLDER = FIXTURES / "opencode"
@@ -283,3 +285,93 @@ def test_blocks_of_the_later_model_are_said_or_children():
 def test_another_row_of_the_later_model_is_an_event_that_keeps_its_type(kind, event_type):
     event = later(kind, text="x")
     assert (event["event-type"], event["data"].get("type", event_type)) == (event_type, kind)
+
+
+def of_two(*values):
+    """Record a dump of two sessions, and what the values are."""
+    heads = [{"id": f"ses_{letter}", "directory": "/w", "projectID": "p"} for letter in "AB"]
+    return {record["session"]["session-id"]: record["session"] for record in records_of(jsonl(*heads, *values))}
+
+
+def said(session):
+    return [block["text"] for entry in session["entries"] for block in entry.get("content", ())]
+
+
+def test_messages_of_one_id_are_of_their_sessions():
+    pieces = []
+    for letter in "AB":
+        pieces.append({"id": "msg_1", "sessionID": f"ses_{letter}", "role": "user", "who": letter})
+        pieces.append({"id": "prt_1", "messageID": "msg_1", "sessionID": f"ses_{letter}", "type": "text", "text": f"of {letter}"})
+    for order in (pieces, pieces[::-1]):
+        made = of_two(*order)
+        for letter in "AB":
+            (entry,) = made[f"ses_{letter}"]["entries"]
+            assert (entry["who"], entry["content"][0]["text"]) == (letter, f"of {letter}")
+
+
+def test_a_part_that_names_no_session_goes_by_its_message():
+    part = {"id": "prt_1", "messageID": "msg_1", "type": "text", "text": "words"}
+    message = {"id": "msg_1", "sessionID": "ses_A", "role": "user"}
+    other = {"id": "msg_2", "sessionID": "ses_B", "role": "user"}
+    assert said(of_two(message, other, part)["ses_A"]) == ["words"]
+    # One that names a session is of that, whoever has such a message.
+    assert said(of_two(message, other, part | {"sessionID": "ses_B"})["ses_A"]) == []
+
+
+def test_shares_find_their_sessions_without_looking_at_all_of_them():
+    class Counted(str):  # noqa: SLOT000 - one of a test
+        compared = 0
+
+        def endswith(self, *arguments):
+            Counted.compared += 1
+            return super().endswith(*arguments)
+
+    names = [f"ses_{number:06}Xy" for number in range(300)]
+    pieces = Pieces()
+    for name in names:
+        pieces.add({"id": Counted(name), "directory": "/w", "projectID": "p"}, "session")
+    for name in names:
+        pieces.add({"id": name[-8:], "secret": "s", "url": name}, "session_share")
+    pieces.add({"id": "", "secret": "s", "url": "of none"}, "session_share")
+    for name, conversation in pieces.conversations()[1:]:
+        assert conversation.extras["session_share"]["url"] == name
+    assert Counted.compared < 3000
+
+
+HEADS = {"an object": {"x": "words"}, "a number": 5, "nothing": None, "a list": ["words"], "a text": "ses_1"}
+
+
+@pytest.mark.parametrize("session", HEADS.values(), ids=HEADS)
+@pytest.mark.parametrize("form", ["opencode-sqlite", "cursor-vscdb", "cursor-store"])
+def test_the_head_of_an_export_may_say_anything(form, session):
+    table = {"opencode-sqlite": "message", "cursor-vscdb": "cursorDiskKV", "cursor-store": "meta"}[form]
+    head = {"vacr-export": form, "session": session, "more": "kept"}
+    (record,) = records_of(jsonl(head, {"table": table, "row": {"id": "m", "key": "k", "value": "{}"}}))
+    assert type(record["session"]["session-id"]) is str
+    if form == "opencode-sqlite":
+        assert "kept" in json.dumps(record["session"])
+        assert session in (None, "ses_1") or json.dumps(session) in json.dumps(record["session"])
+
+
+@pytest.mark.parametrize(
+    "lead", [b"Exporting session: ses_1\n", b"Exporting session: latest\r\n\n", b"warning: x\nExporting session: [a]\n"]
+)
+@pytest.mark.parametrize("indent", [2, None])
+def test_what_was_said_while_exporting_is_kept(lead, indent):
+    """Whoever catches both outputs of the command has a line of the other before the export."""
+    said = {"info": {"id": "msg_1", "role": "user"}, "parts": [{"id": "prt_1", "type": "text", "text": "words"}]}
+    export = json.dumps({"info": {"id": "ses_1", "directory": "/w"}, "messages": [said]}, indent=indent).encode()
+    reading = read_one(lead + export)
+    alone, *kept = stranger(reading)["session"]["entries"]
+    assert alone == record_of(export)["session"]["entries"][0]
+    assert reading.record["session"]["session-id"] == "ses_1"
+    assert b"\n".join(base64.b64decode(event["data"]["bytes"]) for event in kept).split() == lead.split()
+    assert "not JSON" in reading.notices[0].message
+
+
+@pytest.mark.parametrize(("size", "whole"), [(10, 3), (100_000, 1)])
+def test_a_large_project_is_kept_with_the_first_of_its_sessions(size, whole):
+    project = {"id": "p", "worktree": "/w", "icon": "x" * size}
+    sessions = [{"id": f"ses_{number}", "directory": "/w", "projectID": "p"} for number in range(3)]
+    made = [record["session"]["project"] for record in records_of(jsonl(project, *sessions))]
+    assert made == [project] * whole + [{"id": "p", "kept-with-session": "ses_0"}] * (3 - whole)

@@ -1,9 +1,43 @@
 """The journal of a folder: what is done is not done again, and nothing else is taken for done."""
 
+import json
+import os
+from pathlib import Path
+
 import pytest
 
+from vacr.errors import UsageError
 from vacr.recording.journal import NAME, Journal
 from vacr.recording.tasks import Outcome, Task, Wish
+
+
+def described(output):
+    """Describe a record as a run does."""
+    return {
+        "source": "abc.jsonl",
+        "output": str(output),
+        "state": "written",
+        "id": "1",
+        "session-id": "s",
+        "parent": None,
+        "agent": "codex-cli",
+        "cli-version": None,
+        "models": ["m"],
+        "entries": 1,
+        "bytes": 2,
+        "sealed": None,
+        "notices": [{"line": 1, "message": "odd"}],
+        "left-out": [],
+        "secrets": [],
+        "drift": {"types": {"new": 1}},
+    }
+
+
+def journalled(folder, outcome):
+    journal = Journal(folder)
+    journal.write(outcome)
+    journal.close()
+    return journal
 
 
 @pytest.fixture
@@ -12,10 +46,7 @@ def done(tmp_path):
     output = tmp_path / "abc.acr.json"
     output.write_text("{}")
     task = Task("abc.jsonl", str(tmp_path / "abc"), Wish(), state="s1")
-    record = {"output": str(output), "state": "written", "sealed": None, "notices": [], "drift": {}, "left-out": []}
-    journal = Journal(tmp_path)
-    journal.write(Outcome(task, [record]))
-    journal.close()
+    journalled(tmp_path, Outcome(task, [described(output)]))
     return task, output
 
 
@@ -64,24 +95,85 @@ def test_a_line_that_was_cut_short_counts_for_nothing_and_harms_no_other(tmp_pat
         path.write_bytes(whole[:length])
         assert again(tmp_path, task) is None or length == len(whole) - 1
     path.write_bytes(whole[:20])
-    journal = Journal(tmp_path)
-    record = {"output": str(output), "state": "written", "sealed": None, "notices": [], "drift": {}, "left-out": []}
-    journal.write(Outcome(task, [record]))
-    journal.close()
+    journalled(tmp_path, Outcome(task, [described(output)]))
     assert again(tmp_path, task) is not None
+
+
+def forged(**members):
+    return lambda line: json.dumps(line | members)
+
+
+def forged_record(**members):
+    return lambda line: json.dumps(line | {"records": [line["records"][0] | members]})
+
+
+FORGED = {
+    "no records": forged(records=[]),
+    "records that are none": forged(records=5),
+    "records that are empty": forged(records=[{}]),
+    "nothing as the reason": forged(skipped=None),
+    "records and a reason": forged(skipped="x"),
+    "no agent": lambda line: json.dumps(line | {"records": [{k: v for k, v in line["records"][0].items() if k != "agent"}]}),
+    "a drift of numbers": forged_record(drift=[1]),
+    "a drift that counts nothing": forged_record(drift={"types": {"x": "y"}}),
+    "models that are numbers": forged_record(models=[5]),
+    "a number as text": forged_record(bytes="x"),
+    "an output that is no path": forged_record(output="a\0b"),
+    "no output": forged_record(output=None),
+    "a sealed source that was not asked for": forged_record(sealed="abc.acr.source.zip"),
+    "a depth": lambda _: "[" * 100_000,
+    "a long number": lambda line: json.dumps(line).replace("s1", "1" * 5000),
+    "a list as the state": forged(state=["s1"]),
+    "a list": lambda _: "[]",
+}
+
+
+@pytest.mark.parametrize("forge", FORGED.values(), ids=FORGED)
+def test_a_line_that_nobody_wrote_so_counts_for_nothing(tmp_path, done, forge):
+    task, _ = done
+    path = tmp_path / NAME
+    line = json.loads(path.read_text())
+    path.write_text(forge(line) + "\n")
+    assert again(tmp_path, task) is None
+
+
+def test_the_record_of_another_is_not_this_ones(tmp_path, done):
+    task, _ = done
+    path, other = tmp_path / NAME, tmp_path / "other.acr.json"
+    other.write_text("{}")
+    status = other.stat()
+    line = json.loads(path.read_text())
+    for named in ("other.acr.json", str(other), "../" + tmp_path.name + "/other.acr.json"):
+        path.write_text(forged_record(output=named, seen=[status.st_size, status.st_mtime_ns])(line) + "\n")
+        assert again(tmp_path, task) is None
 
 
 def test_what_failed_is_tried_again(tmp_path):
     task = Task("abc.jsonl", str(tmp_path / "abc"), Wish(), state="s1")
-    journal = Journal(tmp_path)
-    journal.write(Outcome(task, errors=[{"error": "x"}]))
-    journal.close()
+    journalled(tmp_path, Outcome(task, errors=[{"error": "x"}]))
     assert again(tmp_path, task) is None
 
 
 def test_what_is_no_session_is_not_looked_at_again(tmp_path):
     task = Task("notes.txt", str(tmp_path / "notes"), Wish(), state="s1")
-    journal = Journal(tmp_path)
-    journal.write(Outcome(task, errors=[{"error": "x"}], skipped="not a session"))
-    journal.close()
+    journalled(tmp_path, Outcome(task, errors=[{"error": "x"}], skipped="not a session"))
     assert again(tmp_path, task).skipped == "not a session"
+
+
+@pytest.mark.parametrize("put", [lambda path: path.symlink_to("precious"), os.mkfifo, Path.mkdir], ids=["link", "pipe", "folder"])
+def test_what_is_not_a_file_is_no_journal(tmp_path, put):
+    (tmp_path / "precious").write_text("precious")
+    put(tmp_path / NAME)
+    with pytest.raises(UsageError, match="is no file"):
+        Journal(tmp_path)
+    assert (tmp_path / "precious").read_text() == "precious"
+
+
+def test_a_journal_that_cannot_be_written_stops_nothing(tmp_path):
+    task = Task("notes.txt", str(tmp_path / "notes"), Wish(), state="s1")
+    journal = Journal(tmp_path)
+    (tmp_path / NAME).symlink_to("elsewhere")
+    journal.write(Outcome(task, skipped="not a session"))
+    journal.close()
+    assert journal.failed
+    assert not (tmp_path / "elsewhere").exists()

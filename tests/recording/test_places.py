@@ -3,18 +3,24 @@
 import os
 import shutil
 import sqlite3
+from pathlib import Path
 
 import pytest
 
 from tests.conftest import EXAMPLES, FIXTURES
 from vacr.errors import UnreadableInput
+from vacr.recording.files import make_folder
 from vacr.recording.places import Place, places, state_of
 
 CLAUDE = EXAMPLES / "claude-code.jsonl"
 
 
 def names(folder, leave_out=None):
-    return [(place.name, place.session) for place in places(folder, leave_out)]
+    return [(place.name, place.session) for place in places(folder, leave_out) if not place.passed_over]
+
+
+def passed_over(folder, leave_out=None):
+    return {os.path.relpath(place.path, folder): place.passed_over for place in places(folder, leave_out) if place.passed_over}
 
 
 def touch(folder, *paths):
@@ -33,17 +39,49 @@ def test_files_of_one_stem_keep_their_endings(tmp_path):
     assert names(tmp_path) == [("s.json", None), ("s.jsonl", None), ("t", None)]
 
 
-def test_what_vacr_wrote_and_what_belongs_to_a_database_are_no_places(tmp_path):
-    touch(tmp_path, "a.acr.json", "a.acr.cbor", "a.acr.source.zip", "a.acr.json.cose", ".vacr-journal.jsonl", ".vacr-tmp1")
-    touch(tmp_path, "x.db-wal", "x.db-shm", "x.db-journal", "out/a.jsonl", ".git/a.jsonl", "node_modules/a.jsonl", "own.jsonl")
+def test_files_whose_names_would_be_those_of_others_keep_their_endings(tmp_path):
+    touch(tmp_path, "a.json", "a.jsonl", "a.json.jsonl", "b", "b.txt.jsonl", "b.txt", "c.json.jsonl")
+    assert [name for name, _ in names(tmp_path)] == ["a.json", "a.json.jsonl", "a.jsonl", "b", "b.txt", "b.txt.jsonl", "c.json"]
+
+
+def test_what_vacr_wrote_is_passed_over(tmp_path):
+    ours = ["a.acr.json", "a.acr.cbor", "a.acr.source.zip", "a.acr.json.cose", ".vacr-journal.jsonl", ".vacr-tmp1"]
+    touch(tmp_path, *ours, "out/a.jsonl", ".git/a.jsonl", "node_modules/a.jsonl", "own.jsonl")
     assert names(tmp_path, tmp_path / "out") == [("own", None)]
+    assert passed_over(tmp_path, tmp_path / "out") == dict.fromkeys(ours, "written by vacr") | {
+        "out": "the folder that the records go to",
+        ".git": "a folder that is not entered",
+        "node_modules": "a folder that is not entered",
+    }
 
 
-def test_links_are_not_followed(tmp_path):
+def test_what_belongs_to_a_database_is_no_place_and_what_only_looks_so_is_one(tmp_path):
+    sqlite3.connect(tmp_path / "x.db").executescript("CREATE TABLE t (a)")
+    touch(tmp_path, "x.db-wal", "x.db-shm", "x.db-journal", "work-journal", "y.db", "y.db-wal", "z.db-shm")
+    assert [name for name, _ in names(tmp_path)] == ["work-journal", "x", "y", "y.db-wal", "z.db-shm"]
+
+
+def test_what_is_no_file_is_passed_over_and_links_are_not_followed(tmp_path):
     touch(tmp_path, "real/a.jsonl")
     (tmp_path / "loop").symlink_to(tmp_path)
     (tmp_path / "link.jsonl").symlink_to(CLAUDE)
+    (tmp_path / "dangling.jsonl").symlink_to("nowhere")
+    os.mkfifo(tmp_path / "pipe.jsonl")
     assert names(tmp_path) == [("real/a", None)]
+    link = "a link, which is not followed"
+    odd = {"loop": link, "link.jsonl": link, "dangling.jsonl": link, "pipe.jsonl": "neither a file nor a folder"}
+    assert passed_over(tmp_path) == odd
+
+
+def test_folders_may_be_as_deep_as_they_like(deep):
+    make_folder(Path(f"{deep}{'/d' * 1200}"))
+    Path(f"{deep}{'/d' * 1200}/x.jsonl").write_bytes(b"x")
+    assert names(deep) == [("d/" * 1200 + "x", None)]
+
+
+def test_what_lies_beside_a_file_that_is_no_session_is_a_place(tmp_path):
+    touch(tmp_path, "a.meta.json", "a.txt", "b.jsonl", "b/tool-results/x.jsonl")
+    assert {name for name, _ in names(tmp_path)} == {"a", "a.meta", "b", "b/tool-results/x"}
 
 
 def test_files_that_belong_to_a_session_are_not_places(tmp_path):
@@ -52,6 +90,8 @@ def test_files_that_belong_to_a_session_are_not_places(tmp_path):
     main = "p/3c9e7b10-5d42-4f6a-8b1e-7a2c4d6e8f01"
     assert {main, f"{main}/subagents/agent-a1b2c3d", "p/agent-e4f5a6b"} <= found
     assert not any("tool-results" in name or "meta" in name for name in found)
+    touch(tmp_path, f"{main}/tool-results/deeper/x.jsonl")
+    assert {name for name, _ in names(tmp_path)} - found == {f"{main}/tool-results/deeper/x"}
 
 
 def test_a_storage_folder_gives_its_sessions(tmp_path):
@@ -60,6 +100,20 @@ def test_a_storage_folder_gives_its_sessions(tmp_path):
     assert {place.path for place in found} == {str(tmp_path / "share" / "storage")}
     assert [place.name for place in found] == [f"share/storage/{place.session}" for place in found]
     assert len(found) == 2
+
+
+def test_what_else_lies_in_a_storage_folder_is_a_place(tmp_path):
+    shutil.copytree(FIXTURES / "opencode" / "storage", tmp_path / "storage")
+    session = next((tmp_path / "storage").glob("session/*/*.json")).stem
+    before = names(tmp_path)
+    touch(tmp_path, "storage/real.jsonl", "storage/session/x.jsonl", f"storage/{session}.jsonl", "storage/part/x/y.txt")
+    added = {"storage/real", "storage/session/x", f"storage/{session}.jsonl", "storage/part/x/y"}
+    assert {name for name, _ in names(tmp_path)} == {name for name, _ in before} | added
+
+
+def test_a_folder_that_only_looks_like_a_storage_folder(tmp_path):
+    touch(tmp_path, "p/session/s.jsonl", "p/message/m.txt", "p/real.jsonl")
+    assert names(tmp_path) == [("p/message/m", None), ("p/real", None), ("p/session/s", None)]
 
 
 def test_a_database_gives_its_sessions_and_a_damaged_one_itself(tmp_path):

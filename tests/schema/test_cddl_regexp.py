@@ -124,6 +124,8 @@ def test_both_engines_agree_with_python(pattern, texts):
 def test_random_text_is_a_pattern_or_refused(pattern, pcre):
     try:
         matches = regexp.matcher(pattern, pcre=pcre)
-    except regexp.BadPattern:
+        automaton = Automaton(regexp.parse(pattern, pcre=pcre))
+    except (regexp.BadPattern, TooLarge):
         return
-    matches("ab0")
+    for text in ("", "a", "ab0", "a\nb"):
+        assert bool(matches(text)) is automaton.matches(text)

@@ -80,12 +80,24 @@ def test_the_conversation_is_what_the_root_names_in_its_order(tmp_path):
     assert lost(blob_rows(path), record) == set()
 
 
-def test_what_was_said_twice_is_there_twice(tmp_path):
-    again = blob("user", "continue")
-    path = command_line(tmp_path / "store.db", META, [*MESSAGES, again], root(again, MESSAGES[4], again))
+def test_what_was_said_twice_is_there_once_and_named_twice(tmp_path):
+    again, odd = blob("user", "continue"), b"no message"
+    path = command_line(
+        tmp_path / "store.db", META, [*MESSAGES, again, odd], root(again, MESSAGES[3], again, MESSAGES[3], odd, odd)
+    )
     entries = records(path)[SESSION]["session"]["entries"]
-    assert [entry.get("content") for entry in entries[:3]] == ["continue", json.loads(MESSAGES[4])["content"], "continue"]
-    assert entries[2]["vacr"]["repeats"] == digest(again)
+    assert [entry.get("content") for entry in entries[:2]] == ["continue", json.loads(MESSAGES[3])["content"]]
+    assert entries[2] == {"type": "user", "vacr": {"repeats": digest(again)}}
+    assert entries[3] == {"type": "user", "role": "tool", "vacr": {"repeats": digest(MESSAGES[3])}}
+    assert entries[5] == {"type": "system-event", "event-type": "blob", "vacr": {"repeats": digest(odd)}}
+
+
+def test_a_blob_that_is_named_often_takes_no_more_room(tmp_path):
+    long = blob("user", "x" * 100_000)
+    path = command_line(tmp_path / "store.db", META, [long], root(*[long] * 500))
+    record = records(path)[SESSION]
+    assert len(record["session"]["entries"]) == 501
+    assert len(json.dumps(record)) < 2 * path.stat().st_size
 
 
 HEADS = {
@@ -133,6 +145,32 @@ def test_other_rows_of_the_head_are_kept(tmp_path):
     connection.close()
     (record,) = records(path).values()
     assert lost(blob_rows(path), record) == set()
+
+
+def test_other_tables_and_columns_are_kept(tmp_path):
+    path = command_line(tmp_path / "store.db", META, MESSAGES, ROOT)
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE turns (id INTEGER PRIMARY KEY AUTOINCREMENT, data TEXT)")
+        connection.execute("INSERT INTO turns (data) VALUES ('words of a turn'), (NULL)")
+        connection.execute("ALTER TABLE meta ADD COLUMN origin TEXT")
+        connection.execute("ALTER TABLE blobs ADD COLUMN stored_at TEXT")
+        connection.execute("UPDATE meta SET origin = 'beside the head'")
+        connection.execute("UPDATE blobs SET stored_at = 'beside a message'")
+    connection.close()
+    record = records(path)[SESSION]
+    assert lost([*blob_rows(path), "words of a turn", "beside the head", "beside a message"], record) == set()
+    assert [shape(entry) for entry in record["session"]["entries"][:2]] == ["system", "user"]
+
+
+def test_keys_that_are_there_twice_are_kept(tmp_path):
+    with sqlite3.connect(tmp_path / "store.db") as connection:
+        connection.execute("CREATE TABLE blobs (id TEXT, data BLOB)")
+        connection.execute("CREATE TABLE meta (key TEXT, value TEXT)")
+        connection.execute("INSERT INTO meta VALUES ('0', ?), ('0', 'another head')", [json.dumps(META).encode().hex()])
+        connection.execute("INSERT INTO blobs VALUES ('b', 'one'), ('b', 'two'), ('b', NULL)")
+    connection.close()
+    (record,) = records(tmp_path / "store.db").values()
+    assert lost(blob_rows(tmp_path / "store.db"), record) == set()
 
 
 ODD_ROOTS = {

@@ -73,7 +73,8 @@ def test_bubbles_that_are_missing_or_not_named(tmp_path):
     rows |= {f"bubbleId:{CID}:b2": None}
     path = editor(tmp_path / "state.vscdb", rows)
     record = records(path)[CID]
-    assert [entry["id"] for entry in record["session"]["entries"]] == ["b1", "b3", "b9"]
+    assert [entry.get("id") for entry in record["session"]["entries"]] == ["b1", "b3", "b9", None]
+    assert record["session"]["entries"][3]["data"] == {"key": f"bubbleId:{CID}:b2", "value": None}
     assert lost(composer_rows(path, CID), record) == set()
 
 
@@ -258,42 +259,41 @@ def test_a_workspace_is_named_as_a_folder(tmp_path, uri, folder):
     assert record["session"]["environment"]["working-dir"] == folder
 
 
-CHATS = {
-    "tabs": [
-        {
-            "tabId": "tab-1",
-            "chatTitle": "An old chat",
-            "lastSendTime": START,
-            "bubbles": [
-                {"type": "user", "id": "u1", "text": "words of one", "initText": '{"root":{}}'},
-                {"type": "ai", "id": "a1", "rawText": "an answer", "modelType": "gpt-4"},
-            ],
-        },
-        {"tabId": "tab-2", "bubbles": [{"type": "user", "text": "words of two"}, 5]},
-        {"chatTitle": "no id"},
-        "no tab",
+def test_keys_that_are_there_twice_and_columns_that_are_not_known_are_kept(tmp_path):
+    with sqlite3.connect(tmp_path / "state.vscdb") as connection:
+        connection.execute("CREATE TABLE ItemTable (key TEXT, value BLOB)")
+        connection.execute("CREATE TABLE cursorDiskKV (key TEXT, value BLOB, origin TEXT)")
+        connection.execute("CREATE TABLE composerNotes (composerId TEXT, note TEXT)")
+        rows = [*FORMS["headers"].items(), (f"composerData:{CID}", composer(conversation=[bubble("b8", 1, "another's turn")]))]
+        rows += [(key, value | {"text": f"{value['text']}, said otherwise"}) for key, value in ROWS.items()]
+        values = [(key, json.dumps(value), f"origin {number}") for number, (key, value) in enumerate(rows)]
+        connection.executemany("INSERT INTO cursorDiskKV VALUES (?, ?, ?)", values)
+        connection.execute("INSERT INTO composerNotes VALUES (?, 'a note'), (?, 'a note'), ('another', 'not this')", [CID, CID])
+    connection.close()
+    (found,) = found_at(tmp_path / "state.vscdb")
+    record = found.reading.record
+    assert lost([*(part for _, *parts in values for part in parts), "a note"], record) == set()
+    assert b"not this" not in found.source.main.data
+
+
+def test_rows_of_any_kind_are_of_the_conversation_that_their_keys_name(tmp_path):
+    own = [f"agentKv:checkpoint:{CID}", f"agentKv:bubbleCheckpoint:{CID}:b1", f"composerVirtualRowHeights:{CID}"]
+    own += [f"kindOfTomorrow:{CID}:file:///a:b", f"patch-graph:{CID}:x"]
+    others = [
+        f"agentKv:blob:{CID}",
+        f"kindOfTomorrow:{CID}0:x",
+        f"kindOfTomorrow:0:{CID}",
+        CID,
+        f"composer.content.{CID}",
+        "a",
+        "z;",
     ]
-}
-
-
-@pytest.mark.parametrize("key", ["workbench.panel.aichat.view.aichat.chatdata", "workbench.panel.chat.view.chat.chatdata"])
-def test_chats_of_the_time_before_composers(tmp_path, key):
-    found = {one.label: one for one in found_at(editor(tmp_path / "state.vscdb", {}, {key: CHATS, "aiService.prompts": []}))}
-    assert sorted(found) == ["tab-1", "tab-2"]
-    record = found["tab-1"].reading.record
-    assert [shape(entry) for entry in record["session"]["entries"]] == ["user", "assistant"]
-    assert record["session"]["entries"][1]["model-id"] == "gpt-4"
-    assert record["session"]["session-id"] == "tab-1"
-    assert lost([CHATS["tabs"][0]], record) == set()
-    assert lost([CHATS["tabs"][1]], found["tab-2"].reading.record) == set()
-    assert b"words of two" not in found["tab-1"].source.main.data
-
-
-def test_chats_that_cannot_be_taken_apart_without_loss_are_kept_whole(tmp_path):
-    text = '{"tabs":[{"tabId":"tab-1","bubbles":[],"n":1.50,"n":2.0}]}'
-    (found,) = found_at(editor(tmp_path / "state.vscdb", {}, {"workbench.panel.aichat.view.aichat.chatdata": text}))
-    assert found.label == "tab-1"
-    assert text in json.dumps(found.reading.record).replace('\\"', '"')
+    rows = FORMS["headers"] | {key: {"of": f"<{key}>"} for key in own + others}
+    (found,) = found_at(editor(tmp_path / "state.vscdb", rows))
+    said = found.source.main.data.decode()
+    assert [key for key in own if f"<{key}>" not in said] == []
+    assert [key for key in others if f"<{key}>" in said] == []
+    assert lost([rows[key] for key in own], found.reading.record) == set()
 
 
 @pytest.mark.parametrize("rows", [{}, {"composerData:empty": composer(composerId="empty")}], ids=["nothing", "an empty draft"])

@@ -17,7 +17,8 @@ from tests.sources.opencode_database import SESSION, OpenCode, conversation
 from tests.sources.recorded import found_at, records
 from vacr.cli import run
 from vacr.errors import UnreadableInput
-from vacr.sources import databases, read
+from vacr.recording.places import places
+from vacr.sources import databases, read, snapshots, sqlite_files
 
 
 @pytest.fixture
@@ -112,7 +113,7 @@ def test_what_an_agent_that_is_there_has_open_is_read_and_left_as_it_is(store, w
 
 @pytest.mark.parametrize("work", ["exclusive", "unfinished"])
 def test_what_is_locked_is_said_to_be_and_keeps_nothing_else_back(tmp_path, store, monkeypatch, capsys, work):
-    monkeypatch.setattr(databases, "_PATIENCE", 0.01)
+    monkeypatch.setattr(sqlite_files, "_PATIENCE", 0.01)
     other = OpenCode(store.with_name("other.db"))
     conversation(other)
     other.close()
@@ -156,6 +157,67 @@ def test_what_is_damaged_is_said_to_be(store, damage, message):
     assert state(store.parent) == before
 
 
+@pytest.mark.parametrize("name", [b"\xff\xfeQ", b"Q\xffQ"])
+def test_names_that_are_not_text_are_damage_and_end_nothing(store, name):
+    with closing(sqlite3.connect(store)) as connection:
+        connection.execute("ALTER TABLE session ADD COLUMN QQQ")
+    store.write_bytes(store.read_bytes().replace(b"QQQ", name))
+    (failed,) = read(store)
+    assert failed.message.startswith("a damaged database: 'utf-8' codec can't decode byte 0xff")
+    assert failed.where == str(store)
+
+
+def test_what_lies_beside_a_database_must_be_a_file(store):
+    for suffix in ("-journal", "-wal"):
+        os.mkfifo(f"{store}{suffix}")
+        with pytest.raises(UnreadableInput, match=f"opencode.db{suffix} is not a file"):
+            list(read(store))
+        Path(f"{store}{suffix}").unlink()
+
+
+@pytest.mark.parametrize("writers", [0, 1, 2, 3])
+def test_what_readers_are_told_decides_about_the_log(store, writers):
+    """SQLite looks for a log when the version for readers says so, whatever that for writers is."""
+    data = bytearray(store.read_bytes())
+    data[18:20] = bytes((writers, 2))
+    store.write_bytes(data)
+    before = state(store.parent)
+    assert len(records(store)) == 1
+    assert state(store.parent) == before
+
+
+def test_a_database_is_copied_once_for_all_its_sessions(tmp_path, monkeypatch):
+    database = OpenCode(tmp_path / "opencode.db", "first", "delete")
+    for number in range(4):
+        conversation(database, f"ses_{number}", f"x{number}_")
+    database.close()
+    LEFT["a log without its index"](database.path)
+    copied = []
+
+    def copy(source, target):
+        shutil.copyfile(source, target)
+        copied.append(Path(source).name)
+
+    monkeypatch.setattr(sqlite_files, "shutil", SimpleNamespace(copyfile=copy))
+    tasks = [place for place in places(tmp_path) if place.session is not None]
+    copied.clear()
+    for place in tasks:
+        assert len(found_at(place.path, session=place.session)) == 1
+    assert len(tasks) == 5
+    assert copied == ["opencode.db", "opencode.db-wal"]
+
+
+def test_a_run_leaves_no_copy_behind(tmp_path, vacr):
+    for name in ("one", "two"):
+        (tmp_path / "stores" / name).mkdir(parents=True)
+        LEFT["a log without its index"](empty(tmp_path / "stores" / name / "opencode.db"))
+    with tempfile.TemporaryDirectory() as copies:
+        for jobs in ("1", "2"):
+            done = vacr("record", tmp_path / "stores", "-o", f"out{jobs}/", "--jobs", jobs, TMPDIR=copies)
+            assert done.returncode == 0
+        assert list(Path(copies).glob("vacr-*")) == []
+
+
 def test_a_damaged_session_keeps_no_other_back(tmp_path):
     database = OpenCode(tmp_path / "opencode.db", "first", "delete")
     conversation(database)
@@ -170,6 +232,31 @@ def test_a_damaged_session_keeps_no_other_back(tmp_path):
     good, bad = sorted(read(path), key=lambda one: isinstance(one, UnreadableInput))
     assert good.label == SESSION
     assert "a damaged database" in bad.message
+
+
+def test_of_a_damaged_table_what_is_left_is_recorded_with_the_damage(tmp_path):
+    database = OpenCode(tmp_path / "opencode.db", "first", "delete")
+    for number in range(9):
+        database.add_session(f"ses_{number}")
+        database.add_message(f"msg_{number}", f"ses_{number}", 1, {"role": "user"})
+        database.add_part(
+            f"prt_{number}", f"msg_{number}", f"ses_{number}", {"type": "text", "text": f"said {number} " + "y" * 3000}
+        )
+    path = database.close()
+    data = bytearray(path.read_bytes())
+    # The first byte of a page says what it is.
+    data[data.index(b"said 4") // 4096 * 4096] = 0xFF
+    path.write_bytes(data)
+    made = list(read(path))
+    (bad,) = [one for one in made if isinstance(one, UnreadableInput)]
+    assert "a damaged database" in bad.message
+    good = {one.label: one.reading for one in made if one is not bad}
+    assert sorted(good) == [f"ses_{number}" for number in range(9) if number != 4]
+    for label, reading in good.items():
+        assert f"said {label[-1]}" in str(reading.record["session"])
+        assert "the table part is damaged" in reading.notices[0].message
+        (event,) = [entry for entry in reading.record["session"]["entries"] if entry.get("event-type") == "vacr-damaged"]
+        assert event["data"]["table"] == "part"
 
 
 @contextmanager
@@ -236,9 +323,9 @@ def test_whoever_goes_while_a_database_is_read_leaves_it_as_it_is(store):
         return [row["count"] for row in query(count)]
 
     with closing(databases.DatabaseFile(store)) as database:
-        assert database._read(work) == [0]
+        assert database.snapshots.read(work) == [0]
         assert Path(f"{store}-wal").stat().st_size > 0
-        assert database._read(lambda query: [row["count"] for row in query(count)]) == [1]
+        assert database.snapshots.read(lambda query: [row["count"] for row in query(count)]) == [1]
 
 
 def test_a_copy_that_was_taken_while_something_changed_is_taken_again(store, monkeypatch):
@@ -251,7 +338,7 @@ def test_a_copy_that_was_taken_while_something_changed_is_taken_again(store, mon
         if len(copied) == 1:
             os.utime(source)
 
-    monkeypatch.setattr(databases, "shutil", SimpleNamespace(copyfile=copy))
+    monkeypatch.setattr(sqlite_files, "shutil", SimpleNamespace(copyfile=copy))
     (record,) = records(store).values()
     assert numbers(record) == {1}
     assert copied == ["opencode.db", "opencode.db-journal"] * 2
@@ -259,7 +346,7 @@ def test_a_copy_that_was_taken_while_something_changed_is_taken_again(store, mon
 
 def test_what_changes_while_it_is_read_is_not_believed(store, monkeypatch):
     moments = iter(range(1000))
-    monkeypatch.setattr(databases, "_state", lambda _: ((1, next(moments), 1), (0, 0, 0), (0, 0, 0)))
+    monkeypatch.setattr(snapshots, "state_of", lambda _: ((1, next(moments), 1), (0, 0, 0), (0, 0, 0)))
     with pytest.raises(UnreadableInput, match="it changes all the time"):
         list(read(store))
 

@@ -171,7 +171,7 @@ def test_what_is_no_session_is_left_out(tmp_path, data):
     assert Counter(one.agent for one in found(home)) == ALL
 
 
-def test_what_may_not_be_read_is_left_out():
+def test_what_may_not_be_read_is_told_of():
     with tempfile.TemporaryDirectory() as name:
         home = homes.fill(Path(name) / "home")
         for folder, _, files in os.walk(home):
@@ -181,9 +181,14 @@ def test_what_may_not_be_read_is_left_out():
         Path(name).chmod(0o755)
         (home / ".codex").chmod(0)
         (home / ".local/share/opencode/opencode.db").chmod(0)
+        failed = []
         with bound_by_permissions():
-            told = found(home)
+            told = list(sessions(None, homes.variables(home, "linux"), "linux", failed))
         (home / ".codex").chmod(0o755)
+    assert {(Path(error.where).relative_to(home).as_posix(), error.message) for error in failed} == {
+        (".codex", "no permission to read it"),
+        (".local/share/opencode/opencode.db", "no permission to read it"),
+    }
     assert Counter(one.agent for one in told) == {
         agent: count for agent, count in ALL.items() if agent not in ("codex-cli", "opencode")
     }

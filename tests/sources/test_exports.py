@@ -10,8 +10,9 @@ import pytest
 from tests.sources import cursor_databases as cursor
 from tests.sources.opencode_database import SCHEMAS, filled
 from tests.sources.recorded import found_at, record_bytes
+from tests.sources.test_cursor_chats import CHATS
 from tests.sources.test_cursor_command_line import BESIDE, MESSAGES, META, ROOT
-from tests.sources.test_cursor_editor import CHATS, CID, FORMS, composer
+from tests.sources.test_cursor_editor import CID, FORMS, composer
 from tests.sources.test_opencode_database import SESSION, add_v2
 from vacr.codec import canonical_json
 

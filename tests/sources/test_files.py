@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import socket
 import tempfile
 import threading
 from pathlib import Path
@@ -62,14 +63,30 @@ def test_a_file_that_grows_while_it_is_read_is_read_as_far_as_it_was(tmp_path):
     writer.join()
 
 
-def test_a_pipe_can_be_read(tmp_path):
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    writer = threading.Thread(target=lambda: pipe.write_bytes(CLAUDE.read_bytes()))
+def test_a_pipe_that_was_given_can_be_read():
+    reading, writing = os.pipe()
+
+    def say():
+        with os.fdopen(writing, "wb") as pipe:
+            pipe.write(CLAUDE.read_bytes())
+
+    writer = threading.Thread(target=say)
     writer.start()
-    (found,) = read(pipe)
+    (found,) = read(f"/dev/fd/{reading}")
     writer.join()
+    os.close(reading)
     assert len(found.reading.record["session"]["entries"]) == 20
+
+
+def test_nobody_waits_at_a_pipe_in_a_folder(tmp_path):
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    with pytest.raises(UnreadableInput, match="a pipe, not a file"):
+        list(read(tmp_path / "pipe.jsonl"))
+    listening = socket.socket(socket.AF_UNIX)
+    listening.bind(str(tmp_path / "s"))
+    with pytest.raises(UnreadableInput, match="a socket, not a file"):
+        list(read(tmp_path / "s"))
+    listening.close()
 
 
 def test_what_lies_around_a_session_is_found_or_named(tmp_path):

@@ -12,8 +12,11 @@ from tests.conftest import FIXTURES
 from tests.sources.leaves import lost
 from tests.sources.recorded import found_at, record_bytes, records
 from tests.sources.test_databases import bound_by_permissions
-from vacr.errors import UnreadableInput
+from vacr.errors import NotASession, UnreadableInput
+from vacr.recording.places import places
 from vacr.sources import read
+from vacr.sources.discovery import sessions
+from vacr.sources.folders import folder_store
 
 SESSION, CHILD = "ses_1e8f3c2b1a0ffeMiraInvoiceFix1", "ses_1e8f3c2b1a0ffeChildSession01"
 LAST = "msg_e10000000006AbCdEfGhIjKlMn"
@@ -45,10 +48,17 @@ def test_a_sessions_own_file_stands_for_all_of_it(storage):
     whole = {one.reading.record["session"]["session-id"]: record_bytes(one) for one in found_at(storage)}
     for session, expected in whole.items():
         (file,) = storage.glob(f"session/*/{session}.json")
-        (found,) = found_at(file)
+        (found,) = found_at(file, sub_agents=False)
         assert record_bytes(found) == expected
-        (again,) = found_at(storage, session=session)
+        (again,) = found_at(storage, session=session, sub_agents=False)
         assert record_bytes(again) == expected
+
+
+def test_sub_agents_come_with_their_session(storage):
+    (file,) = storage.glob(f"session/*/{SESSION}.json")
+    for found in (found_at(file), found_at(storage, session=SESSION)):
+        assert [(one.reading.record["session"]["session-id"], one.label) for one in found] == [(SESSION, ""), (CHILD, CHILD)]
+    assert len(found_at(storage, session=CHILD)) == 1
 
 
 def test_the_record_of_restored_files_is_that_of_the_folder(storage, tmp_path):
@@ -141,8 +151,24 @@ def test_the_records_of_a_folder_have_the_names_of_the_sessions(vacr, storage, t
 
 def test_a_link_is_not_followed(storage, tmp_path):
     (tmp_path / "secret.json").write_text('{"elsewhere": true}')
-    (storage / "message" / SESSION / "msg_z.json").symlink_to(tmp_path / "secret.json")
-    assert all(b"elsewhere" not in one.data for found in found_at(storage, session=SESSION) for one in found.source.parts)
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "prt.json").write_text('{"elsewhere": true}')
+    file, folder = storage / "message" / SESSION / "msg_z.json", storage / "part" / "msg_y"
+    (storage / "message" / SESSION / "msg_y.json").write_text("{}")
+    file.symlink_to(tmp_path / "secret.json")
+    folder.symlink_to(tmp_path / "parts")
+    found, *_ = found_at(storage, session=SESSION)
+    assert all(b"elsewhere" not in one.data for one in found.source.parts)
+    assert {(error.where, error.message) for error in found.left_out} == {
+        (str(path), "a link, which is not followed") for path in (file, folder)
+    }
+
+
+def test_a_folder_of_links_is_no_store(storage, tmp_path):
+    (tmp_path / "linked").mkdir()
+    for name in ("session", "message", "part"):
+        (tmp_path / "linked" / name).symlink_to(storage / name)
+    assert folder_store(tmp_path / "linked") is None
 
 
 def test_what_may_not_be_read_keeps_nothing_else_back():
@@ -154,11 +180,30 @@ def test_what_may_not_be_read_keeps_nothing_else_back():
             good, bad = sorted(read(storage), key=lambda one: isinstance(one, UnreadableInput))
         assert good.reading.record["session"]["session-id"] == CHILD
         assert (bad.message, bad.where) == ("no permission to read it", str(message(storage)))
-        message(storage).parent.chmod(0)
-        with bound_by_permissions(), pytest.raises(UnreadableInput) as caught:
-            list(read(storage))
-        assert (caught.value.message, caught.value.where) == ("no permission to read it", str(message(storage).parent))
-        message(storage).parent.chmod(0o755)
+
+
+@pytest.mark.parametrize("folder", [f"message/{SESSION}", "session/9c", "part/msg_e10000000002AbCdEfGhIjKlMn"])
+def test_a_folder_that_may_not_be_listed_keeps_nothing_else_back(folder):
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        storage = Path(shutil.copytree(FIXTURES / "opencode" / "storage", Path(name) / "storage"))
+        unlisted = next(storage.glob(f"{folder}*"))
+        told = []
+        unlisted.chmod(0)
+        try:
+            with bound_by_permissions():
+                made = list(read(storage))
+                list(sessions("opencode", {"HOME": name, "OPENCODE_DB": str(storage)}, failed=told))
+                at = [place for place in places(storage) if place.session is None]
+        finally:
+            unlisted.chmod(0o755)
+        failed = {(error.message, error.where) for error in made if isinstance(error, UnreadableInput)}
+        good = {found.reading.record["session"]["session-id"] for found in made if not isinstance(found, UnreadableInput)}
+        assert str(unlisted) in {where for _, where in failed}
+        assert {message for message, _ in failed} == {"no permission to read it"}
+        assert good == ({CHILD} if folder != "session/9c" else set())
+        assert str(unlisted) in [place.path for place in at]
+        assert (str(unlisted) in [error.where for error in told]) == (not folder.startswith("message"))
 
 
 def test_a_session_that_is_not_there(storage):
@@ -170,3 +215,41 @@ def test_a_folder_that_is_no_store(tmp_path):
     (tmp_path / "session").mkdir()
     with pytest.raises(UnreadableInput, match="a folder, not a file"):
         list(read(tmp_path))
+
+
+def test_a_file_that_cannot_be_decoded_is_named(storage):
+    broken = message(storage)
+    broken.write_bytes(b'{"id": ')
+    found, *_ = found_at(storage, session=SESSION)
+    name = broken.relative_to(storage).as_posix()
+    (notice,) = [notice for notice in found.reading.notices if "cannot be decoded" in notice.message]
+    assert notice.message.startswith(f"{name} cannot be decoded: not JSON")
+    (event,) = [entry for entry in found.reading.record["session"]["entries"] if entry.get("event-type") == "undecodable"]
+    assert event["data"]["file"] == name
+
+
+@pytest.mark.parametrize("kept", ["session", "message", "part"])
+def test_what_is_restored_of_half_a_session_is_a_store(storage, tmp_path, kept):
+    """A session of which only some kinds of files are left gives its record again from what was restored."""
+    for folder in storage.iterdir():
+        if folder.name not in (kept, "project"):
+            shutil.rmtree(folder)
+    for folder in ("session", "message"):
+        (storage / folder).mkdir(exist_ok=True)
+    for found in found_at(storage):
+        restored = tmp_path / found.name
+        for part in found.source.parts:
+            (restored / part.name).parent.mkdir(parents=True, exist_ok=True)
+            (restored / part.name).write_bytes(part.data)
+        (again,) = found_at(restored)
+        assert record_bytes(again) == record_bytes(found)
+
+
+def test_a_piece_of_a_session_is_none(storage, tmp_path):
+    for piece in (message(storage), next(storage.glob("part/*/*.json"))):
+        with pytest.raises(NotASession, match="a piece of a session") as caught:
+            list(read(piece))
+        assert str(storage) in caught.value.hint
+    # Alone, it is all there is.
+    shutil.copy(message(storage), tmp_path / "alone.json")
+    assert len(found_at(tmp_path / "alone.json")) == 1

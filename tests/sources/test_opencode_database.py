@@ -1,14 +1,19 @@
 """OpenCode's database, of every version: each session a record of its own, of its rows and no others."""
 
 import json
+import os
+import sqlite3
+from contextlib import closing
 
 import pytest
 
 from tests.sources.leaves import lost
 from tests.sources.opencode_database import CHILD, SCHEMAS, SECRETS, SESSION, START, OpenCode, conversation, filled, rows_of
-from tests.sources.recorded import found_at, records, shape
+from tests.sources.recorded import found_at, record_bytes, records, shape
 from vacr.errors import NotASession, UnreadableInput
+from vacr.readers import opencode_database
 from vacr.sources import read
+from vacr.sources.databases import DatabaseFile
 
 SESSIONS = [CHILD, SESSION, "ses_1b9Other"]
 
@@ -247,10 +252,133 @@ def test_messages_and_parts_that_no_session_has_are_a_session_each(database):
         "INSERT INTO session SELECT NULL, 'p', NULL, 's', 'd', 't', 'v' " + ", NULL" * 7 + ", 1, 1" + ", NULL" * 13
     )
     made = records(database.close())
-    assert sorted(made) == [SESSION, "ses_gone", "ses_lost"]
+    ((nameless, unnamed),) = [(session, record) for session, record in made.items() if not session.startswith("ses_")]
+    assert sorted(made) == [nameless, SESSION, "ses_gone", "ses_lost"]
     for session, record in made.items():
         assert lost(rows_of(database.path, session), record) == set()
+    assert unnamed["session"]["title"] == "t"
+    assert nameless == unnamed["vacr"]["source"]["parts"][0]["sha-256"]
     assert made["ses_gone"]["session"]["entries"][0]["content"][0]["text"] == "words of nobody"
+
+
+ODD_IDS = {"a number": 5, "a blob": b"\xff\x01", "a fraction": 2.5, "a blob of text": b"ses_blob", "empty": "", "none": None}
+ODD_IDS |= {"a text that is not UTF-8": "CAST(x'736573ff' AS TEXT)"}
+SPELLED = {5: "5", b"\xff\x01": "0xff01", 2.5: "2.5", b"ses_blob": "ses_blob", "": "", None: ""}
+
+
+@pytest.mark.parametrize("identity", ODD_IDS.values(), ids=ODD_IDS)
+@pytest.mark.parametrize("schema", [None, "newest"])
+def test_a_session_has_an_id_of_any_type(tmp_path, schema, identity):
+    """Without types of columns, an id keeps its own; with them, one that is no text becomes it where it can."""
+    path = tmp_path / "opencode.db"
+    database = OpenCode(path, schema or "synthetic")
+    if schema is None:
+        for table in ("session", "message", "part"):
+            columns = [row[1] for row in database.connection.execute(f"PRAGMA table_info({table})")]
+            database.connection.executescript(f"DROP TABLE {table}; CREATE TABLE {table} ({', '.join(columns)})")
+    conversation(database)
+    conversation(database, "ses_odd", "o")
+    nullable = (
+        {"session": "id"} if identity is None and schema else {"session": "id", "message": "session_id", "part": "session_id"}
+    )
+    expression, values = (identity, []) if str(identity).startswith("CAST") else ("?", [identity])
+    for table, column in nullable.items():
+        database.connection.execute(f"UPDATE {table} SET {column} = {expression} WHERE {column} = 'ses_odd'", values)  # noqa: S608
+    database.close()
+    name = SPELLED.get(identity, "0x736573ff")
+    with closing(DatabaseFile(path)) as opened:
+        assert name in [listed.session_id for listed in opened.sessions()]
+    ((found, *_),) = [found_at(path, session=name)]
+    record = json.loads(record_bytes(found))
+    assert record["session"]["session-id"] == (name or record["vacr"]["source"]["parts"][0]["sha-256"])
+    assert record["session"]["title"] == "Title of ses_odd"
+    said = record_bytes(found)
+    assert (b"please, words of ses_odd" in said) == (len(nullable) > 1)
+    assert b"please, words of ses_1b7Nora" not in said
+
+
+NAMING = {
+    "session_message": {"id": "m", "type": "user", "seq": 1, "data": {"text": "only words"}},
+    "todo": {"content": "only words", "status": "done", "priority": "low", "position": 1},
+    "session_share": {"id": "s", "secret": "x", "url": "only words"},
+    "session_input": {"id": "i", "prompt": {"text": "only words"}, "delivery": "queue"},
+    "session_context_epoch": {"baseline": "only words"},
+    "message": {"id": "m", "data": {"role": "user", "x": "only words"}},
+    "part": {"id": "p", "message_id": "m", "data": {"type": "text", "text": "only words"}},
+}
+
+
+@pytest.mark.parametrize("table", NAMING)
+def test_a_session_that_one_table_alone_names(database, table):
+    conversation(database)
+    database.add(table, session_id="ses_alone", **NAMING[table])
+    made = records(database.close())
+    assert sorted(made) == [SESSION, "ses_alone"]
+    assert "only words" in json.dumps(made["ses_alone"]["session"])
+
+
+def test_rows_that_an_index_lacks_are_not_missed(database):
+    conversation(database)
+    run = database.connection.execute
+    run("CREATE INDEX spoilt ON part (session_id, id)")
+    ((sql, page),) = run("SELECT sql, rootpage FROM sqlite_master WHERE name = 'spoilt'").fetchall()
+    run("PRAGMA writable_schema = ON")
+    for name in ("part_session_idx", "part_message_idx", "spoilt"):
+        run("DELETE FROM sqlite_master WHERE name = ?", [name])
+    database.close()
+    with closing(sqlite3.connect(database.path)) as connection, connection:
+        data = json.dumps({"type": "text", "text": "words that no index has"})
+        connection.execute("INSERT INTO part VALUES ('prt_h', 'msg_a01', ?, 1, 1, ?)", [SESSION, data])
+        connection.execute("INSERT INTO part VALUES ('prt_i', 'msg_x', 'ses_hidden', 1, 1, ?)", [data])
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute("INSERT INTO sqlite_master VALUES ('index', 'spoilt', 'part', ?, ?)", [page, sql])
+    with closing(sqlite3.connect(database.path)) as connection:
+        assert "missing from index spoilt" in str(connection.execute("PRAGMA integrity_check").fetchall())
+    made = records(database.path)
+    assert sorted(made) == [SESSION, "ses_hidden"]
+    assert all("words that no index has" in json.dumps(record) for record in made.values())
+
+
+def test_the_tables_are_read_once_for_all_sessions(database, monkeypatch):
+    for number in range(20):
+        conversation(database, f"ses_{number}", f"x{number}_")
+    scans = []
+
+    def find(table, query, find=opencode_database._Table.find):
+        scans.append(table.name)
+        find(table, query)
+
+    monkeypatch.setattr(opencode_database._Table, "find", find)
+    database.close()
+    os.utime(database.path, (1, 1))
+    with closing(DatabaseFile(database.path)) as opened:
+        names = [listed.session_id for listed in opened.sessions()]
+    assert len(names) == 20
+    scans.clear()
+    for name in names:
+        found_at(database.path, session=name)
+    assert scans.count("part") == 1
+    for _ in found_at(database.path):
+        pass
+    assert scans.count("part") == 2
+
+
+@pytest.mark.parametrize(
+    "columns", ["session_id TEXT, rowid TEXT, x TEXT", "rowid, _rowid_, oid, session_id", "session_id PRIMARY KEY, x"]
+)
+def test_a_table_whose_rows_have_no_numbers(database, columns):
+    conversation(database)
+    without = " WITHOUT ROWID" if "PRIMARY" in columns else ""
+    database.connection.execute(f"CREATE TABLE later ({columns}){without}")
+    names = [row[1] for row in database.connection.execute("PRAGMA table_info(later)")]
+    for session in (SESSION, "ses_2"):
+        values = [session if name == "session_id" else f"{name} of {session}" for name in names]
+        database.connection.execute(f"INSERT INTO later VALUES ({', '.join('?' * len(names))})", values)  # noqa: S608 - names of the test
+    made = records(database.close())
+    assert sorted(made) == [SESSION, "ses_2"]
+    for session, record in made.items():
+        (event,) = [entry["data"] for entry in record["session"]["entries"] if entry.get("event-type") == "later"]
+        assert event == {name: session if name == "session_id" else f"{name} of {session}" for name in names}
 
 
 def test_an_empty_session_is_a_record_and_an_empty_database_holds_none(database):
@@ -279,3 +407,17 @@ def test_a_table_of_later_versions_that_names_the_session_is_kept(database):
     (found,) = found_at(database.close())
     assert found.reading.record["session"]["entries"][3]["data"] == {"session_id": SESSION, "goal": "to be done"}
     assert SECRETS[0].encode() not in found.source.main.data
+
+
+@pytest.mark.parametrize("size", [10, 100_000])
+def test_a_large_project_is_kept_with_the_first_of_its_sessions(database, size):
+    database.add("project", id="prj_1", worktree="/home/nora", name="x" * size, sandboxes=[])
+    for number in range(3):
+        conversation(database, f"ses_{number}", f"x{number}_")
+    made = records(database.close())
+    for session, record in made.items():
+        project = record["session"]["project"]
+        if size == 10 or session == "ses_0":
+            assert project["name"] == "x" * size
+        else:
+            assert project == {"id": "prj_1", "kept-with-session": "ses_0"}

@@ -22,14 +22,22 @@ def page() -> str:
             "Nothing marks the end of thinking, so an answer that follows stays with it. The parameters of a call are read by name; "
             f"for {code(*cursor_text.PARAMETERS)} only those that they have.\n",
             "## The editor's database (`state.vscdb`)\n",
-            f"The rows of one conversation: `composerData`, {code(*cursor_stores.KINDS, cursor_stores.FILES)}, and the file contents that they name. "
-            f"A bubble is a message, by `type`: {types}; {members(cursor_bubbles.BUBBLE)}. `thinking` becomes reasoning; "
+            f"The rows of one conversation: all whose keys name it after their kind ({code(cursor_stores.COMPOSER, cursor_stores.BUBBLE)}, "
+            f"{code(*cursor_stores.AGENT)} and any other), those of other tables with its `composerId`, and the file contents that they name. "
+            f"A bubble is a message, by `type`: {types}; {members(cursor_bubbles.BUBBLE)}; in chats {members(cursor_bubbles.CHAT_BUBBLE)}. Its `content` is the first "
+            f"of {code(*(name for name, _ in cursor_bubbles.SAID))} that says something, blocks or a text. `thinking` becomes reasoning; "
             f"`toolFormerData` a call ({members(cursor_bubbles.CALL)}, `input` ← `rawArgs` or `params`) and a result "
             "(`output` ← `result` or `error`). JSON that is held as text is read; the text stays only where it would not come out "
-            "the same again. Other rows are events.\n",
+            "the same again. Other rows are events, and so are columns that are not known and rows whose key is there again.\n",
+            "A chat of the versions before the composer (`chatdata`) is the tab of its id out of the value with all chats, and belongs to "
+            "the composer of that id if there is one. Chats without an id, and a value that cannot be taken apart without loss, are a "
+            "session without an id.\n",
+            "Not part of any conversation, and of no record: drafts in which nothing was said, the editor's lists, windows and settings, "
+            "what a value holds beside its chats, and contents kept by digest (`agentKv:blob`, `composer.content`) that no row of it names.\n",
             "## The command line's database (`store.db`)\n",
-            "The blobs that the latest root names, in order, are messages; `role` `tool` is seen as `user`. Messages that were being "
-            "worked on are marked `vacr.pending`. All other blobs are events.\n",
+            "The blobs that the latest root names, in order, are messages; `role` `tool` is seen as `user`. One that is named again is an "
+            "entry without content, whose `vacr.repeats` is the blob's id. Messages that were being worked on are marked `vacr.pending`. "
+            "All other blobs are events, and so is every row of another table and every column that is not known.\n",
             "## The session\n",
             table(
                 ("canonical", "from"),

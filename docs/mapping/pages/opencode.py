@@ -5,11 +5,12 @@ from __future__ import annotations
 from pages.markdown import code, head, members, sums, table
 from vacr.readers import (
     opencode,
+    opencode_database,
     opencode_known,
     opencode_parts,
+    opencode_pieces,
     opencode_rows,
     opencode_samples,
-    opencode_stores,
     opencode_usage,
 )
 
@@ -51,8 +52,13 @@ def page() -> str:
             sums(opencode_usage.USAGE),
             "## The database\n",
             "The rows of `session`, its `project`, `message`, `part` and every other table that names the session, never those of "
-            f"{code(*sorted(opencode_stores.NOT_OURS))}. The ids that OpenCode leaves out of `data` are put back. Rows of "
+            f"{code(*sorted(opencode_database.NOT_OURS))}. The ids that OpenCode leaves out of `data` are put back. Rows of "
             f"{code(*sorted(opencode_rows.MODEL_2))} are messages where a session has no others, else events.\n",
+            "Every session that a table names is one, whatever its id is: a number is written in digits, bytes that are no text in "
+            f"hexadecimal (`0x…`). Rows of {code(*sorted(opencode_database.NAMELESS))} that name none are of one session without a "
+            "name. The tables themselves are read, not their indexes, which may lack rows. A table that is damaged is told of by an "
+            f"event, {code(opencode_database.DAMAGED)}. A project goes with every session of it; one of more than "
+            f"{opencode_pieces.LARGE_PROJECT >> 10} KiB with the first alone, and the others name that (`kept-with-session`).\n",
             "## Samples\n",
             f"A list of messages under {code(*opencode_samples.LISTS)}: {members(opencode_samples.MESSAGE)}; from `metadata` "
             f"{members(opencode_samples.METADATA)} and `thinking` as reasoning; `tool_calls` ({members(opencode_samples.CALL)}, "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import sys
 from difflib import get_close_matches
 from importlib import import_module
@@ -10,7 +11,7 @@ from typing import Any, ClassVar
 
 import click
 
-from vacr import __version__
+from vacr import __version__, errors
 from vacr.cli.options import printable, silence_stdout
 from vacr.errors import UnreadableInput, VacrError
 
@@ -102,19 +103,21 @@ def run(arguments: list[str] | None = None) -> int:
     except VacrError as error:
         click.echo(printable(f"vacr: {error.diagnostics()}"), err=True)
         return error.exit_code
-    except (KeyboardInterrupt, click.Abort):
-        click.echo("vacr: interrupted", err=True)
-        return INTERRUPTED
-    except SystemExit:
-        # The library's way to say that whoever reads our output has enough of it.
-        silence_stdout()
-        return 0
-    except BrokenPipeError:
-        silence_stdout()
-        return 0
+    except (KeyboardInterrupt, click.Abort) as error:
+        # The library takes the end of any input for the user's wish to end.
+        ended = isinstance(error.__cause__, EOFError)
+        click.echo(f"vacr: {'something that was being read ended too early' if ended else 'interrupted'}", err=True)
+        return UnreadableInput.exit_code if ended else INTERRUPTED
+    except (SystemExit, BrokenPipeError):
+        # The library ends so, whichever pipe broke. Only whoever reads our output may have enough of it.
+        if _nobody_reads():
+            silence_stdout()
+            return 0
+        click.echo("vacr: a pipe broke that was being written to", err=True)
+        return UnreadableInput.exit_code
     except OSError as error:
         silence_stdout()
-        click.echo(f"vacr: {error.filename or 'the output'}: {error.strerror or error}", err=True)
+        click.echo(errors.printable(f"vacr: {error.filename or 'the output'}: {error.strerror or error}"), err=True)
         return UnreadableInput.exit_code
     except Exception as error:
         if os.environ.get("VACR_DEBUG"):
@@ -126,3 +129,12 @@ def run(arguments: list[str] | None = None) -> int:
         )
         return BUG
     return result if isinstance(result, int) else 0
+
+
+def _nobody_reads() -> bool:
+    """Tell whether our output is a pipe that nobody reads any more."""
+    if not hasattr(select, "poll"):
+        return True
+    poll = select.poll()
+    poll.register(sys.stdout.fileno(), 0)
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))

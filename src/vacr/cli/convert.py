@@ -10,11 +10,12 @@ import click
 
 from vacr import codec
 from vacr.cli import options, outputs
-from vacr.cli.options import PATH, Voice, plural, size, text_of
+from vacr.cli.options import PATH, Voice, plural, size
+from vacr.cli.records import load
 from vacr.codec import Form
 from vacr.errors import UsageError, VacrError
 from vacr.recording.files import digest, refuse_input, same, write
-from vacr.sources import STDIN, read_bytes
+from vacr.sources import STDIN
 
 _SUFFIXES = {"json": ".json", "cbor": ".cbor"}
 _VERSIONS = ("v1", "v2", "v3")
@@ -58,48 +59,51 @@ def command(
     worst = 0
     for path in files:
         try:
-            data, form, behind = _converted(path, to)
+            data, form, behind = _converted(path, to, voice)
             if output == STDIN:
                 outputs.write_stdout([b"\n" if form == "json" and path != files[0] else b"", data])
                 _tell(path, behind, voice)
                 continue
             target = Path(output or ".") / _renamed(path, to, form) if outputs.is_folder(output) else Path(output or "")
-            state = _write(target, data, files, overwrite=overwrite)
+            state = _write(target, data, path, files, overwrite=overwrite)
         except VacrError as error:
-            where = "" if error.where.startswith(path) else f"{path}: "
-            voice.error(f"vacr: {where}{error.diagnostics()}")
-            errors.append({"source": text_of(path), "error": error.message, "where": text_of(error.where), "hint": error.hint})
+            voice.error(f"vacr: {'' if error.where.startswith(path) else f'{path}: '}{error}", error.hint)
+            errors.append({"source": path, "error": error.message, "where": error.where, "hint": error.hint})
             worst = max(worst, error.exit_code)
             continue
-        voice.result(f"{target}: {size(len(data))}")
+        voice.result(f"{target}: {size(len(data))}{', unchanged' if state == 'unchanged' else ''}")
         _tell(path, behind, voice)
-        described = {"source": text_of(path), "output": text_of(str(target)), "state": state, "left-behind": list(behind)}
+        described = {"source": path, "output": str(target), "state": state, "left-behind": list(behind)}
         done.append(described | {"bytes": len(data), "sha-256": digest([data])})
     if output != STDIN:
         voice.data({"records": done, "errors": errors})
     return worst
 
 
-def _converted(path: str, to: str) -> tuple[bytes, str, dict[str, str]]:
+def _converted(path: str, to: str, voice: Voice) -> tuple[bytes, str, dict[str, str]]:
     """Give the converted record, its form, and what it leaves behind: pointers, with the words for them.
 
     Raises:
         VacrError: the record cannot be read, or cannot be converted.
     """
-    data = read_bytes(path)
+    record, form = load(path)
+    json = form == "json"
     if to in _SUFFIXES:
-        return codec.encode(codec.decode(data), cast("Form", to)), to, {}
+        if form == to:
+            voice.notice(f"{path}: in {to.upper()} already")
+        return codec.encode(record, cast("Form", to)), to, {}
     from vacr.versions import Version, convert, left_behind
 
-    record, form = codec.decode_either(data)
-    json = form == "json"
-    converted = codec.encode(convert(record, cast("Version", to), json=json), form)
+    converted = convert(record, cast("Version", to), json=json)
+    if converted is record:
+        voice.notice(f"{path}: of version {to} already")
+    data = codec.encode(converted, form)
     if to != "v1":
-        return converted, form, {}
+        return data, form, {}
     behind = {where: where for where in left_behind(record, json=json)}
     if "/session/entries" in behind:
         behind["/session/entries"] = f"/session/entries ({plural(len(record['session']['entries']), 'entry')})"
-    return converted, form, behind
+    return data, form, behind
 
 
 def _tell(path: str, behind: dict[str, str], voice: Voice) -> None:
@@ -121,7 +125,7 @@ def _renamed(path: str, to: str, form: str) -> str:
     return f"{stem}.{to}{acr}{_SUFFIXES[form]}" if name == given else name
 
 
-def _write(target: Path, data: bytes, files: tuple[str, ...], *, overwrite: bool) -> str:
+def _write(target: Path, data: bytes, source: str, files: tuple[str, ...], *, overwrite: bool) -> str:
     """Write a converted record; tell whether it was there already.
 
     Raises:
@@ -133,5 +137,5 @@ def _write(target: Path, data: bytes, files: tuple[str, ...], *, overwrite: bool
         refuse_input(target, files)
         if not overwrite:
             raise UsageError(f"{target} is there and differs", hint="Give --overwrite, or another place with -o.")
-    write(target, [data])
+    write(target, [data], *(() if source == STDIN else (Path(source),)))
     return "written"

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import os
+import sys
+from collections import defaultdict
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import click
 
 from vacr.cli import options
-from vacr.cli.options import Voice, plural, size, text_of
-from vacr.cli.tables import laid_out
-from vacr.sources.discovery import Session, sessions
+from vacr.cli.options import Voice, plural, size
+from vacr.cli.tables import columns_of, end_of, laid_out
+from vacr.errors import UnreadableInput, printable
+from vacr.readers.registry import readers
+from vacr.sources.discovery import Session, roots, sessions
 
 _NOTHING_FOUND = 1
+_NARROWEST_PROJECT = 15
 
 
 @click.command()
@@ -31,7 +35,8 @@ def command(
     """List the sessions of all agents on this machine, the newest first; sub-agents are counted with their session.
 
     They are looked for where the agents keep them, also where their own environment variables say (CLAUDE_CONFIG_DIR, CODEX_HOME,
-    GEMINI_CLI_HOME, XDG_DATA_HOME, OPENCODE_DB, CURSOR_DATA_DIR). -v shows the paths, to be given to `vacr record`.
+    GEMINI_CLI_HOME, XDG_CONFIG_HOME, XDG_DATA_HOME, OPENCODE_DB, CURSOR_DATA_DIR). -v shows the paths, to be given to
+    `vacr record`.
 
     \b
     Example:
@@ -39,31 +44,43 @@ def command(
       vacr list --agent codex-cli --format jsonl | jq -r .path
     """
     voice = Voice(format, quiet, verbose)
-    found = newest_first(agent)[:limit]
-    voice.data({"sessions": [_document(session, helpers) for session, helpers in found]})
+    failed: list[UnreadableInput] = []
+    found = newest_first(agent, failed)[:limit]
+    errors = [{"path": error.where, "error": error.message} for error in failed]
+    voice.data({"sessions": [_document(session, helpers) for session, helpers in found], "errors": errors})
+    for error in failed:
+        voice.error(f"vacr: {error.diagnostics()}")
     for session, helpers in found:
         voice.line(_document(session, helpers))
     if not found:
-        voice.notice("vacr: no sessions found; see `vacr list --help` for where they are looked for")
+        voice.notice(f"vacr: no sessions found in {looked_in(agent)}")
         return _NOTHING_FOUND
-    head, *rows = table(found)
+    head, *rows = table(found, columns_of(sys.stdout))
     voice.result(head)
     for (session, _), row in zip(found, rows, strict=True):
         voice.result(row)
         if voice.verbose:
-            voice.result(f"  {text_of(session.path)}{f' --session {session.session}' if session.session else ''}")
+            voice.result(f"  {session.path}{f' --session {session.session}' if session.session else ''}")
     return 0
 
 
-def newest_first(agent: str | None) -> list[tuple[Session, int]]:
-    """Give the sessions, the newest first, each with the number of its sub-agents."""
-    found = list(sessions(agent))
+def looked_in(agent: str | None) -> str:
+    """Name the folders in which sessions are looked for."""
+    found = [root for name, reader in readers().items() if agent in (None, name) for root, _ in roots(reader)]
+    return ", ".join(dict.fromkeys(_below_home(str(root)) for root in found))
+
+
+def newest_first(agent: str | None, failed: list[UnreadableInput] | None = None) -> list[tuple[Session, list[Session]]]:
+    """Give the sessions, the newest first, each with its sub-agents; and what could not be read."""
+    found = list(sessions(agent, failed=failed))
+    found.sort(key=lambda session: (-(session.updated or 0), session.path, session.session_id))
     parents = {session.session_id: session.parent for session in found if session.parent != session.session_id}
-    helpers = Counter(_first(session.session_id, parents) for session in found)
-    own = [session for session in found if _first(session.session_id, parents) == session.session_id]
-    own.sort(key=lambda session: (-(session.updated or 0), session.path, session.session_id))
-    listed = Counter(session.session_id for session in own)
-    return [(session, helpers[session.session_id] - listed[session.session_id]) for session in own]
+    own: list[Session] = []
+    helpers = defaultdict[str, list[Session]](list)
+    for session in found:
+        first = _first(session.session_id, parents)
+        (own if first == session.session_id else helpers[first]).append(session)
+    return [(session, helpers[session.session_id]) for session in own]
 
 
 def _first(session_id: str, parents: dict[str, str | None]) -> str:
@@ -78,23 +95,23 @@ def _first(session_id: str, parents: dict[str, str | None]) -> str:
     return session_id
 
 
-def table(found: list[tuple[Session, int]]) -> list[str]:
-    """Lay the sessions out in columns that fit the terminal."""
+def table(found: list[tuple[Session, list[Session]]], width: int | None) -> list[str]:
+    """Lay the sessions out in columns, cut to the width of a terminal if there is one."""
     rows = [("agent", "project", "last used", "size", "title")]
     for session, helpers in found:
-        more = f"(+{plural(helpers, 'sub-agent')}) " if helpers else ""
+        more = f"(+{plural(len(helpers), 'sub-agent')}) " if helpers else ""
         when = shown_time(session.updated or session.start)
         large = "–" if session.size is None else size(session.size)
-        rows.append((session.agent, shown_project(session) or "–", when, large, f"{more}{session.title}" or "–"))
-    return laid_out(rows, right=frozenset((3,)))
+        project = _below_home(session.project) or "–"
+        project = project if width is None else end_of(printable(project), max(_NARROWEST_PROJECT, width // 5))
+        rows.append((session.agent, project, when, large, f"{more}{session.title}" or "–"))
+    return laid_out(rows, right=frozenset((3,)), width=width)
 
 
-def shown_project(session: Session) -> str:
-    """Name the project as a person knows it."""
-    path = session.project
-    home = str(Path.home())
-    path = f"~{path[len(home) :]}" if path == home or path.startswith(f"{home}/") else path
-    return path if len(path) <= 40 else f"…{path[-39:]}"  # noqa: PLR2004 - a third of a line
+def _below_home(path: str) -> str:
+    """Write a path as a person knows it."""
+    home = os.path.expanduser("~")  # noqa: PTH111 - which does not raise where there is no home
+    return f"~{path[len(home) :]}" if path == home or path.startswith(f"{home}/") else path
 
 
 def shown_time(moment: int | None) -> str:
@@ -107,10 +124,10 @@ def shown_time(moment: int | None) -> str:
         return "–"
 
 
-def _document(session: Session, helpers: int) -> dict[str, Any]:
+def _document(session: Session, helpers: list[Session]) -> dict[str, Any]:
     return {
         "agent": session.agent,
-        "path": text_of(session.path),
+        "path": session.path,
         "session": session.session,
         "session-id": session.session_id,
         "project": session.project,
@@ -119,5 +136,5 @@ def _document(session: Session, helpers: int) -> dict[str, Any]:
         "size": session.size,
         "title": session.title,
         "parent": session.parent,
-        "sub-agents": helpers,
+        "sub-agents": len(helpers),
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,16 +12,27 @@ from typing import Any, TypeVar
 
 import click
 
+from vacr import errors
 from vacr.codec import canonical_json
 
 SCHEMA_VERSION = "1"
 FINDINGS = 5
 """The exit code of a verb that finished with findings under `--strict`."""
 
+_NO_CHARACTER = re.compile("[\ud800-\udfff]")
+
 F = TypeVar("F", bound=Callable[..., Any])
 
-PATH = click.Path()
-"""A path that the shell completes and that we check ourselves."""
+
+class _Path(click.Path):
+    """A path that the shell completes and that we check ourselves, but for one that is none: a variable that was not set."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Refuse an empty name."""
+        return super().convert(value, param, ctx) if value else self.fail("the name is empty", param, ctx)
+
+
+PATH = _Path()
 
 
 @dataclass(frozen=True)
@@ -39,7 +51,7 @@ class Voice:
     def result(self, text: str) -> None:
         """Print a line of the result for a person."""
         if not self.json and not self.quiet:
-            _say(printable(text.replace("\n", "\\n")))
+            _say(errors.printable(text))
 
     def lines(self, text: str) -> None:
         """Print a result that is text of several lines."""
@@ -49,21 +61,21 @@ class Voice:
     def data(self, document: dict[str, Any]) -> None:
         """Print the result for a program, in one document."""
         if self.format == "json":
-            _say(canonical_json.encode({"schema_version": SCHEMA_VERSION, **document}))
+            _say(_encoded(document))
 
     def line(self, document: dict[str, Any]) -> None:
         """Print a part of the result for a program that takes it line by line."""
         if self.format == "jsonl":
-            _say(canonical_json.encode({"schema_version": SCHEMA_VERSION, **document}))
+            _say(_encoded(document))
 
     def notice(self, text: str, level: int = 0) -> None:
         """Tell the person something beside the result; details only when asked for."""
         if not self.quiet and self.verbose >= level:
-            click.echo(printable(text.replace("\n", "\\n")), err=True)
+            click.echo(errors.printable(text), err=True)
 
-    def error(self, text: str) -> None:
-        """Tell the person what went wrong, even when asked to be quiet."""
-        click.echo(printable(text), err=True)
+    def error(self, text: str, hint: str = "") -> None:
+        """Tell the person what went wrong and what to do, even when asked to be quiet."""
+        click.echo(errors.printable(text) + (f"\n  {errors.printable(hint)}" if hint else ""), err=True)
 
 
 def voice_options(function: F) -> F:
@@ -123,17 +135,21 @@ def progress(count: Callable[[], int], voice: Voice) -> Iterator[Callable[[], No
 
 
 def printable(text: str) -> str:
-    """Make control characters of names and values visible, so that nothing drives the terminal; lines stay lines."""
-    return "".join(char if char.isprintable() or char == "\n" else _visible(char) for char in text)
+    """Make text of several lines printable; lines stay lines."""
+    return "\n".join(map(errors.printable, text.split("\n")))
 
 
-def _visible(char: str) -> str:
-    return char.encode("unicode_escape", "backslashreplace").decode()
+def _encoded(document: dict[str, Any]) -> bytes:
+    return canonical_json.encode(_writable({"schema_version": SCHEMA_VERSION, **document}))
 
 
-def text_of(path: str) -> str:
-    """Give a path as text that can be written anywhere: names may hold bytes that are no characters."""
-    return os.fsencode(path).decode("utf-8", "replace")
+def _writable(value: Any) -> Any:
+    """Replace what is no character in texts: names of files, and messages with such names, may hold any bytes."""
+    if isinstance(value, str):
+        return _NO_CHARACTER.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {_writable(name): _writable(item) for name, item in value.items()}
+    return [_writable(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def size(count: int) -> str:

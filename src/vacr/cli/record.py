@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from typing import Any
 import click
 
 from vacr.cli import options, outputs
-from vacr.cli.options import FINDINGS, PATH, Voice
+from vacr.cli.options import FINDINGS, PATH, Voice, plural
 from vacr.cli.report import Report
 from vacr.errors import UsageError
 from vacr.recording import plan
@@ -23,6 +24,7 @@ from vacr.recording.run import Run, cores
 from vacr.recording.tasks import Outcome, Task, Wish
 from vacr.recording.work import record_place
 from vacr.sources import STDIN
+from vacr.sources.discovery import Session
 
 _WORTH_PROCESSES = 8
 """As many files as make starting processes worth their while."""
@@ -65,7 +67,7 @@ def command(
 
     FILE is a session as the agent wrote it, a database of sessions, or - for standard input. The agent is recognised by the
     content. A FOLDER is gone through with all below it: its tree is that of the records, a second run does only what is new or
-    changed, and files that are no sessions are counted. Without either, the sessions on this machine are offered.
+    changed, and what is no session is counted; -v names it. Without either, the sessions on this machine are offered.
 
     The record is reproducible: the same bytes from the same session, on any machine. With -o - the records themselves are the
     output, one a line.
@@ -78,17 +80,21 @@ def command(
       vacr record big/ -o out/ --cluster tcp://host:8786
       vacr record abc.jsonl -o - | jq .session.entries[0]
     """
-    voice = Voice(format, quiet, verbose)
+    # Where the records themselves are the output, nothing else may stand between them.
+    voice = Voice("text" if output == STDIN else format, quiet, verbose)
+    helpers: list[Session] = []
+    if session is not None and len(paths) != 1:
+        raise UsageError("--session is one of the sessions of one file or folder", hint="Name that, and only that.")
     if not paths:
         from vacr.cli.choose import choose
+        from vacr.cli.list import looked_in
 
-        chosen = choose(wishes["agent"], voice)
-        if chosen is None:
-            voice.error("vacr: no sessions on this machine\n  Name a file or a folder, or see: vacr list --help.")
+        picked = choose(wishes["agent"], voice)
+        if picked is None:
+            voice.error(f"vacr: no sessions found in {looked_in(wishes['agent'])}", "Name a file or a folder.")
             return _NOTHING_FOUND
+        chosen, helpers = picked
         paths, session = (chosen.path,), chosen.session
-    elif session is not None and len(paths) > 1:
-        raise UsageError("--session is one of the sessions of one file or folder", hint="Name only that.")
     wish = Wish(
         cbor=wishes["cbor"],
         seal=wishes["seal_source"],
@@ -109,6 +115,8 @@ def command(
         raise UsageError("--cluster is for folders", hint="Name the folder that holds the sessions.")
     else:
         exit_code = _files(paths, session, output, wish, report, jobs)
+    if wish.sub_agents:
+        _tell_of(helpers, report)
     return FINDINGS if strict and report.findings and exit_code == 0 else exit_code
 
 
@@ -127,10 +135,18 @@ def _files(paths: tuple[str, ...], session: str | None, output: str | None, wish
     return report.exit_code
 
 
+def _tell_of(helpers: list[Session], report: Report) -> None:
+    """Tell of the sub-agents of a session that was picked which nothing but the search for sessions finds."""
+    elsewhere = [shlex.quote(helper.path) for helper in helpers if helper.session_id not in report.sessions]
+    if elsewhere:
+        how = f"for that: vacr record {' '.join(elsewhere)}"
+        report.voice.notice(f"vacr: {plural(len(elsewhere), 'sub-agent')} of it in files elsewhere, not recorded; {how}")
+
+
 def _in_order(tasks: list[Task], report: Report, jobs: int | None) -> None:
     """Do tasks, in several processes if that is worth their while; the results keep their order."""
     many = len(tasks) >= _WORTH_PROCESSES and all(task.path != STDIN for task in tasks)
-    run = Run(jobs or (min(cores(), len(tasks)) if many else 1))
+    run = Run(jobs or (min(cores(), len(tasks)) if many else 1), report.voice.notice)
     with options.progress(lambda: len(tasks), report.voice) as step:
         waiting: dict[Task, Outcome] = {}
         following = iter(tasks)
@@ -167,7 +183,7 @@ def _folders(folders: list[str], output: str | None, wish: Wish, report: Report,
     # In a folder, sub-agents' files are places of their own.
     wish = replace(wish, sub_agents=False, not_in_stores=False)
     target = Path(output).absolute() if cluster else Path(output)
-    trees = plan.trees([Path(folder).absolute() if cluster else Path(folder) for folder in folders], target)
+    trees = plan.trees([Path(folder).absolute() if cluster else Path(folder) for folder in folders], target, wish.named)
     journal = Journal(target)
 
     def tasks() -> Iterator[Task]:
@@ -176,7 +192,7 @@ def _folders(folders: list[str], output: str | None, wish: Wish, report: Report,
             yield from plan.folder_tasks(folder, place, target, wish)
 
     with (
-        _workers(cluster, [folder for folder, _ in trees], target, jobs) as run,
+        _workers(cluster, [folder for folder, _ in trees], target, jobs, report.voice) as run,
         _stoppable(run, report.voice),
         options.progress(lambda: sum(1 for _ in tasks()), report.voice) as step,
         closing(journal),
@@ -184,7 +200,7 @@ def _folders(folders: list[str], output: str | None, wish: Wish, report: Report,
 
         def undone() -> Iterator[Task]:
             for task in tasks():
-                done = journal.done(task)
+                done = Outcome(task, skipped=task.passed_over) if task.passed_over else journal.done(task)
                 if done is None:
                     yield task
                 else:
@@ -195,6 +211,8 @@ def _folders(folders: list[str], output: str | None, wish: Wish, report: Report,
             journal.write(outcome)
             report.add(outcome)
             step()
+    if journal.failed:
+        report.voice.notice(f"vacr: what is done cannot be noted, so that the next run begins anew: {journal.failed}")
     report.finish()
     if run.stopping:
         report.voice.error("vacr: interrupted; run the same again to go on from here")
@@ -206,16 +224,16 @@ def _folders(folders: list[str], output: str | None, wish: Wish, report: Report,
 
 
 @contextmanager
-def _workers(cluster: str | None, sources: list[Path], target: Path, jobs: int | None) -> Iterator[Run]:
+def _workers(cluster: str | None, sources: list[Path], target: Path, jobs: int | None, voice: Voice) -> Iterator[Run]:
     """Give the run with its workers: processes here, or those of a cluster."""
     if cluster is None:
-        yield Run(jobs or cores())
+        yield Run(jobs or cores(), voice.notice)
         return
     from vacr.recording.cluster import Cluster
 
     connected = Cluster(cluster, sources, target)
     try:
-        yield Run(connected.jobs, connected.pool, connected.check)
+        yield Run(connected.jobs, voice.notice, connected.pool, connected.check)
     finally:
         connected.close()
 
@@ -228,6 +246,8 @@ def _stoppable(run: Run, voice: Voice) -> Iterator[None]:
         if run.stopping:
             raise KeyboardInterrupt
         run.stopping = True
+        if sys.stderr.isatty():
+            click.echo(err=True)  # ends the line of the progress bar
         voice.error("vacr: stopping when what has begun is done; Ctrl-C again stops at once")
 
     before = signal.signal(signal.SIGINT, stop)

@@ -9,6 +9,7 @@ from typing import Any
 from vacr.cli.options import Voice, plural, size
 from vacr.cli.tables import laid_out
 from vacr.recording.tasks import Outcome
+from vacr.sources.files import as_text
 
 _NOTICES = 20
 COLUMNS = ("records", "entries", "bytes", "written", "replaced", "unchanged", "drift", "notices")
@@ -24,6 +25,8 @@ class Report:
     records: list[dict[str, Any]] = field(default_factory=list)
     errors: list[dict[str, Any]] = field(default_factory=list)
     skipped: list[dict[str, Any]] = field(default_factory=list)
+    sessions: set[str] = field(default_factory=set)
+    """The ids of the sessions that were recorded, unless they are many."""
     agents: dict[str, Counter[str]] = field(default_factory=dict)
     drift: Counter[str] = field(default_factory=Counter)
     failed: int = 0
@@ -38,7 +41,7 @@ class Report:
         for record in outcome.records:
             self._record(record)
         if outcome.skipped and self.folder:
-            self._skip(outcome.errors[0] if outcome.errors else {"source": outcome.task.path, "error": outcome.skipped})
+            self._skip(outcome.errors[0] if outcome.errors else {"source": as_text(outcome.task.path), "error": outcome.skipped})
             return
         self.exit_code = max(self.exit_code, outcome.exit_code)
         for error in outcome.errors:
@@ -46,8 +49,7 @@ class Report:
             self._keep(self.errors, error)
             self.voice.line({"kind": "error", **error})
             where = f"{error['where']}: " if error["where"] else ""
-            hint = f"\n  {error['hint']}" if error["hint"] else ""
-            self.voice.error(_one_line(f"vacr: {where}{error['error']}") + hint)
+            self.voice.error(f"vacr: {where}{error['error']}", error["hint"])
 
     def _skip(self, error: dict[str, Any]) -> None:
         self.not_sessions += 1
@@ -68,6 +70,8 @@ class Report:
             {"records": 1, "entries": record["entries"], "bytes": record["bytes"], record["state"]: 1}
             | {"drift": len(names), "notices": len(record["notices"]) + len(record["left-out"])}
         )
+        if not self.folder:
+            self.sessions.add(record["session-id"])
         self.secrets += bool(record.get("secrets"))
         told = {name: value for name, value in record.items() if name not in ("seen", "stale")}
         self._keep(self.records, told)
@@ -94,7 +98,9 @@ class Report:
             return
         agent = f"{record['agent']} {record['cli-version'] or ''}".rstrip()
         state = {"written": "", "unchanged": ", unchanged", "replaced": ", replaced an older record"}[record["state"]]
-        voice.result(f"{record['output']}: {agent}, {plural(record['entries'], 'entry')}, {size(record['bytes'])}{state}")
+        sealed = ", source sealed" if record["sealed"] else ""
+        told = f"{agent}, {plural(record['entries'], 'entry')}, {size(record['bytes'])}{state}{sealed}"
+        voice.result(f"{record['output']}: {told}")
         models = ", ".join(record["models"]) or "unknown"
         voice.notice(f"  session {record['session-id']}, models {models}, id {record['id']}", 1)
 
@@ -135,10 +141,6 @@ class Report:
         for agent, counts in counted:
             rows.append([agent, *(size(counts[name]) if name == "bytes" else str(counts[name]) for name in COLUMNS)])
         return laid_out(rows, right=frozenset(range(1, len(COLUMNS) + 1)))
-
-
-def _one_line(text: str) -> str:
-    return text.replace("\n", "\\n").replace("\r", "\\r")
 
 
 def _told(drift: dict[str, dict[str, int]]) -> str:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import click
 
-from vacr import codec
 from vacr.cli import options
-from vacr.cli.options import PATH, Voice, size, text_of
+from vacr.cli.options import PATH, Voice, size
+from vacr.cli.records import load
 from vacr.errors import InvalidRecord, UnreadableInput, UsageError
 from vacr.identity import made_by_vacr, record_id
 from vacr.recording import sealing
 from vacr.recording.files import write
-from vacr.sources import STDIN, read_bytes
+from vacr.sources import STDIN
 
 _LARGEST = 1 << 40
 
@@ -51,18 +52,19 @@ def command(
     manifest = _manifest(record)
     sealed = Path(source) if source else sealing.sealed_path(Path(record))
     folder = Path(output)
-    parts = [(folder / name, data) for name, data in sealing.unseal(sealed, manifest)]
+    try:
+        parts = [(folder / name, data) for name, data in sealing.unseal(sealed, manifest)]
+    except (InvalidRecord, UnreadableInput) as error:
+        raise type(error)(error.message, where=error.where, hint=error.hint or "Nothing was restored.") from error
     _refuse_clashes(folder, [path for path, _ in parts])
     for path, data in parts:
         if path.exists() and not overwrite and (not path.is_file() or path.read_bytes() != data):
             raise UsageError(f"{path} is there and differs", hint="Give --overwrite, or another folder.")
     for path, data in parts:
-        write(path, [data])
+        write(path, [data], sealed)
         voice.result(f"{path}: {size(len(data))}, as recorded")
-    files = [
-        {"path": text_of(str(path)), "bytes": len(data), "sha-256": hashlib.sha256(data).hexdigest()} for path, data in parts
-    ]
-    voice.data({"record": text_of(record), "files": files})
+    files = [{"path": str(path), "bytes": len(data), "sha-256": hashlib.sha256(data).hexdigest()} for path, data in parts]
+    voice.data({"record": record, "files": files})
 
 
 def _refuse_clashes(folder: Path, paths: list[Path]) -> None:
@@ -71,10 +73,14 @@ def _refuse_clashes(folder: Path, paths: list[Path]) -> None:
     Raises:
         InvalidRecord: naming the part.
     """
+    times = Counter(paths)
+    folders = {above for path in paths for above in path.parents}
+    root = os.path.realpath(folder)
     for path in paths:
-        if paths.count(path) > 1 or any(path in other.parents for other in paths):
-            raise InvalidRecord(f"the record names {path.name} twice", where="/vacr/source/parts")
-        if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
+        if times[path] > 1 or path in folders:
+            hint = "Record the session again, or find the record as it was made."
+            raise InvalidRecord(f"the record names {path.name} twice", where="/vacr/source/parts", hint=hint)
+        if not Path(os.path.realpath(path)).is_relative_to(root):
             raise InvalidRecord(f"a link leads {path} out of the folder", where=str(folder), hint="Restore into a new folder.")
 
 
@@ -86,9 +92,10 @@ def _manifest(path: str) -> list[dict[str, Any]]:
         UnreadableInput: there is no record.
     """
     try:
-        record = codec.decode(read_bytes(path))
+        record, _ = load(path)
     except UnreadableInput as error:
-        raise UnreadableInput(error.message, where=path, hint="Give the record, such as abc.acr.json.") from error
+        place = error.where if error.where.startswith(path) else f"{path}: {error.where}"
+        raise UnreadableInput(error.message, where=place, hint="Give the record, such as abc.acr.json.") from error
     try:
         parts = record["vacr"]["source"]["parts"]
         manifest = [{"name": part["name"], "size": part["size"], "sha-256": part["sha-256"]} for part in parts]
@@ -102,7 +109,8 @@ def _manifest(path: str) -> list[dict[str, Any]]:
     except (TypeError, KeyError, IndexError):
         well_formed, manifest = False, []
     if not well_formed or not manifest:
-        raise InvalidRecord("the record names no source to restore", where=path)
+        raise InvalidRecord("no source is named in it", where=path, hint="Give a record that vacr made with --seal-source.")
     if made_by_vacr(record) and record.get("id") != record_id(record):
-        raise InvalidRecord("the record was changed after it was made: its id is not that of its content", where=path)
+        changed = "the record was changed after it was made: its id is not that of its content"
+        raise InvalidRecord(changed, where=path, hint="Record the session again, or find the record as it was made.")
     return manifest

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from vacr.errors import InvalidSchema, UsageError
+from vacr.errors import InvalidSchema, UnreadableInput, UsageError
 from vacr.schema.cddl import Schema, compile_cddl
 from vacr.schema.versions import schema_for, schema_text
 from vacr.sources import read_bytes
 
 OURS = {"v3": "3", "v2": "2", "v1": "1"}
+_SCHEMAS = "A schema is v3, v2, v1 or a file in CDDL."
 
 
 def load_text(name: str) -> str:
@@ -21,8 +22,10 @@ def load_text(name: str) -> str:
         return schema_text(OURS[name])
     try:
         return read_bytes(name).decode()
+    except UnreadableInput as error:
+        raise UnreadableInput(error.message, where=error.where, hint=_SCHEMAS) from error
     except UnicodeDecodeError as error:
-        raise InvalidSchema(f"not UTF-8 text: {error.reason}", where=name) from error
+        raise InvalidSchema(f"not UTF-8 text: {error.reason}", where=name, hint=_SCHEMAS) from error
 
 
 def load_schema(name: str) -> Schema:

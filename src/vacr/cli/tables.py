@@ -1,21 +1,48 @@
-"""Rows of text laid out in columns."""
+"""Rows of text laid out in columns, as wide as they look: some characters take two places, some take none."""
 
 from __future__ import annotations
 
-import shutil
+import os
 from collections.abc import Sequence
+from typing import TextIO
+
+from rich.cells import cell_len, set_cell_size
+
+from vacr.errors import printable
+
+_USUAL = 120
+_NARROWEST = 20
 
 
-def laid_out(rows: Sequence[Sequence[str]], *, right: frozenset[int]) -> list[str]:
-    """Align the columns of rows, some of them to the right; the last takes what the terminal has left, and is cut to it."""
-    last = len(rows[0]) - 1
-    widths = [max(len(row[column]) for row in rows) for column in range(last + 1)]
-    if last not in right:
-        widths[last] = max(20, shutil.get_terminal_size((120, 24)).columns - sum(widths[:last]) - 2 * last)
-    return ["  ".join(_cell(row[i], widths[i], right=i in right) for i in range(last + 1)).rstrip() for row in rows]
+def columns_of(stream: TextIO) -> int | None:
+    """Tell how wide the terminal is that a stream goes to; nothing where it goes elsewhere."""
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or _USUAL
+    except (OSError, ValueError):
+        return None
+
+
+def laid_out(rows: Sequence[Sequence[str]], *, right: frozenset[int], width: int | None = None) -> list[str]:
+    """Align the columns of rows, some of them to the right; the last is cut to what a width leaves for it."""
+    cells = [[printable(cell) for cell in row] for row in rows]
+    widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
+    if width is not None:
+        widths[-1] = min(widths[-1], max(_NARROWEST, width - sum(widths[:-1]) - 2 * (len(widths) - 1)))
+    return ["  ".join(_cell(cell, widths[i], right=i in right) for i, cell in enumerate(row)).rstrip() for row in cells]
+
+
+def end_of(text: str, width: int) -> str:
+    """Give the end of a text that is too wide, which tells more about a path than its beginning."""
+    if cell_len(text) <= width:
+        return text
+    end = text[-width:]
+    while cell_len(end) >= width:
+        end = end[1:]
+    return f"…{end}"
 
 
 def _cell(text: str, width: int, *, right: bool) -> str:
-    if len(text) > width:
-        return f"{text[: width - 1]}…"
-    return text.rjust(width) if right else text.ljust(width)
+    if cell_len(text) > width:
+        text = f"{set_cell_size(text, width - 1)}…"
+    room = " " * (width - cell_len(text))
+    return room + text if right else text + room

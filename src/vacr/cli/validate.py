@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -11,24 +13,26 @@ import click
 
 from vacr import codec
 from vacr.cli import options
-from vacr.cli.options import FINDINGS, PATH, Voice, plural, text_of
+from vacr.cli.options import FINDINGS, PATH, Voice, plural
+from vacr.cli.records import load
 from vacr.cli.schemas import load_schema, refuse_unknown_rule
-from vacr.errors import InvalidRecord, VacrError
+from vacr.errors import InvalidRecord, UnreadableInput, VacrError
 from vacr.identity import made_by_vacr, record_id
 from vacr.schema import Finding, Report, is_ours, rule_for, validate
 from vacr.schema.cddl import Schema
 from vacr.schema.semantics import LIMIT, short
 from vacr.schema.versions import major
-from vacr.sources import read_bytes
+from vacr.sources.files import reason_of
 from vacr.versions import convert
 
 FAILED = 1
 TRACE_METADATA = 100
 _PAYLOAD = 2
+_RECORDS = (".acr.json", ".acr.cbor", ".cose")
 
 
 @click.command(no_args_is_help=True)
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PATH)
+@click.argument("files", nargs=-1, required=True, metavar="FILE|FOLDER...", type=PATH)
 @click.option(
     "--rule",
     metavar="RULE",
@@ -50,11 +54,13 @@ def command(
     """Check records, session traces, arrays of entries and signed records, in JSON or CBOR.
 
     One line for each file; for an invalid one also what is wrong, where, and which rule says so. Remarks, shown with -v,
-    are what real sessions do have: calls without an answer, lines out of order.
+    are what real sessions do have: calls without an answer, lines out of order. Of a FOLDER, all records in it and below are
+    checked.
 
     \b
     Example:
       vacr validate *.acr.json
+      vacr validate records/
       vacr validate entries.json --rule '[* entry]'
       vacr validate data.cbor --schema my.cddl
     """
@@ -62,16 +68,33 @@ def command(
     chosen = load_schema(schema) if schema else None
     if rule:
         refuse_unknown_rule(rule, chosen)
-    results = [_check(path, rule, chosen, voice) for path in files]
+    results = [result for path in files for result in _results(path, rule, chosen, voice)]
     voice.data({"results": results})
     remarks = any(result["remarks"] for result in results)
     return max(result["exit"] for result in results) or (FINDINGS if strict and remarks else 0)
 
 
+def _results(path: str, rule: str | None, schema: Schema | None, voice: Voice) -> Iterator[dict[str, Any]]:
+    """Check a file, or all records in a folder; one that cannot be gone through whole gives no verdict."""
+    if not os.path.isdir(path):  # noqa: PTH112 - a path that a user gave
+        yield _check(path, rule, schema, voice)
+        return
+    failed: list[OSError] = []
+    found = [os.path.join(folder, name) for folder, _, names in os.walk(path, onerror=failed.append) for name in names]  # noqa: PTH118
+    records = sorted(name for name in found if name.endswith(_RECORDS))
+    for record in records:
+        yield _check(record, rule, schema, voice)
+    for error in failed:
+        yield _unreadable(path, UnreadableInput(reason_of(error), where=str(error.filename)), voice)
+    if not records and not failed:
+        hint = f"The names of records end in {' or '.join(_RECORDS)}; name others one by one."
+        yield _unreadable(path, UnreadableInput("there is no record in it", where=path, hint=hint), voice)
+
+
 def _check(path: str, rule: str | None, schema: Schema | None, voice: Voice) -> dict[str, Any]:
     """Check one file and say the verdict."""
     try:
-        value, form = codec.decode_either(read_bytes(path))
+        value, form = load(path)
         report = validate(value, rule=rule, schema=schema, json=form == "json")
         checked = not report.findings and (schema is None or is_ours(schema))
         findings, more_remarks = _more(value, json=form == "json") if checked else (report.findings, [])
@@ -83,7 +106,7 @@ def _check(path: str, rule: str | None, schema: Schema | None, voice: Voice) -> 
     for remark in remarks:
         voice.notice(f"{path}: remark: {remark.text()}", 1)
     return {
-        "file": text_of(path),
+        "file": path,
         "valid": not findings,
         "rule": report.rule,
         "schema": report.schema,
@@ -99,11 +122,8 @@ def _check(path: str, rule: str | None, schema: Schema | None, voice: Voice) -> 
 def _unreadable(path: str, error: VacrError, voice: Voice) -> dict[str, Any]:
     """Say that there is no verdict, and why."""
     place = f" ({error.where})" if error.where and error.where != path else ""
-    hint = error.hint
-    if "more text after the value" in error.message:
-        hint = "A native session has several values; make a record of it first: vacr record FILE."
-    voice.error(f"{path}: unreadable: {error.message}{place}" + (f"\n  {hint}" if hint else ""))
-    told = {"file": text_of(path), "valid": None, "error": error.message, "where": text_of(error.where), "hint": hint}
+    voice.error(f"{path}: unreadable: {error.message}{place}", error.hint)
+    told = {"file": path, "valid": None, "error": error.message, "where": error.where, "hint": error.hint}
     return told | {"findings": [], "remarks": [], "exit": error.exit_code}
 
 
@@ -165,8 +185,8 @@ def _signed(payload: bytes, header: Any) -> list[Finding]:
 
 def _lines(path: str, report: Report, findings: list[Finding], remarks: list[Finding], value: Any) -> list[str]:
     if findings:
-        cut = f" (the first {LIMIT})" if len(findings) >= LIMIT else ""
-        return [f"{path}: invalid, {plural(len(findings), 'finding')}{cut}", *(f"  {finding.text()}" for finding in findings)]
+        least = "at least " if len(findings) >= LIMIT else ""
+        return [f"{path}: invalid, {least}{plural(len(findings), 'finding')}", *(f"  {finding.text()}" for finding in findings)]
     told = [report.rule, f"schema {Path(report.schema).stem}"]
     if "entries" in (named := _named(value)):
         told.append(plural(named["entries"], "entry"))

@@ -22,7 +22,8 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 _decoder = msgspec.json.Decoder(float_hook=numbers.number)
 _ASTRAL_LEADS = (b"\xf0", b"\xf1", b"\xf2", b"\xf3", b"\xf4")
-_STRING_END = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+"(:?)', re.DOTALL)
+_STRING_END = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+_BACKSLASH = ord("\\")
 _NAME_END = re.compile(rb'(?<!\\)(?:\\\\)*+":')
 _SPELLED_COLON = re.compile(rb"\\u003[aA]")
 _PLAIN = frozenset((str, int, bool, type(None)))
@@ -197,11 +198,22 @@ def _has_astral_key(data: bytes) -> bool:
     for lead in _ASTRAL_LEADS:
         position = data.find(lead)
         while position >= 0:
-            end = _STRING_END.match(data, position)
-            if end is None or end[1]:
+            end = _string_end(data, position)
+            if data[end : end + 1] == b":":
                 return True
-            position = data.find(lead, end.end())
+            position = data.find(lead, end)
     return False
+
+
+def _string_end(data: bytes, position: int) -> int:
+    """Give where the string has ended that a position in encoded text is in."""
+    end = data.find(b'"', position)
+    while data[end - 1] == _BACKSLASH:
+        if data[end - 2] == _BACKSLASH:
+            # Whether the quote is escaped depends on how many there are.
+            return _STRING_END.match(data, position).end()  # type: ignore[union-attr]
+        end = data.find(b'"', end + 1)
+    return end + 1
 
 
 def _keys_in_order(value: Any) -> bool:

@@ -10,10 +10,17 @@ from typing import Any
 
 MAX_DEPTH = 400
 
+_NOT_OPENING = bytes(byte for byte in range(256) if byte not in b"{[")
+
 
 def is_deeper_than(limit: int, value: Any, data: bytes) -> bool:
     """Tell whether a value nests deeper than a limit; `data` is its text, whose length and brackets rule most values out."""
-    return len(data) > 2 * limit and data.count(b"{") + data.count(b"[") > limit and depth(value, limit) > limit
+    return len(data) > 2 * limit and openings(data) > limit and depth(value, limit) > limit
+
+
+def openings(data: bytes) -> int:
+    """Count the brackets that open, those in strings too."""
+    return len(data.translate(None, _NOT_OPENING))
 
 
 def depth(value: Any, limit: int) -> int:

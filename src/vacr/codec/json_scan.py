@@ -1,6 +1,6 @@
 """A slow, forgiving look at JSON that the fast decoder refused or may have read wrongly. Step: encode.
 
-It reads as much as can be read and names every problem with its place: strict decoding raises the first one, the
+It reads as much as can be read and names the first problems with their places: strict decoding raises the first one, the
 readers of native files keep the value and the problems. Never used on text that the fast path can vouch for.
 """
 
@@ -14,6 +14,9 @@ from typing import Any
 
 from vacr.codec import numbers
 from vacr.codec.pointers import Place, pointer
+
+MOST = 8
+"""How many problems of a text are named."""
 
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _BRACKET = re.compile(rb"[\[\]{}]")
@@ -87,7 +90,7 @@ def _fraction(text: str) -> Any:
 
 
 def scan(data: bytes, max_depth: int) -> Scan:
-    """Read all the JSON values of a text, one after another, with every problem they have."""
+    """Read all the JSON values of a text, one after another, with the problems they have."""
     result = Scan()
     deep = _too_deep_at(data, max_depth)
     if deep is not None:
@@ -147,11 +150,11 @@ def _read_all(text: str, hooks: _Hooks, result: Scan) -> None:
 
 
 def _mend(value: Any, place: Place, repeated: dict[int, list[str]], problems: list[Problem]) -> Any:
-    """Replace what a record cannot hold by text that can be shown, naming each such place."""
+    """Replace what a record cannot hold by text that can be shown, naming the first such places."""
     # Loops, not comprehensions, which would take a second stack frame for each level.
     if isinstance(value, dict):
         for name in repeated.get(id(value), ()):
-            problems.append(Problem(f"member {_shown(name)} occurs more than once", pointer=_shown_pointer(place)))
+            _note(problems, f"member {_shown(name)} occurs more than once", place)
         members = {}
         for key, item in value.items():
             name = _mend(key, place, repeated, problems)
@@ -163,16 +166,18 @@ def _mend(value: Any, place: Place, repeated: dict[int, list[str]], problems: li
             items.append(_mend(item, (place, index), repeated, problems))
         return items
     if isinstance(value, _OutOfRange):
-        problems.append(Problem(f"number out of range: {value[:40]}", pointer=_shown_pointer(place)))
+        _note(problems, f"number out of range: {value[:40]}", place)
         return str(value)
     if isinstance(value, str) and not value.isascii() and _SURROGATE.search(value):
-        problems.append(Problem("lone surrogate in a string", pointer=_shown_pointer(place)))
+        _note(problems, "lone surrogate in a string", place)
         return _SURROGATE.sub("\ufffd", value)
     return value
 
 
-def _shown_pointer(place: Place) -> str:
-    return _SURROGATE.sub("\ufffd", pointer(place))
+def _note(problems: list[Problem], reason: str, place: Place) -> None:
+    """Name a problem; when there are many, the first tell enough: each names its place, which may be long."""
+    if len(problems) < MOST:
+        problems.append(Problem(reason, pointer=_SURROGATE.sub("\ufffd", pointer(place))))
 
 
 def _shown(name: str) -> str:

@@ -85,11 +85,18 @@ class Session:
         else:
             self.entries.append(self.unusual(line, document))
 
-    def unusual(self, line: int, document: Any) -> Native:
-        """Make the event that keeps bytes which could not be decoded, or a value of an unexpected type."""
+    def unusual(self, line: int, document: Any, part: str = "") -> Native:
+        """Make the event that keeps bytes which could not be decoded, or a value of an unexpected type.
+
+        `part` is the name of the file that they are in, where a session is of many.
+        """
         if isinstance(document, Undecodable):
-            self.notices.append(Notice(f"cannot be decoded: {document.reason}; kept as bytes", line))
-            return undecodable(line, document)
+            where = f"{part} " if part else ""
+            self.notices.append(Notice(f"{where}cannot be decoded: {document.reason}; kept as bytes", line, part))
+            event = undecodable(line, document)
+            if part:
+                event["data"]["file"] = part
+            return event
         return self.other(document)
 
     def other(self, value: Any) -> Native:

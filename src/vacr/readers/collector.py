@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 
-@contextmanager
-def collector_paused() -> Iterator[None]:
+class collector_paused:  # noqa: N801 - used as a function
     """Keep the garbage collector from going through values again and again while there are only more of them."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
+
+    def __enter__(self) -> None:
+        """Pause it."""
+        self._was_enabled = gc.isenabled()
+        gc.disable()
+
+    def __exit__(self, *_: object) -> None:
+        """Let it go on, if it did before."""
+        if self._was_enabled:
             gc.enable()

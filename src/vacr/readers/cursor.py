@@ -12,13 +12,12 @@ from typing import Any
 
 from vacr.content import children
 from vacr.model import Native
-from vacr.readers import cursor_text, export
+from vacr.readers import cursor_text
 from vacr.readers.assemble import Reading, Session
 from vacr.readers.collector import collector_paused
-from vacr.readers.cursor_blobs import take_blobs
-from vacr.readers.cursor_bubbles import bubble_entry, take_composer
+from vacr.readers.cursor_rows import is_head, take_rows
 from vacr.readers.cursor_stores import DATABASES
-from vacr.readers.lift import Lift, Move, fill, is_one_of
+from vacr.readers.lift import Lift, Move, fill, is_one_of, typed_event
 from vacr.readers.source import Source
 from vacr.readers.stores import Store
 
@@ -59,15 +58,14 @@ MESSAGE = Lift(Move("content", "content", None))
 ROLES = frozenset(("user", "assistant"))
 EVENTS = frozenset(("turn_ended", "error"))
 OURS = frozenset(("unknown", "undecodable", "attached-file"))
-"""What events are called that have no native type; a native type of such a name stays in the data."""
+"""What events are called that have no native type; a native type of such a name is kept beside."""
 MEMBERS = frozenset(("role", "message"))
-_CONTENT = frozenset(("content",))
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
 def recognises(sample: Sequence[Any]) -> float:
     """Tell how much of a sample of native values is Cursor's; text that holds no JSON comes as one value."""
-    if any(export.is_head(sample[0], database.format_id) for database in DATABASES):
+    if is_head(sample[0]):
         return 1.0
     return sum(map(_is_ours, sample)) / len(sample)
 
@@ -95,7 +93,6 @@ class _Conversation:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.session = Session("cursor-jsonl", "cursor")
-        self.rows: dict[str, dict[str, Any]] = {"meta": {}, "blobs": {}, "cursorDiskKV": {}}
 
     def read(self) -> Reading:
         """Make the record."""
@@ -103,8 +100,8 @@ class _Conversation:
         text = self.text()
         if text is not None:
             self.take_text(text)
-        elif any(export.is_head(value, one.format_id) for value in self.source.main.sample(1) for one in DATABASES):
-            self.take_rows()
+        elif any(map(is_head, self.source.main.sample(1))):
+            take_rows(self.source, session)
         else:
             session.take_lines(self.source, self.entry)
         if session.session_id is None:
@@ -135,22 +132,20 @@ class _Conversation:
     def entry(self, line: Native) -> Native:
         """Turn one line of a transcript into an entry."""
         session = self.session
-        message = line.get("message")
-        if line.keys() == MEMBERS and type(message) is dict and message.keys() == _CONTENT and is_one_of(line["role"], ROLES):
-            entry: Native = {"type": line["role"], "content": message["content"]}
-            if views := children(entry["content"], session.drift.types, session.drift.members):
-                entry["children"] = views
-            return entry
-        if not is_one_of(line.get("role"), ROLES) or type(message) is not dict:
-            kind = line.get("type")
+        role, message = line.get("role"), line.get("message")
+        if type(message) is not dict or type(role) is not str or role not in ROLES:
+            kind = line.pop("type", None)
             if not is_one_of(kind, EVENTS):
                 session.drift.see_type(kind)
-            entry = {"type": "system-event", "event-type": kind if type(kind) is str else "unknown"}
-            if type(kind) is str and kind not in OURS:
-                del line["type"]
-            return entry | {"data": line}
+            return typed_event(line, kind, OURS)
+        if len(line) == len(MEMBERS) and len(message) == 1 and "content" in message:
+            # Nearly all are so, and the message becomes the entry in place.
+            message["type"] = role
+            if views := children(message["content"], session.drift.types, session.drift.members):
+                message["children"] = views
+            return message
         session.drift.see_members("line", line, MEMBERS)
-        entry = {"type": line.pop("role")}
+        entry: Native = {"type": line.pop("role")}
         LINE.apply(line, entry)
         if "model-id" in entry:
             session.models[entry["model-id"]] += 1
@@ -172,35 +167,3 @@ class _Conversation:
             if views := children(entry["content"]):
                 entry["children"] = views
             session.entries.append(entry)
-
-    def take_rows(self) -> None:
-        """Make entries of the rows of a database."""
-        session = self.session
-        for line, batch in self.source.main.documents():
-            for document in batch:
-                if export.is_row(document):
-                    self.take_row(document["table"], document["row"])
-                elif type(document) is dict and type(document.get(export.HEAD)) is str:
-                    session.format_id = document[export.HEAD]
-                    session.session_id = document.get("session")
-                else:
-                    session.entries.append(session.unusual(line, document))
-        if session.format_id == "cursor-store":
-            take_blobs(self.rows["meta"], self.rows["blobs"], session)
-        elif self.rows["cursorDiskKV"]:
-            take_composer(self.rows["cursorDiskKV"], session)
-
-    def take_row(self, table: str, row: Native) -> None:
-        """Take one row, by its key."""
-        if table == "chatdata":
-            self.take_chat(row)
-        elif table in self.rows and type(key := row.get("key", row.get("id"))) is str:
-            self.rows[table][key] = row.get("value", row.get("data"))
-        else:
-            self.session.entries.append({"type": "system-event", "event-type": table, "data": row})
-
-    def take_chat(self, tab: Native) -> None:
-        """Take a chat of the versions before the composer."""
-        bubbles = tab.pop("bubbles") if type(tab.get("bubbles")) is list else []
-        self.session.entries += [bubble_entry(bubble, self.session) for bubble in bubbles]
-        self.session.native = tab

@@ -21,6 +21,8 @@ from vacr.timestamps import is_timestamp
 MESSAGES, PENDING, WORKSPACES = 1, 4, 9
 """Fields of the root: digests of messages, messages that are being worked on, and folders."""
 ROLES = {"user": "user", "assistant": "assistant", "tool": "user"}
+REPEATED = ("type", "event-type", "role")
+"""What an entry says that only names another: who spoke."""
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _DIGEST = 32
@@ -35,16 +37,17 @@ def take_blobs(meta: dict[str, Any], blobs: dict[str, Any], session: Session) ->
     _describe(head, session)
     named = head.get("latestRootBlobId")
     root = _bytes(blobs.get(named) if type(named) is str else None)
-    said = set()
+    said: dict[str, Native] = {}
     for field, data in fields(root):
-        if field == MESSAGES and len(data) == _DIGEST and data.hex() in blobs:
-            # What was said twice in the same words is one blob.
-            said.add(data.hex())
-            _message(data.hex(), blobs[data.hex()], session)
+        if field == MESSAGES and len(data) == _DIGEST and (name := data.hex()) in blobs:
+            # What was said twice in the same words is one blob: it is there once, and where it is named again is told.
+            entry = _again(name, said[name]) if name in said else _message(name, blobs[name], session)
+            said.setdefault(name, entry)
+            session.entries.append(entry)
         elif field == WORKSPACES and session.working_dir is None:
             session.working_dir = folder_of(data)
     _pending(root, session)
-    session.entries += [_kept("blob", key, blobs[key]) for key in sorted(blobs.keys() - said)]
+    session.entries += [_kept("blob", key, blobs[key]) for key in sorted(blobs.keys() - said.keys())]
 
 
 def fields(data: bytes) -> Iterator[tuple[int, bytes]]:
@@ -95,7 +98,7 @@ def _head(value: Any) -> Native | None:
 
 
 def _describe(head: Native, session: Session) -> None:
-    if head.get("agentId") == session.session_id:
+    if session.session_id and head.get("agentId") == session.session_id:
         del head["agentId"]
     if is_timestamp(head.get("createdAt")):
         session.start = head["createdAt"]
@@ -105,13 +108,17 @@ def _describe(head: Native, session: Session) -> None:
     flag_secrets(session)
 
 
-def _message(identity: str, value: Any, session: Session) -> None:
+def _message(identity: str, value: Any, session: Session) -> Native:
     """Turn a message into an entry; what is none is kept as it is."""
     message = text_value(value)
     if type(message) is not dict or type(message.get("role")) is not str:
-        session.entries.append(_kept("blob", identity, value))
-        return
-    session.entries.append(message_entry(message, session) | {"id": identity})
+        return _kept("blob", identity, value)
+    return message_entry(message, session) | {"id": identity}
+
+
+def _again(identity: str, entry: Native) -> Native:
+    """Name a blob that has its entry."""
+    return {name: entry[name] for name in REPEATED if name in entry} | {"vacr": {"repeats": identity}}
 
 
 def message_entry(message: Native, session: Session) -> Native:

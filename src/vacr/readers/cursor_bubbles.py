@@ -15,12 +15,14 @@ from vacr.codec.canonical_json import native_encoder
 from vacr.content import children
 from vacr.model import Native
 from vacr.readers.assemble import Notice, Session
-from vacr.readers.lift import Lift, Move, fill, is_count, is_one_of, keep_native
+from vacr.readers.lift import Lift, Move, fill, is_count, is_one_of, keep_native, mark
 from vacr.readers.lines import exact
 from vacr.timestamps import is_timestamp
 
-BUBBLE = Lift(Move("bubbleId", "id"), Move("text", "content"), Move("createdAt", "timestamp", None))
+BUBBLE = Lift(Move("bubbleId", "id"), Move("createdAt", "timestamp", None))
 CHAT_BUBBLE = Lift(Move("id", "id"), Move("modelType", "model-id"))
+SAID = (("content", list), ("text", str), ("rawText", str))
+"""Where a bubble has what was said: in the first of these that is no empty text."""
 TYPES = {1: "user", 2: "assistant", "user": "user", "ai": "assistant"}
 CALL = Lift(Move("name", "name"), Move("toolCallId", "call-id"))
 USAGE = (("input", "inputTokens"), ("output", "outputTokens"))
@@ -48,23 +50,34 @@ def folder_of(uri: str | bytes) -> str:
 
 def take_composer(rows: dict[str, Any], session: Session) -> None:
     """Make the entries of a conversation of its rows, by key."""
-    identity = session.session_id
-    composer = text_value(rows.pop(f"composerData:{identity}", None))
-    if type(composer) is not dict:
-        session.entries += [] if composer is None else [_row(f"composerData:{identity}", composer)]
-        composer = {}
-    bubbles = {}
-    for key in [key for key in rows if key.startswith(f"bubbleId:{identity}:")]:
-        bubble = text_value(rows[key])
-        if type(bubble) is dict:
-            bubbles[key.rpartition(":")[2]] = bubble
-            del rows[key]
-    for bubble, said in _in_order(composer, bubbles):
+    key, prefix = f"composerData:{session.session_id}", f"bubbleId:{session.session_id}:"
+    composer = _object(rows.get(key))
+    if composer is not None:
+        del rows[key]
+    bubbles = {name: bubble for name in rows if name.startswith(prefix) and (bubble := _object(rows[name])) is not None}
+    composer = {} if composer is None else composer
+    for bubble, said in _in_order(composer, {name.removeprefix(prefix): bubble for name, bubble in bubbles.items()}):
         session.entries.append(bubble_entry(bubble, session))
         if said is not None:
             keep_native(session.entries[-1], {"bubbleId": said})
-    session.entries += [_row(key, text_value(value)) for key, value in rows.items() if value is not None]
+    session.entries += [_row(name, text_value(value)) for name, value in rows.items() if name not in bubbles]
     _describe(composer, session)
+
+
+def _object(value: Any) -> Native | None:
+    """Read a value that should be an object as text; bytes that are no text are none."""
+    found = text_value(value) if type(value) is str else None
+    return found if type(found) is dict else None
+
+
+def take_chat(chat: Native, session: Session) -> None:
+    """Make the entries of a chat of the versions before the composer; it describes the session, unless something else does."""
+    bubbles = chat.pop("bubbles") if type(chat.get("bubbles")) is list else []
+    session.entries += [bubble_entry(bubble, session) for bubble in bubbles]
+    if session.native:
+        session.entries.append({"type": "system-event", "event-type": "chatdata", "data": chat})
+    else:
+        session.native = chat
 
 
 def _row(key: str, value: Any) -> Native:
@@ -103,8 +116,8 @@ def _named(bubble: Native, name: str) -> tuple[Native, Any]:
 
 def _describe(composer: Native, session: Session) -> None:
     """Learn about the session; what has no canonical member stays under its own name."""
-    if composer.get("composerId") == session.session_id:
-        composer.pop("composerId", None)
+    if session.session_id and composer.get("composerId") == session.session_id:
+        del composer["composerId"]
     for member, end in (("createdAt", False), ("lastUpdatedAt", True)):
         if is_timestamp(composer.get(member)):
             setattr(session, "end" if end else "start", composer[member])
@@ -142,19 +155,30 @@ def bubble_entry(bubble: Any, session: Session) -> Native:
     if kind != entry["type"]:
         keep_native(entry, {"type": kind})
     (BUBBLE if type(kind) is int else CHAT_BUBBLE).apply(bubble, entry)
+    _take_said(bubble, entry)
     _learn(bubble, entry, session)
     beside = _thinking(bubble) + _tool(bubble)
     session.embedded += beside
-    if found := children(entry.get("content", bubble.get("content"))) + beside:
+    if found := children(entry.get("content"), session.drift.types, session.drift.members) + beside:
         entry["children"] = found
-    return fill(entry, bubble, frozenset(("content",)))
+    return fill(entry, bubble)
+
+
+def _take_said(bubble: Native, entry: Native) -> None:
+    """Move what was said; whatever else could have been it stays under its own name."""
+    found = [name for name, kind in SAID if type(bubble.get(name)) is kind]
+    if found:
+        name = next((name for name in found if bubble[name] != ""), found[0])
+        entry["content"] = bubble.pop(name)
+        if name == "rawText":
+            mark(entry)["content-from"] = name
 
 
 def _learn(bubble: Native, entry: Native, session: Session) -> None:
     """Learn from a bubble which model spoke, what it cost, and where the editor was."""
     model = bubble.get("modelInfo")
     if type(model) is dict and type(model.get("modelName")) is str and model["modelName"] != "default":
-        entry["model-id"] = model["modelName"]
+        entry.setdefault("model-id", model["modelName"])
     if "model-id" in entry:
         session.models[entry["model-id"]] += 1
     counts = bubble.get("tokenCount")

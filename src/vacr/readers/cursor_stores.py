@@ -1,13 +1,16 @@
 """Where Cursor keeps conversations in databases: the editor's `state.vscdb`, the command line's `store.db`. Step: read.
 
-What the editor keeps of no conversation in particular (drafts, the layout of its windows, contents that no row names) is not
-part of any; nor are the blobs that its agent keeps by digest alone.
+What names a conversation by its key is part of it, whatever kind of row it is. What the editor keeps of none in particular is
+part of no record: drafts in which nothing was said, its lists and windows, what a value holds beside its chats, and contents that
+it keeps by digest alone and no row of a conversation names.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -18,10 +21,10 @@ from vacr.readers.cursor_bubbles import folder_of
 from vacr.readers.export import Listed, Query
 from vacr.readers.lines import exact
 
-# Kinds of rows that name the conversation after the first colon, and what they are about after the last.
-KINDS = ("bubbleId", "messageRequestContext", "checkpointId", "codeBlockDiff", "codeBlockPartialInlineDiffFates")
-FILES = "ofsContent"
-"""A kind of rows that are about a file, whose address has colons of its own."""
+COMPOSER = "composerData"
+BUBBLE = "bubbleId"
+AGENT = ("agentKv:checkpoint", "agentKv:bubbleCheckpoint")
+"""Kinds of rows whose names have a colon of their own."""
 CHATS = ("workbench.panel.aichat.view.aichat.chatdata", "workbench.panel.chat.view.chat.chatdata")
 """Where versions before the composer keep their chats, all in one value."""
 _CONTENT = re.compile(r"composer\.content\.[0-9a-f]{64}")
@@ -39,38 +42,37 @@ class _Editor:
 
     def sessions(self, query: Query) -> Iterable[Listed]:
         """List the conversations that have any bubbles, then the chats of versions before."""
-        if _has(query, "cursorDiskKV"):
-            # The keys come from the index; what the bubbles say is not looked at.
-            named = {name for row in query(_KEYS, "bubbleId:", "bubbleId;") if (name := _conversation(row["key"]))}
-            for row in query(*_beginning("composerData:")):
-                name = row["key"].partition(":")[2] if type(row["key"]) is str else ""
-                composer = _object(row["value"])
-                unknown = not composer and row["value"] != "{}"
-                if unknown or any(composer.get(member) for member in _BUBBLES) or _has_bubbles(query, name):
-                    yield _listed(query, name, composer)
-                named.discard(name)
-            yield from (Listed(name) for name in sorted(named) if _has_bubbles(query, name))
-        for identity, tab in dict(_tabs(query)).items():
-            title = tab.get("chatTitle")
-            yield Listed(identity, title if type(title) is str else "", start=tab.get("lastSendTime"))
+        seen = set()
+        for listed in itertools.chain(self._composers(query), _listed_chats(query)):
+            if listed.session_id not in seen:
+                seen.add(listed.session_id)
+                yield listed
+
+    def _composers(self, query: Query) -> Iterator[Listed]:
+        if not _has(query, "cursorDiskKV"):
+            return
+        # The keys come from the index; what the bubbles say is not looked at.
+        named = {name for row in query(_KEYS, "bubbleId:", "bubbleId;") if (name := _conversation(row["key"]))}
+        for row in query(*_beginning(f"{COMPOSER}:")):
+            name = row["key"].partition(":")[2] if type(row["key"]) is str else ""
+            composer = _object(row["value"])
+            unknown = not composer and row["value"] != "{}"
+            if unknown or any(composer.get(member) for member in _BUBBLES) or _has_bubbles(query, name):
+                yield _listed(query, name, composer)
+            named.discard(name)
+        yield from (Listed(name) for name in sorted(named) if _has_bubbles(query, name))
 
     def rows(self, query: Query, session_id: str) -> Iterator[tuple[str, Native]]:
         """Give the rows of a conversation by key, and the file contents that they name."""
-        found: list[Native] = []
-        if _has(query, "cursorDiskKV"):
-            found += query(*_row(f"composerData:{session_id}"))
-            for kind in KINDS:
-                rows = query(*_beginning(f"{kind}:{session_id}:"))
-                found += [row for row in rows if _conversation(row["key"]) == session_id]
-            found += query(*_beginning(f"{FILES}:{session_id}:"))
-            said = [row["value"] for row in found if type(row["value"]) is str]
-            for name in sorted({name for value in said for name in _CONTENT.findall(value)}):
-                found += query(*_row(name))
-        if found and _has(query, "composerHeaders"):
-            heads = query("SELECT * FROM composerHeaders WHERE composerId = ?", session_id)
-            yield from (("composerHeaders", row) for row in heads)
-        yield from (("cursorDiskKV", row) for row in found)
-        yield from _chat_rows(query, session_id)
+        found = [("cursorDiskKV", row) for row in _own_rows(query, session_id)] if _has(query, "cursorDiskKV") else []
+        said = [row["value"] for _, row in found if type(row["value"]) is str]
+        for name in sorted({name for value in said for name in _CONTENT.findall(value)}):
+            found += (("cursorDiskKV", row) for row in _all(query, "cursorDiskKV", "WHERE key = ?", name))
+        found += _chat_rows(query, session_id)
+        for table in _tables(query) if found else ():
+            if "composerId" in _columns(query, table):
+                yield from ((table, row) for row in _all(query, table, "WHERE composerId = ?", session_id))
+        yield from found
 
 
 class _CommandLine:
@@ -99,23 +101,63 @@ class _CommandLine:
     def rows(self, query: Query, session_id: str) -> Iterator[tuple[str, Native]]:
         """Give all rows: the database holds nothing else."""
         del session_id
-        yield from (("meta", row) for row in query("SELECT key, value FROM meta ORDER BY key, value"))
-        yield from (("blobs", row) for row in query("SELECT id, data FROM blobs ORDER BY id, data"))
+        for table in _tables(query):
+            yield from ((table, row) for row in _all(query, table))
 
 
 DATABASES = (_CommandLine(), _Editor())
 
 _BUBBLES = ("conversation", "fullConversationHeadersOnly", "conversationMap")
 _KEYS = "SELECT key FROM cursorDiskKV WHERE key >= ? AND key < ? ORDER BY key"
+# Goes from each kind of keys to the next by the index, past the rows themselves; what has no kind is mostly contents.
+_KINDS = """
+    WITH RECURSIVE seen(key) AS (
+        SELECT min(key) FROM cursorDiskKV WHERE key < x''
+        UNION ALL
+        SELECT (SELECT min(key) FROM cursorDiskKV WHERE key < x'' AND key > max(seen.key, CASE
+            WHEN instr(seen.key, ':') THEN substr(seen.key, 1, instr(seen.key, ':') - 1) || ';'
+            WHEN seen.key LIKE 'composer.content.%' THEN 'composer.content/'
+            ELSE seen.key END))
+        FROM seen WHERE seen.key IS NOT NULL
+    ) SELECT substr(key, 1, instr(key, ':') - 1) AS kind FROM seen WHERE instr(key, ':') AND key NOT LIKE 'agentKv:%'
+"""
 
 
 def _has(query: Query, table: str) -> bool:
     return any(True for _ in query("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", table))
 
 
-def _row(key: str) -> tuple[str, str]:
-    """Ask for one row."""
-    return "SELECT key, value FROM cursorDiskKV WHERE key = ? AND value IS NOT NULL", key
+def _tables(query: Query) -> list[str]:
+    statement = (
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name COLLATE BINARY"
+    )
+    return [row["name"] for row in query(statement) if type(row["name"]) is str and not row["name"].startswith("sqlite_")]
+
+
+def _columns(query: Query, table: str) -> list[str]:
+    return [row["name"] for row in query("SELECT name FROM pragma_table_info(?)", table)]
+
+
+def _all(query: Query, table: str, condition: str = "", *parameters: str) -> list[Native]:
+    """Ask for rows with all their columns, in an order that does not depend on where they lie."""
+    rows = query(f"SELECT * FROM {_quoted(table)} {condition}", *parameters)  # noqa: S608 - a name that the database itself gave
+    # SQLite would copy every value to sort by it; it is looked at only where the columns before it do not tell.
+    return sorted(rows, key=lambda row: [(type(value).__name__, value) for value in row.values()])
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _own_rows(query: Query, session_id: str) -> Iterator[Native]:
+    """Give the rows that name a conversation after their kind, and nothing or something else after that."""
+    for kind in [*AGENT, *(row["kind"] for row in query(_KINDS) if type(row["kind"]) is str)]:
+        name = f"{kind}:{session_id}"
+        yield from _all(query, "cursorDiskKV", "WHERE key = ?", name)
+        if kind != COMPOSER:
+            for row in _all(query, "cursorDiskKV", "WHERE key >= ? AND key < ?", f"{name}:", f"{name};"):
+                if kind != BUBBLE or _conversation(row["key"]) == session_id:
+                    yield row
 
 
 def _beginning(prefix: str) -> tuple[str, str, str]:
@@ -131,7 +173,7 @@ def _has_bubbles(query: Query, name: str) -> bool:
 
 
 def _conversation(key: Any) -> str:
-    """Tell whose a row is: its name stands between the first colon and the last, and may hold anything."""
+    """Tell whose a bubble is: the name stands between the first colon and the last, and may hold anything."""
     return key.partition(":")[2].rpartition(":")[0] if type(key) is str else ""
 
 
@@ -160,36 +202,47 @@ def _title(query: Query, name: str, composer: Native) -> str:
         bubbles = composer.get(member)
         for bubble in bubbles if type(bubbles) is list else ():
             if type(bubble) is dict and bubble.get("type") == _USER:
-                found = [bubble, *(_object(row["value"]) for row in query(*_row(f"bubbleId:{name}:{bubble.get('bubbleId')}")))]
+                rows = query("SELECT value FROM cursorDiskKV WHERE key = ?", f"bubbleId:{name}:{bubble.get('bubbleId')}")
+                found = [bubble, *(_object(row["value"]) for row in rows)]
                 return next((one["text"] for one in found if type(one.get("text")) is str), "")
     return ""
 
 
-def _tabs(query: Query) -> Iterator[tuple[str, Native]]:
-    """Give the chats of versions before the composer, by their ids."""
-    for row in query("SELECT value FROM ItemTable WHERE key IN (?, ?) ORDER BY key", *CHATS):
-        tabs = _object(row["value"]).get("tabs")
-        for tab in tabs if type(tabs) is list else ():
-            if type(tab) is dict and type(tab.get("tabId")) is str:
-                yield tab["tabId"], tab
+@lru_cache(maxsize=len(CHATS))
+def chats(value: Any) -> dict[str, list[Any]] | None:
+    """Take a value with all chats apart, by their ids; give nothing where that would lose something.
+
+    Chats that have no id are together under none. The value is asked for again for each chat, and not taken apart again.
+    """
+    whole = exact(value.encode()) if type(value) is str else []
+    if not whole:
+        return None if value else {}
+    tabs = whole[0].get("tabs") if type(whole[0]) is dict else None
+    found: dict[str, list[Any]] = {}
+    for tab in tabs if type(tabs) is list else ():
+        identity = tab.get("tabId") if type(tab) is dict else None
+        found.setdefault(identity if type(identity) is str else "", []).append(tab)
+    return found
+
+
+def _listed_chats(query: Query) -> Iterator[Listed]:
+    """List the chats of versions before the composer; what cannot be taken apart has no id."""
+    for row in _all(query, "ItemTable", "WHERE key IN (?, ?)", *CHATS):
+        found = chats(row["value"])
+        for identity, tabs in ({"": [{}]} if found is None else found).items():
+            tab = tabs[0] if type(tabs[0]) is dict else {}
+            title = tab.get("chatTitle")
+            yield Listed(identity, title if type(title) is str else "", start=tab.get("lastSendTime"))
 
 
 def _chat_rows(query: Query, session_id: str) -> Iterator[tuple[str, Native]]:
-    """Give the chat of that id out of the value with all chats, or that value where taking it apart would lose something."""
-    table = "chatdata"
-    for row in query("SELECT key, value FROM ItemTable WHERE key IN (?, ?) ORDER BY key", *CHATS):
-        for whole in exact(row["value"].encode()) if type(row["value"]) is str else ():
-            tabs = whole.get("tabs") if type(whole) is dict else None
-            for tab in tabs if type(tabs) is list else ():
-                if type(tab) is dict and tab.get("tabId") == session_id:
-                    yield table, tab
-                    # One that has the same id once more is kept beside the first.
-                    table = "chatdata-again"
-            break
-        else:
-            tabs = _object(row["value"]).get("tabs")
-            if type(tabs) is list and any(type(tab) is dict and tab.get("tabId") == session_id for tab in tabs):
-                yield "ItemTable", row
+    """Give the chats of an id, or of none, out of the values with all chats."""
+    for row in _all(query, "ItemTable", "WHERE key IN (?, ?)", *CHATS):
+        found = chats(row["value"])
+        if found is not None:
+            yield from (("chatdata", tab if type(tab) is dict else {"value": tab}) for tab in found.get(session_id, ()))
+        elif not session_id:
+            yield "ItemTable", row
 
 
 def _workspace(query: Query, root: Any) -> str:

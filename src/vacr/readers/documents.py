@@ -17,7 +17,8 @@ from vacr.codec.canonical_json import BYTE_ORDER_MARK, native_encoder, says_it_a
 from vacr.codec.depth import is_deeper_than
 from vacr.readers.lines import NATIVE_DEPTH, Undecodable, careful, decode_native, lines, read_text
 
-_FIRST_LINE = re.compile(rb"\s*([{\[][^\n]*)\n")
+_OPENS = re.compile(rb"(?:\xef\xbb\xbf)?\s*[{\[]")
+_LEAD = re.compile(rb'(?:[^\s{\["][^\n]*+\n\s*+){1,8}+(?=[{\[]\s*["{\[\]}])')
 _OPEN_ENDS = (b"{", b"[", b",", b":")
 # No JSON value has an opening bracket right after a closing one, so another value begins there.
 _NEXT_VALUE = re.compile(rb"\n[}\]][ \t\r\n]*(?=[{\[])")
@@ -32,25 +33,34 @@ def documents(data: bytes) -> Iterator[tuple[int, list[Any]]]:
 
     They come in batches with the number of the first line.
     """
-    if not spans_lines(data):
+    if spans_lines(data):
+        yield from _values(data.removeprefix(BYTE_ORDER_MARK).rstrip(), 1)
+    elif (lead := _LEAD.match(data)) and spans_lines(data, lead.end()):
+        # What a program said on the way, before the value that it wrote.
+        yield from lines(lead[0])
+        yield from _values(data[lead.end() :].rstrip(), lead[0].count(b"\n") + 1)
+    else:
         yield from lines(data)
-        return
-    data = data.removeprefix(BYTE_ORDER_MARK).rstrip()
+
+
+def _values(data: bytes, number: int) -> Iterator[tuple[int, list[Any]]]:
+    """Read values that go over several lines, the first of which has a number."""
     whole = _exact(data)
     if whole:
-        yield 1, whole
+        yield number, whole
         return
-    start, number = 0, 1
+    start = 0
     for stop in [*(match.end() for match in _NEXT_VALUE.finditer(data)), len(data)]:
         yield from _value(data[start:stop].rstrip(), number)
         number += data.count(b"\n", start, stop)
         start = stop
 
 
-def spans_lines(data: bytes) -> bool:
+def spans_lines(data: bytes, start: int = 0) -> bool:
     """Tell whether the first value goes on after its first line."""
-    first = _FIRST_LINE.match(data.removeprefix(BYTE_ORDER_MARK) if data.startswith(BYTE_ORDER_MARK) else data)
-    return first is not None and first[1].rstrip().endswith(_OPEN_ENDS)
+    opened = _OPENS.match(data, start)
+    end = data.find(b"\n", opened.end()) if opened else -1
+    return end >= 0 and data[opened.end() - 1 : end].rstrip().endswith(_OPEN_ENDS)  # type: ignore[union-attr]
 
 
 def _value(text: bytes, number: int) -> Iterator[tuple[int, list[Any]]]:

@@ -10,15 +10,26 @@ import base64
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from vacr.codec import canonical_json
 from vacr.model import Native
 
 HEAD = "vacr-export"
 
-Query = Callable[..., Iterable[Native]]
-"""Runs a statement with its parameters against a database and gives the rows; a text that is not UTF-8 comes as bytes."""
+T = TypeVar("T")
+
+
+class Query(Protocol):
+    """Questions to a database, as it is at one moment."""
+
+    def __call__(self, statement: str, *parameters: Any) -> Iterator[Native]:
+        """Run a statement with its parameters and give the rows; a text that is not UTF-8 comes as bytes."""
+        ...
+
+    def once(self, work: Callable[[Query], T]) -> T:
+        """Do what has the same result as long as the database stays as it is, and need not be done again for another session."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -63,6 +74,17 @@ def export(format_id: str, session_id: str, rows: Iterable[tuple[str, Native]]) 
 def is_head(value: Any, format_id: str) -> bool:
     """Tell whether a value is the first line of an export of some format."""
     return type(value) is dict and value.get(HEAD) == format_id
+
+
+def session_of(head: Native) -> str | None:
+    """Give the session that the first line of an export names, if it does: a head that was not written here may say anything."""
+    named = head.get("session")
+    return named if type(named) is str else None
+
+
+def beside(head: Native) -> Native:
+    """Give what the first line of an export says beside what it has to."""
+    return {name: value for name, value in head.items() if name != HEAD and (name, value) != ("session", session_of(head))}
 
 
 def is_row(value: Any) -> bool:

@@ -47,6 +47,8 @@ ARRAY, LINE, MESSAGES = "[]", "line", "messages"
 
 _LOG = "gemini-jsonl"
 _HEADER_MEMBERS = frozenset(("sessionId", "messages", *HISTORIES))
+_MARKS = frozenset((*EVENT_NAMES, *_HEADER_MEMBERS, "parts", "timestamp"))
+"""Members of which every value of Gemini CLI has one."""
 
 
 def recognises(sample: Sequence[Any]) -> float:
@@ -57,7 +59,7 @@ def recognises(sample: Sequence[Any]) -> float:
 def _is_ours(value: Any) -> bool:
     if type(value) is list:
         return bool(value) and all(map(is_turn, value))
-    if type(value) is not dict or "uuid" in value:
+    if type(value) is not dict or "uuid" in value or _MARKS.isdisjoint(value):
         return False
     if not EVENT_NAMES.keys().isdisjoint(value) or is_turn(value):
         return True

@@ -13,7 +13,7 @@ from vacr.model import Native
 from vacr.readers import gemini_known as known
 from vacr.readers.assemble import Session
 from vacr.readers.gemini_fold import REPLACED
-from vacr.readers.lift import Lift, Move, Shape, are_counts, is_one_of, keep_native, mark, token_usage
+from vacr.readers.lift import UINT_END, Lift, Move, Shape, are_counts, is_one_of, keep_native, mark, token_usage, typed_event
 
 _MESSAGE = (Move("id", "id"), Move("timestamp", "timestamp", None), Move("content", "content", None))
 MESSAGE = Shape(known.MESSAGE, *_MESSAGE)
@@ -163,7 +163,7 @@ def _usage(message: Native, session: Session) -> Native | None:
     tokens = message.get("tokens")
     if type(tokens) is not dict:
         return None
-    if tokens.keys() == known.TOKENS and are_counts(tokens.values()):
+    if tokens.keys() == known.TOKENS and are_counts(tokens.values()) and sum(tokens.values()) < UINT_END:
         return {
             "input": tokens["input"] + tokens["tool"],
             "output": tokens["output"] + tokens["thoughts"],
@@ -196,12 +196,7 @@ def event_entry(message: Native, kind: Any, session: Session, fate: str | None) 
     """Turn what was shown to the user, and what is not known, into an event."""
     if not is_one_of(kind, known.EVENTS):
         session.drift.see_type(kind)
-    entry: Native = {"type": "system-event", "event-type": kind if type(kind) is str else "unknown"}
-    if kind is not None and (type(kind) is not str or kind in OURS):
-        keep_native(entry, {"type": kind})
-    EVENT.apply(message, entry)
-    if message:
-        entry["data"] = message
+    entry = typed_event(message, kind, OURS, EVENT)
     if fate is not None:
         _supersede(entry, fate)
     return entry

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple, TypeGuard
 from vacr.model import CANONICAL_MEMBERS, Native
 from vacr.timestamps import is_timestamp
 
-_UINT_END = 2**64
+UINT_END = 2**64
+"""What a canonical counter stays below."""
 
 
 class Move(NamedTuple):
@@ -100,13 +101,13 @@ def is_one_of(value: Any, names: Container[str]) -> TypeGuard[str]:
 
 def is_count(value: Any) -> TypeGuard[int]:
     """Tell whether a native value can be one of the canonical counters."""
-    return type(value) is int and 0 <= value < _UINT_END
+    return type(value) is int and 0 <= value < UINT_END
 
 
 def are_counts(values: Iterable[Any]) -> bool:
     """Tell the same of several values."""
     for value in values:  # noqa: SIM110 - a generator would cost as much again
-        if type(value) is not int or not 0 <= value < _UINT_END:
+        if type(value) is not int or not 0 <= value < UINT_END:
             return False
     return True
 
@@ -170,6 +171,18 @@ def keep_native(entry: Native, members: Native) -> None:
         return
     ours = mark(entry)
     ours["native"] = {**ours.get("native", {}), **members}
+
+
+def typed_event(native: Native, kind: Any, ours: frozenset[str], lift: Lift | None = None) -> Native:
+    """Make an event of an object, named by its type; a type that is no name, or is one of ours, is kept beside."""
+    entry: Native = {"type": "system-event", "event-type": kind if type(kind) is str else "unknown"}
+    if kind is not None and (type(kind) is not str or kind in ours):
+        keep_native(entry, {"type": kind})
+    if lift is not None:
+        lift.apply(native, entry)
+    if native:
+        entry["data"] = native
+    return entry
 
 
 def check_timestamps(entries: list[Native]) -> list[int]:

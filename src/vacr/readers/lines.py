@@ -14,7 +14,7 @@ import msgspec
 
 from vacr.codec import json_scan, numbers
 from vacr.codec.canonical_json import BYTE_ORDER_MARK, native_encoder, says_it_all
-from vacr.codec.depth import MAX_DEPTH, is_deeper_than
+from vacr.codec.depth import MAX_DEPTH, is_deeper_than, openings
 
 # A native value goes into a record some levels down.
 NATIVE_DEPTH = MAX_DEPTH - 16
@@ -22,6 +22,9 @@ NATIVE_DEPTH = MAX_DEPTH - 16
 _CHUNK = 1 << 15
 _FIRST_BYTES = frozenset(b'{["-0123456789tfnNI')
 NOT_JSON = "not JSON"
+_WITH_THE_FIRST = "told with the first value of its line"
+_LONGEST = 200
+"""How much of a place is told: names in it may be as long as the text."""
 
 decode_native = msgspec.json.Decoder(float_hook=numbers.spelled).decode
 """Decode one value, keeping how its numbers were written."""
@@ -85,7 +88,7 @@ def _exact(data: bytes, start: int, stop: int) -> list[Any] | None:
     if again != chunk and memoryview(again)[:-1] != chunk:
         return None
     del again
-    if data.count(b"{", start, stop) + data.count(b"[", start, stop) > NATIVE_DEPTH:
+    if openings(bytes(chunk)) > NATIVE_DEPTH:
         for value, line in zip(values, data[start:stop].split(b"\n"), strict=False):
             if is_deeper_than(NATIVE_DEPTH, value, line):
                 return None
@@ -121,15 +124,16 @@ def careful(text: bytes) -> Iterator[Any]:
     if not scan.problems:
         yield from scan.values
         return
-    reason = "; ".join(dict.fromkeys(_told(problem) for problem in scan.problems[:8]))
+    reason = "; ".join(dict.fromkeys(_told(problem) for problem in scan.problems[: json_scan.MOST]))
     only_rest = bool(scan.rest) and len(scan.problems) == 1
-    for value in scan.values:
-        yield value if only_rest else Repaired(value, reason)
+    for number, value in enumerate(scan.values):
+        yield value if only_rest else Repaired(value, _WITH_THE_FIRST if number else reason)
     yield Undecodable(reason, scan.rest if only_rest else text)
 
 
 def _told(problem: json_scan.Problem) -> str:
     if problem.pointer is not None:
-        return f"{problem.reason} ({problem.pointer or '/'})"
+        place = problem.pointer or "/"
+        return f"{problem.reason} ({place if len(place) <= _LONGEST else f'{place[:_LONGEST]}…'})"
     # Where reading stopped is the decoder's opinion, which differs between versions; a byte that is no text is a fact.
     return f"{problem.reason} (byte {problem.offset})" if "UTF-8" in problem.reason else problem.reason

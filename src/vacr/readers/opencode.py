@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from vacr.codec import json_scan
 from vacr.model import Native
 from vacr.readers import export
 from vacr.readers import opencode_known as known
@@ -19,10 +20,11 @@ from vacr.readers.assemble import Notice, Reading, Session
 from vacr.readers.collector import collector_paused
 from vacr.readers.lift import Lift, Move, fill, is_one_of, kind_of, mark
 from vacr.readers.lines import Repaired, Undecodable
+from vacr.readers.opencode_database import DATABASE, DATABASES
 from vacr.readers.opencode_parts import lift_time, part_entries, take_parts
 from vacr.readers.opencode_pieces import Conversation, Message, Pieces, kind_of_piece
 from vacr.readers.opencode_rows import from_row, row_entries
-from vacr.readers.opencode_stores import DATABASE, DATABASES, FOLDER, from_file
+from vacr.readers.opencode_stores import FOLDER, from_file
 from vacr.readers.opencode_usage import lift_usage
 from vacr.readers.source import Source
 from vacr.readers.stores import Store
@@ -72,11 +74,13 @@ class _Sessions:
         self.pieces = Pieces()
         self.whole: list[_Session] = []
         self.format_id = "opencode-json"
-        self.unusual: list[tuple[int, Any]] = []
+        self.unusual: list[tuple[str, int, Any]] = []
         self.repaired: list[str] = []
+        self.part = ""
         if FOLDER.holds(source):
-            self.pieces.only = FOLDER.session_of(source)
+            self.pieces.only = FOLDER.session_of(source) or None
             for part in source.parts:
+                self.part = part.name
                 for line, batch in part.documents():
                     for document in batch:
                         self.take(line, from_file(part.name, document))
@@ -93,7 +97,7 @@ class _Sessions:
             self.repaired.append(document.reason)
             self.take(line, document.value)
         elif isinstance(document, Undecodable):
-            self.unusual.append((line, document))
+            self.unusual.append((self.part, line, document))
         elif _is_export(document):
             self.whole.append(_Session("opencode-export", _exported(document)))
         elif samples.is_sample(document):
@@ -101,7 +105,9 @@ class _Sessions:
             self.whole.append(_Session("opencode-json", samples.conversation(document), session_id))
         elif export.is_head(document, DATABASE.format_id):
             self.format_id = DATABASE.format_id
-            self.pieces.only = document["session"] if type(document.get("session")) is str else ""
+            self.pieces.only = export.session_of(document)
+            if beside := export.beside(document):
+                self.pieces.add(beside, "")
         elif self.format_id == DATABASE.format_id and export.is_row(document):
             from_row(document["table"], document["row"], self.pieces)
         else:
@@ -113,7 +119,8 @@ class _Sessions:
         found = found or [_Session(self.format_id, Conversation())]
         found[-1].unusual = self.unusual
         for one in found:
-            one.session.repaired = self.repaired
+            # Which of them was repaired is not known; of very many, each tells the first.
+            one.session.repaired = self.repaired if len(found) == 1 else self.repaired[: json_scan.MOST]
         return found
 
 
@@ -133,7 +140,7 @@ class _Session:
         self.session = Session(format_id, "opencode", session_id=session_id or None)
         self.conversation = conversation
         self.providers: Counter[str] = Counter()
-        self.unusual: list[tuple[int, Any]] = []
+        self.unusual: list[tuple[str, int, Any]] = []
         self.beside: list[str] = []
         """The members of the session that did not stand in its own object, but beside."""
 
@@ -148,7 +155,7 @@ class _Session:
         session.entries += [entry for value in conversation.loose for entry in part_entries(value, session)]
         session.entries += [_also_beside(member, value) for member, value in conversation.extras.items()]
         self.flag_secrets(placed)
-        session.entries += [session.unusual(line, document) for line, document in self.unusual]
+        session.entries += [session.unusual(line, document, part) for part, line, document in self.unusual]
         self.mark_reverted()
         if self.providers:
             session.provider = self.providers.most_common(1)[0][0]

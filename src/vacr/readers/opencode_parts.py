@@ -12,7 +12,7 @@ from typing import Any
 from vacr.model import Native
 from vacr.readers import opencode_known as known
 from vacr.readers.assemble import Session
-from vacr.readers.lift import Lift, Move, fill, is_one_of, keep_native, kind_of, mark
+from vacr.readers.lift import Lift, Move, fill, is_one_of, kind_of, mark, typed_event
 from vacr.timestamps import is_timestamp
 
 REASONING = Lift(Move("text", "content", None), Move("id", "id"))
@@ -110,13 +110,7 @@ def event(part: Native, session: Session) -> Native:
         session.drift.see_members(kind, part, known.EVENTS[kind])
     elif not is_one_of(kind, known.SAID):
         session.drift.see_type(f"part/{kind if type(kind) is str else kind_of(kind)}")
-    entry: Native = {"type": "system-event", "event-type": kind if type(kind) is str else "unknown"}
-    if kind is not None and (type(kind) is not str or kind in OURS):
-        keep_native(entry, {"type": kind})
-    EVENT.apply(part, entry)
-    if part:
-        entry["data"] = part
-    return entry
+    return typed_event(part, kind, OURS, EVENT)
 
 
 def lift_time(holder: Native, member: str, entry: Native) -> None:

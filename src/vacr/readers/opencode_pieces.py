@@ -6,10 +6,20 @@ of either mix the sessions of many. Here they are told apart by what they are, a
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import Any
 
+from vacr.codec import canonical_json
 from vacr.model import Native
+
+LARGE_PROJECT = 1 << 16
+"""As many bytes of a project as every session of it has; of a larger one, the first session has it for all."""
+
+
+def kept_elsewhere(project: Any, session: str) -> Native:
+    """Say where a large project is kept."""
+    return {"id": project, "kept-with-session": session}
 
 
 @dataclass
@@ -47,14 +57,13 @@ class Pieces:
     def __init__(self) -> None:
         """Start with nothing."""
         self._sessions: dict[str, Conversation] = {}
-        self._messages: dict[str, Message] = {}
+        self._messages: dict[tuple[str, str], Message] = {}
         self._order: dict[str, list[tuple[Any, str]]] = {}
-        self._parts: dict[str, list[Native]] = {}
-        self._part_sessions: dict[str, str] = {}
+        self._parts: list[tuple[str, bool, Native]] = []
         self._projects: dict[str, Native] = {}
         self._unplaced: list[tuple[str, str, Any]] = []
         self._current = ""
-        self.only = ""
+        self.only: str | None = None
         """The session that all pieces are of, whatever they say: where they lie tells whose they are."""
 
     def add(self, value: Any, kind: str) -> None:
@@ -66,71 +75,95 @@ class Pieces:
 
     def add_row(self, table: str, row: Native) -> None:
         """Take a row of a table that is none of the above."""
-        session = row.get("session_id") or row.get("aggregate_id")
-        self._at(session if type(session) is str else self._current).rows.append((table, row))
+        self._at(row.get("session_id") or row.get("aggregate_id")).rows.append((table, row))
 
     def _add_session(self, info: Native) -> None:
-        conversation = self._at(info["id"])
+        conversation = self._at(info.get("id"))
         if conversation.info is None:
             conversation.info = info
         else:
             conversation.loose.append(info)
 
     def _add_message(self, info: Native) -> None:
-        session, identity = info.get("sessionID"), info["id"]
-        if identity in self._messages:
+        self._at(info.get("sessionID"))
+        identity = info["id"]
+        if (self._current, identity) in self._messages:
             self._unplaced.append(("", self._current, info))
             return
-        self._messages[identity] = Message(info)
-        self._at(session if type(session) is str else self._current)
+        self._messages[self._current, identity] = Message(info)
         self._order.setdefault(self._current, []).append((_created(info), identity))
 
     def _add_part(self, part: Native) -> None:
-        session, message = part.get("sessionID"), part["messageID"]
-        self._at(session if type(session) is str else self._current)
-        self._parts.setdefault(message, []).append(part)
-        self._part_sessions.setdefault(message, self._current)
+        session = part.get("sessionID")
+        self._at(session)
+        self._parts.append((self._current, type(session) is str, part))
 
     def _add_project(self, project: Native) -> None:
         if self._projects.setdefault(project["id"], project) is not project:
             self._unplaced.append(("", self._current, project))
 
-    def _at(self, session: str) -> Conversation:
-        self._current = self.only or session
+    def _at(self, session: Any) -> Conversation:
+        """Go to the session that a piece names, if it does."""
+        if self.only is not None:
+            self._current = self.only
+        elif type(session) is str:
+            self._current = session
         return self._sessions.setdefault(self._current, Conversation())
 
     def conversations(self) -> list[tuple[str, Conversation]]:
         """Give the sessions with their ids, in the order they were met; what belongs to none goes to the nearest."""
+        self._place_parts()
         for session, conversation in self._sessions.items():
             for _, identity in sorted(self._order.get(session, ())):
-                message = self._messages[identity]
-                message.parts = sorted(self._parts.pop(identity, ()), key=_identity)
+                message = self._messages[session, identity]
+                message.parts = sorted(message.parts or (), key=_identity)
                 conversation.messages.append(message)
-        for message_id, parts in self._parts.items():
-            self._sessions[self._part_sessions[message_id]].loose += parts
         used = self._place_projects()
         for identity, project in self._projects.items():
             if identity not in used:
                 self._unplaced.append(("project", self._current, project))
+        self._place_shares()
         for kind, session, value in self._unplaced:
             self._place(kind, session, value)
         return [(session, found) for session, found in self._sessions.items() if session or found != Conversation()]
 
+    def _place_parts(self) -> None:
+        """Give each part to its message: that of its session, or else the first of that id where it names no session."""
+        first: dict[str, Message] = {}
+        for (_, identity), message in self._messages.items():
+            first.setdefault(identity, message)
+        for session, says_so, part in self._parts:
+            found = self._messages.get((session, part["messageID"]))
+            if found is None and not says_so:
+                found = first.get(part["messageID"])
+            parts = self._sessions[session].loose if found is None or found.parts is None else found.parts
+            parts.append(part)
+
     def _place_projects(self) -> set[str]:
         """Give each session its project, which several may share."""
-        used = set()
-        for conversation in self._sessions.values():
+        holders: dict[str, str] = {}
+        for session, conversation in self._sessions.items():
             info = conversation.info or {}
-            project = info.get("projectID", info.get("project_id"))
-            if type(project) is str and project in self._projects:
-                conversation.extras["project"] = self._projects[project]
-                used.add(project)
-        return used
+            identity = info.get("projectID", info.get("project_id"))
+            if type(identity) is str and identity in self._projects:
+                project = self._projects[identity]
+                if identity in holders and len(canonical_json.encode(project)) > LARGE_PROJECT:
+                    project = kept_elsewhere(identity, holders[identity])
+                conversation.extras["project"] = project
+                holders.setdefault(identity, session)
+        return set(holders)
+
+    def _place_shares(self) -> None:
+        """Find the sessions that shares are of: a share is named by how the session's id ends."""
+        backwards = sorted(session[::-1] for session in self._sessions)
+        for position, (kind, _, value) in enumerate(self._unplaced):
+            ending = value["id"][::-1] if kind == "session_share" else ""
+            nearest = bisect_left(backwards, ending)
+            if ending and nearest < len(backwards) and backwards[nearest].startswith(ending):
+                self._unplaced[position] = kind, backwards[nearest][::-1], value
 
     def _place(self, kind: str, session: str, value: Any) -> None:
         """Give a value to the session it names, or else to the one it stands with."""
-        if kind == "session_share":
-            session = next((one for one in self._sessions if type(value["id"]) is str and one.endswith(value["id"])), session)
         if not session and self._sessions:
             session = next(iter(self._sessions))
         conversation = self._sessions.setdefault(session, Conversation())

@@ -10,9 +10,10 @@ from typing import Any
 
 from vacr.content import children
 from vacr.model import Native
-from vacr.readers.assemble import Session
+from vacr.readers.assemble import Notice, Session
 from vacr.readers.lift import Lift, Move, fill, is_one_of, keep_native
 from vacr.readers.lines import exact
+from vacr.readers.opencode_database import DAMAGED
 from vacr.readers.opencode_parts import lift_time, tool_entries
 from vacr.readers.opencode_pieces import Conversation, Pieces
 from vacr.readers.opencode_usage import lift_usage
@@ -41,7 +42,7 @@ def from_row(table: str, row: Native, pieces: Pieces) -> None:
     """Take one row of the export."""
     if table in NEEDED:
         found = _joined(row, COLUMNS[table]) if table in COLUMNS else _columns(row, JSON[table])
-        if type(found.get(NEEDED[table])) is str:
+        if type(found.get(NEEDED[table])) is str or (table == "session" and pieces.only is not None):
             pieces.add(found, table)
             return
     pieces.add_row(table, {name: value for name, value in row.items() if value is not None})
@@ -77,6 +78,9 @@ def row_entries(conversation: Conversation, session: Session) -> list[Native]:
             session.native[table] = row
         elif table in LISTED and type(session.native.setdefault(table, [])) is list:
             session.native[table].append(row)
+        elif table == DAMAGED:
+            session.notices.append(Notice(f"the table {row['table']} is damaged, rows of it may be missing: {row['reason']}"))
+            found.append({"type": "system-event", "event-type": table, "data": row})
         elif table in MODEL_2 and not conversation.messages:
             found.append(_message(row, session))
         else:

@@ -17,7 +17,7 @@ from vacr.readers.assemble import Reading
 from vacr.readers.source import Source
 
 GROUP = "vacr.readers"
-BUILT_IN = tuple(f"vacr.readers.{module}" for module in ("claude_code", "codex_cli", "gemini_cli", "opencode", "cursor"))
+BUILT_IN = tuple(f"vacr.readers.{module}" for module in ("claude_code", "codex_cli", "gemini_cli", "cursor", "opencode"))
 
 _SAMPLE = 16
 _TEXT = 4096
@@ -84,7 +84,8 @@ def reader_for(source: Source, agent: str | None = None) -> Reader:
     if not head.strip() and not source.main.data.strip():
         raise NotASession("empty: there is no session in it", where=where)
     if b"\0" in head and head.lstrip()[:1] not in (b"{", b"["):
-        raise NotASession("not a session of an agent that is known: it is no text", where=where)
+        hint = f"Known agents: {', '.join(known)}."
+        raise NotASession("not a session of an agent that is known: it is no text", where=where, hint=hint)
     for sample in _samples(source):
         best, most = None, _ENOUGH
         for reader in known.values() if sample else ():

@@ -56,12 +56,14 @@ class Part:
         """Look at the first JSON values, or all of them, without taking them: what cannot be decoded is left out."""
         if self._unseen is None:
             self._unseen = documents(self.data)
+        count = sum(len(batch) for _, batch in self._seen)
         with collector_paused():
-            while size is None or sum(len(batch) for _, batch in self._seen) < size:
+            while size is None or count < size:
                 batch = next(self._unseen, None)
                 if batch is None:
                     break
                 self._seen.append(batch)
+                count += len(batch[1])
         values = (value for _, batch in self._seen for value in batch if not isinstance(value, Undecodable))
         return [value.value if isinstance(value, Repaired) else value for value in itertools.islice(values, size)]
 

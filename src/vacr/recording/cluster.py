@@ -59,12 +59,13 @@ class Cluster:
                     f"the worker {worker} does not see {missing[0]}", hint="The folders must be shared with all workers."
                 )
 
-    def check(self) -> None:
+    def check(self, pool: Executor) -> None:
         """Make sure that the scheduler is still there.
 
         Raises:
             Unreachable: it is gone.
         """
+        del pool
         if self.client.status in ("closing", "closed"):
             hint = "Run the same again to go on from here."
             raise Unreachable("the cluster was lost", where=self.address, hint=hint)

@@ -1,21 +1,50 @@
-"""How a file is written without losing another: whole or not at all, and never over what is being read."""
+"""How files are written without losing others: whole or not at all, and never over what is being read.
+
+What is being written has a name of its own (`.vacr-….tmp`) and is locked meanwhile. What a process that was killed left behind is
+not, and the next one to write into that folder removes it.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
+import sys
 import tempfile
 from collections.abc import Iterable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from vacr.errors import UnreadableInput, UsageError
 from vacr.sources import STDIN
 
+if sys.platform != "win32":
+    import fcntl
+
 Pieces = Iterable[bytes | memoryview]
 
+_PREFIX, _SUFFIX = ".vacr-", ".tmp"
+_TEMPORARY = re.compile(re.escape(_PREFIX) + r"[a-z0-9_]{8}" + re.escape(_SUFFIX))
+_READ = 0o444
+_OWNER = 0o600
+_GROUP = 0o060
+
 _unfinished: set[str] = set()
+_tidied: set[str] = set()
+
+
+@dataclass(frozen=True)
+class Output:
+    """A file to be written."""
+
+    path: Path
+    pieces: Pieces
+    like: tuple[Path, ...] = ()
+    """The files it is made of: nobody may read it who may not read all of them."""
+    new: bool = False
+    """Whether there must be nothing at that path."""
 
 
 def refuse_input(path: Path, files: tuple[str, ...]) -> None:
@@ -46,22 +75,29 @@ def digest(pieces: Pieces) -> str:
     return whole.hexdigest()
 
 
-def write(path: Path, pieces: Pieces) -> None:
+def write(path: Path, pieces: Pieces, *like: Path) -> None:
     """Write a file whole or not at all: an interruption leaves what was there before. Pipes and devices are written to.
+
+    Nobody may read it who may not read all the files that it is like.
 
     Raises:
         UnreadableInput: the file cannot be written.
     """
-    try:
-        path = Path(os.path.realpath(path))
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if path.exists() and not stat.S_ISREG(path.stat().st_mode):
-            with path.open("wb") as file:
-                file.writelines(pieces)
-            return
-        _replace(path, pieces)
-    except OSError as error:
-        raise UnreadableInput(f"cannot be written: {error.strerror or error}", where=str(path)) from error
+    write_all([Output(path, pieces, like)])
+
+
+def write_all(outputs: list[Output]) -> None:
+    """Write files, all of them or none: none is put in its place before there was room for all.
+
+    Raises:
+        UnreadableInput: a file cannot be written.
+        FileExistsError: a file that must be new is there; nothing was written.
+    """
+    with ExitStack() as unfinished:
+        placed = [(output, _written(output, unfinished)) for output in outputs]
+        for output, temporary in placed:
+            if temporary:
+                _put(temporary, output)
 
 
 def discard_unfinished() -> None:
@@ -71,19 +107,119 @@ def discard_unfinished() -> None:
             os.unlink(name)  # noqa: PTH108 - a path that mkstemp gave
 
 
-def _replace(path: Path, pieces: Pieces) -> None:
-    handle, name = tempfile.mkstemp(prefix=".vacr-", dir=path.parent)
-    _unfinished.add(name)
+def make_folder(path: Path) -> None:
+    """Make a folder and all above it, however deep it lies."""
+    missing = []
+    while not path.is_dir():
+        missing.append(path)
+        path = path.parent
+    for folder in reversed(missing):
+        folder.mkdir(exist_ok=True)
+
+
+def _written(output: Output, unfinished: ExitStack) -> str:
+    """Write the bytes of a file beside its place, and give the name they have there; nothing where they are written at once."""
+    path = Path(os.path.realpath(output.path))
     try:
+        make_folder(path.parent)
+        if path.exists() and not stat.S_ISREG(path.stat().st_mode):
+            with path.open("wb") as file:
+                file.writelines(output.pieces)
+            return ""
+        _tidy(path.parent)
+        handle, name = _temporary(path.parent, unfinished)
         with os.fdopen(handle, "wb") as file:
-            file.writelines(pieces)
-        os.chmod(name, 0o666 & ~_umask())  # noqa: PTH101 - a path that mkstemp gave
-        os.replace(name, path)  # noqa: PTH105 - a path that mkstemp gave
-    except BaseException:
-        os.unlink(name)  # noqa: PTH108 - a path that mkstemp gave
+            os.chmod(name, _mode(handle, output.like))  # noqa: PTH101 - a path that mkstemp gave
+            file.writelines(output.pieces)
+    except OSError as error:
+        raise _cannot(error, path) from error
+    return name
+
+
+def _temporary(folder: Path, unfinished: ExitStack) -> tuple[int, str]:
+    """Make a file that is locked and, at the end, removed; another process may have removed it before it was locked."""
+    while True:
+        handle, name = tempfile.mkstemp(_SUFFIX, _PREFIX, folder)
+        _unfinished.add(name)
+        unfinished.callback(_discard, name)
+        # The lock is kept when the file is closed, which shows whether all of it could be written.
+        unfinished.callback(os.close, os.dup(handle))
+        _lock(handle, wait=True)
+        if os.path.exists(name):  # noqa: PTH110 - a path that mkstemp gave
+            return handle, name
+        os.close(handle)
+
+
+def _put(temporary: str, output: Output) -> None:
+    """Put a file into its place."""
+    path = os.path.realpath(output.path)
+    try:
+        if output.new:
+            try:
+                os.link(temporary, path)
+            except FileExistsError:
+                raise
+            except OSError:
+                # Not every file system has links: there, only what was there when we looked is seen.
+                os.replace(temporary, path)  # noqa: PTH105 - a path that mkstemp gave
+        else:
+            os.replace(temporary, path)  # noqa: PTH105 - a path that mkstemp gave
+    except FileExistsError:
         raise
-    finally:
-        _unfinished.discard(name)
+    except OSError as error:
+        raise _cannot(error, output.path) from error
+
+
+def _cannot(error: OSError, path: Path) -> UnreadableInput:
+    return UnreadableInput(f"cannot be written: {error.strerror or error}", where=str(path))
+
+
+def _discard(name: str) -> None:
+    with suppress(OSError):
+        os.unlink(name)  # noqa: PTH108 - a path that mkstemp gave
+    _unfinished.discard(name)
+
+
+def _lock(handle: int, *, wait: bool) -> bool:
+    """Lock a file as being written, if there are locks; tell whether that could be done."""
+    if sys.platform == "win32":
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:
+        return False
+    return True
+
+
+def _tidy(folder: Path) -> None:
+    """Remove what processes that are gone left half written in a folder, the first time that this one writes there."""
+    if str(folder) in _tidied:
+        return
+    _tidied.add(str(folder))
+    with suppress(OSError), os.scandir(folder) as scan:
+        for entry in scan:
+            if _TEMPORARY.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                with suppress(OSError), open(entry.path, "rb") as file:  # noqa: PTH123 - a path that scandir gave
+                    if _lock(file.fileno(), wait=False) and os.fstat(file.fileno()).st_uid == os.geteuid():
+                        os.unlink(entry.path)  # noqa: PTH108 - a path that scandir gave
+
+
+def _mode(handle: int, like: tuple[Path, ...]) -> int:
+    """Give the permissions of a new file: as usual, but for those who may not read what it is made of."""
+    mode = 0o666 & ~_umask()
+    group = os.fstat(handle).st_gid
+    for path in like:
+        try:
+            status = path.stat()
+        except OSError:
+            return mode & _OWNER
+        if not stat.S_ISREG(status.st_mode):
+            continue
+        readable = status.st_mode & _READ
+        mode &= _OWNER | readable | readable >> 1
+        if status.st_gid != group and not status.st_mode & stat.S_IROTH:
+            mode &= ~_GROUP
+    return mode
 
 
 def _umask() -> int:

@@ -1,7 +1,8 @@
 """What a run over a folder has done so far, so that the next one goes on where it stopped.
 
-A line for each place, written when its records are; a line that was cut short is as if it were not there. A place counts as done
-when it looks as it did, the wish is the same, and its records are still there as they were written.
+A line for each place, written when its records are; a line that was cut short, or is not as this version writes it, is as if it
+were not there. A place counts as done when it looks as it did, the wish is the same, and its records are still there as they
+were written. Where the journal cannot be written, the run goes on, and the next one does more.
 """
 
 from __future__ import annotations
@@ -9,34 +10,68 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 from pathlib import Path
+from types import NoneType
 from typing import Any, BinaryIO
 
+from vacr.errors import UsageError
+from vacr.recording.files import make_folder
+from vacr.recording.names import record_name
+from vacr.recording.sealing import sealed_path
 from vacr.recording.tasks import Outcome, Task
+from vacr.sources.files import as_text, reason_of
 from vacr.version import __version__
 
 NAME = ".vacr-journal.jsonl"
 _FILES = ("output", "sealed")
+_RECORD = {
+    "source": str,
+    "output": str,
+    "state": str,
+    "id": str,
+    "session-id": str,
+    "parent": (str, NoneType),
+    "agent": str,
+    "cli-version": (str, NoneType),
+    "models": [str],
+    "entries": int,
+    "bytes": int,
+    "sealed": (str, NoneType),
+    "notices": [{"line": (int, NoneType), "message": str}],
+    "left-out": [{"file": str, "reason": str}],
+    "secrets": [str],
+    "seen": [int],
+}
+_HEAD = {"key": str, "state": str}
+_LINE = _HEAD | {"records": [_RECORD], "skipped": str}
+"""The members of a line and their types; in a list, that of all items."""
 
 
 class Journal:
     """The journal of an output folder."""
 
     def __init__(self, folder: Path) -> None:
-        """Read what there is; only where each line stands is kept."""
+        """Read what there is; only where each line stands is kept.
+
+        Raises:
+            UsageError: something else is in its place.
+        """
         self._folder = folder
         self._path = folder / NAME
         self._lines: dict[str, tuple[str, int]] = {}
         self._file: BinaryIO | None = None
-        if self._path.is_file():
+        self.failed = ""
+        """Why it cannot be written."""
+        if os.path.lexists(self._path):
+            if not stat.S_ISREG(self._path.lstat().st_mode):
+                raise UsageError(f"{self._path} is there, and is no file", hint="Remove it, or write elsewhere with -o.")
             with self._path.open("rb") as file:
                 position = 0
                 for line in file:
-                    try:
-                        done = json.loads(line)
+                    done = _read(line)
+                    if _fits(done, _HEAD):
                         self._lines[done["key"]] = done["state"], position
-                    except (ValueError, KeyError, TypeError):
-                        pass
                     position += len(line)
 
     def done(self, task: Task) -> Outcome | None:
@@ -46,28 +81,34 @@ class Journal:
             return None
         with self._path.open("rb") as file:
             file.seek(position)
-            done = json.loads(file.readline())
+            done = _read(file.readline())
+        if not _fits(done, _LINE) or bool(done["records"]) == bool(done["skipped"]):
+            return None
         for record in done["records"]:
             for member in _FILES:
-                if record.get(member) is not None:
+                if record[member] is not None:
                     record[member] = os.path.join(self._folder, record[member])  # noqa: PTH118 - as it is named now
-        if not all(_is_there(record) for record in done["records"]):
+        if not all(_is_drift(record.get("drift")) and _is_of(task, record) and _is_there(record) for record in done["records"]):
             return None
         return Outcome(task, [_unchanged(record, task) for record in done["records"]], [], done["skipped"])
 
     def write(self, outcome: Outcome) -> None:
         """Add what came of a task, unless it failed: then the next run tries again."""
-        if not outcome.task.state or (outcome.errors and not outcome.skipped):
+        if self.failed or not outcome.task.state or (outcome.errors and not outcome.skipped):
             return
         records = [record | _seen(record) | self._relative(record) for record in outcome.records]
         line = {"key": self._key(outcome.task), "state": outcome.task.state, "records": records, "skipped": outcome.skipped}
-        if self._file is None:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = self._path.open("ab")
-            if self._file.tell() and not self._ends_in_newline():
-                self._file.write(b"\n")
-        self._file.write(json.dumps(line, separators=(",", ":")).encode() + b"\n")
-        self._file.flush()
+        try:
+            if self._file is None:
+                make_folder(self._path.parent)
+                self._file = open(self._path, "ab", buffering=0, opener=_open)  # noqa: SIM115 - held until it is closed
+                if self._file.tell() and not self._ends_in_newline():
+                    self._file.write(b"\n")
+            text = json.dumps(line, separators=(",", ":")).encode() + b"\n"
+            if self._file.write(text) < len(text):
+                self.failed = "there is no room for it"
+        except OSError as error:
+            self.failed = reason_of(error)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -89,6 +130,47 @@ class Journal:
         with self._path.open("rb") as file:
             file.seek(-1, os.SEEK_END)
             return file.read(1) == b"\n"
+
+
+def _open(path: str, flags: int) -> int:
+    """Open the journal itself: no link to something else, and nothing that one would have to wait at."""
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o666)
+
+
+def _read(line: bytes) -> Any:
+    """Read a line; nothing where there is none that can be read."""
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    """Tell whether a value is of a type: those that are named in a table, or the same for all items of a list."""
+    if isinstance(kind, dict):
+        return type(value) is dict and all(name in value and _fits(value[name], inner) for name, inner in kind.items())
+    if isinstance(kind, list):
+        return type(value) is list and all(_fits(item, kind[0]) for item in value)
+    return type(value) in (kind if isinstance(kind, tuple) else (kind,))
+
+
+def _is_drift(value: Any) -> bool:
+    """Tell whether a value counts names by their kinds."""
+    return type(value) is dict and all(
+        type(counts) is dict and all(type(count) is int for count in counts.values()) for counts in value.values()
+    )
+
+
+def _is_of(task: Task, record: dict[str, Any]) -> bool:
+    """Tell whether the files of a record are such as the task would write."""
+    folder, name = os.path.split(task.output)
+    if record["sealed"] != (as_text(str(sealed_path(Path(record["output"])))) if task.wish.seal else None):
+        return False
+    for label in ("", record["session-id"], task.session or ""):
+        named = f"{record_name(name, task.joint, label)}{task.wish.suffix}"
+        if record["output"] == as_text(os.path.join(folder, named)):  # noqa: PTH118 - as it is named
+            return True
+    return False
 
 
 def _seen(record: dict[str, Any]) -> dict[str, Any]:

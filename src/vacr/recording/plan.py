@@ -8,19 +8,21 @@ from dataclasses import replace
 from pathlib import Path
 
 from vacr.errors import UsageError
-from vacr.recording.places import places, state_of, stem
+from vacr.recording.names import Joints, stem
+from vacr.recording.places import places, state_of
 from vacr.recording.tasks import Task, Wish
 from vacr.sources import STDIN
 
 
 def file_tasks(paths: list[str], folder: str, wish: Wish) -> list[Task]:
     """Give the tasks of files whose records go into a folder; only the first of those that would have one name may have it."""
-    tasks: dict[str, Task] = {}
+    tasks = [file_task(path, folder, None, wish) for path in paths]
+    joints = Joints(task.output for task in tasks)
+    first: dict[str, str] = {}
     found = []
-    for path in paths:
-        task = file_task(path, folder, None, wish)
-        first = tasks.setdefault(task.output, task)
-        found.append(task if first is task else replace(task, clashes_with=first.path))
+    for task in tasks:
+        found.append(replace(task, joint=joints.of(task.output), clashes_with=first.get(task.output, "")))
+        first.setdefault(task.output, task.path)
     return found
 
 
@@ -34,13 +36,13 @@ def file_task(path: str, folder: str, chosen: str | None, wish: Wish, session: s
     return Task(path, os.path.join(folder, name), wish, session=session)  # noqa: PTH118 - a path that a user gave
 
 
-def trees(folders: list[Path], output: Path) -> list[tuple[Path, Path]]:
-    """Give the folder in which the records of each folder go: the output itself, or one of its own where there are several.
+def trees(folders: list[Path], output: Path, files: tuple[str, ...]) -> list[tuple[Path, Path]]:
+    """Give the folder in which the records of each folder go: the output itself, or one of its own where there is more.
 
     Raises:
         UsageError: two of them have the same name.
     """
-    if len(folders) == 1:
+    if len(folders) == 1 and not files:
         return [(folders[0], output)]
     names = [os.path.basename(os.path.realpath(folder)) for folder in folders]  # noqa: PTH119
     for name in names:
@@ -55,6 +57,9 @@ def folder_tasks(path: Path, output: Path, leave_out: Path, wish: Wish) -> Itera
     Raises:
         UnreadableInput: the folder cannot be read.
     """
-    for place in places(path, leave_out):
+    for place in places(path, leave_out, wish.agent):
+        if place.passed_over:
+            yield Task(place.path, "", wish, passed_over=place.passed_over)
+            continue
         state, size = state_of(place)
-        yield Task(place.path, str(output / place.name), wish, session=place.session, state=state, size=size)
+        yield Task(place.path, str(output / place.name), wish, None, place.session, place.joint, "", state, size)

@@ -6,20 +6,15 @@ tasks it had are tried again one by one, and the one that kills again is told of
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import signal
-import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from multiprocessing import forkserver
-from multiprocessing.connection import wait as wait_for
 
 from vacr.errors import UnreadableInput
-from vacr.recording.files import discard_unfinished
+from vacr.recording.pools import CANNOT_START, NoProcesses, end_processes, local_pool, refuse_dead
 from vacr.recording.tasks import Outcome, Task
 from vacr.recording.work import record_place, record_places
 from vacr.sources.files import as_text
@@ -41,73 +36,42 @@ def cores() -> int:
         return os.cpu_count() or 1
 
 
-def local_pool(jobs: int) -> Executor:
-    """Give a pool of processes on this machine."""
-    methods = multiprocessing.get_all_start_methods()
-    context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
-    if context.get_start_method() == "forkserver":
-        context.set_forkserver_preload(["vacr.recording.work", "vacr.readers.claude_code"])
-        # What is ignored when a process starts stays so in it: Ctrl-C is for the process that hands out the work.
-        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-        try:
-            forkserver.ensure_running()
-        finally:
-            signal.signal(signal.SIGINT, before)
-    return ProcessPoolExecutor(jobs, mp_context=context, initializer=_prepare_worker)
-
-
-def _nothing() -> None:
-    """Look at nothing: a pool of processes tells by itself when it is broken."""
-
-
-def _prepare_worker() -> None:
-    """Leave Ctrl-C to the process that hands out the work; when that says so or is gone, end and leave nothing behind."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, _end)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end(*_: object) -> None:
-    """End at once: an exception would only end the task, for the pool keeps its workers."""
-    discard_unfinished()
-    os._exit(1)
-
-
-def _end_with_parent() -> None:
-    """End this process when the one that started it is gone, which a worker that waits for work would never notice."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        wait_for([parent.sentinel])
-        os.kill(os.getpid(), signal.SIGTERM)
-
-
 @dataclass
 class Run:
     """A run over tasks, which can be asked to stop."""
 
     jobs: int
+    tell: Callable[[str], None]
+    """Says what the user should know about the run."""
     make_pool: MakePool = local_pool
-    check_pool: Callable[[], None] = _nothing
-    """Raises if the pool is gone, which its futures may never tell."""
+    check_pool: Callable[[Executor], None] = refuse_dead
+    """Looks at a pool that has been silent for a while; raises if it is gone, which its futures may never tell."""
     stopping: bool = False
     pending: dict[Future[list[Outcome]], list[Task]] = field(default_factory=dict)
     """The tasks that are on their way."""
+    here: bool = False
+    """Whether this process does the work itself."""
+
+    def __post_init__(self) -> None:
+        """See whether other processes are wanted at all."""
+        self.here = self.jobs == 1 and self.make_pool is local_pool
 
     def outcomes(self, tasks: Iterable[Task]) -> Iterator[Outcome]:
         """Do the tasks, and give what came of each as soon as it is there."""
         tasks = iter(tasks)
-        if self.jobs == 1 and self.make_pool is local_pool:
-            for task in tasks:
-                yield record_place(task)
-                if self.stopping:
-                    return
-            return
-        lost: list[Task] | None = None
-        while lost is None or lost:
-            for task in lost or ():
-                yield self._alone(task)
-            with self._pool(self.jobs) as pool:
-                lost = yield from self._hand_out(pool, tasks)
+        lost = yield from self._in_pool(tasks)
+        while lost:
+            yield from map(self._alone, lost)
+            lost = yield from self._in_pool(tasks)
+        for task in tasks if self.here and not self.stopping else ():
+            yield record_place(task)
+            if self.stopping:
+                return
+
+    def _in_pool(self, tasks: Iterator[Task]) -> Generator[Outcome, None, list[Task]]:
+        """Do tasks in a pool until there are no more, or until it breaks: then give those that it lost."""
+        with self._pool(self.jobs) as pool:
+            return (yield from self._hand_out(pool, tasks)) if pool is not None else []
 
     def _hand_out(self, pool: Executor, tasks: Iterator[Task]) -> Generator[Outcome, None, list[Task]]:
         """Hand out tasks until there are no more, or until the pool breaks: then give those that it lost."""
@@ -117,10 +81,7 @@ class Run:
                 some = _some(tasks)
                 if not some:
                     break
-                try:
-                    self.pending[pool.submit(record_places, some)] = some
-                except BrokenProcessPool:
-                    lost += some
+                lost += self._submit(pool, some)
             if self.stopping:
                 for future in self.pending:
                     future.cancel()
@@ -128,7 +89,7 @@ class Run:
                 return lost
             done, _ = wait(self.pending, _PATIENCE, return_when=FIRST_COMPLETED)
             if not done:
-                self.check_pool()
+                lost += self._look_at(pool)
             for future in done:
                 some = self.pending.pop(future)
                 try:
@@ -136,26 +97,68 @@ class Run:
                 except BrokenProcessPool:
                     lost += some
                 except CancelledError:
-                    pass
+                    lost += [] if self.stopping else some
                 except Exception as error:  # noqa: BLE001 - what a cluster says about tasks that it gave up
                     yield from (_given_up(task, f"{type(error).__name__}: {error}") for task in some)
 
+    def _submit(self, pool: Executor, some: list[Task]) -> list[Task]:
+        """Hand out some tasks; give them back if the pool does not take them."""
+        try:
+            self.pending[pool.submit(record_places, some)] = some
+        except BrokenProcessPool:
+            return some
+        except CANNOT_START as error:
+            if self.make_pool is not local_pool:
+                raise
+            # Another process was needed for them and could not be started. What has begun is done to its end.
+            self._stay_here(error)
+            pool.shutdown(cancel_futures=True)
+            return some
+        return []
+
+    def _look_at(self, pool: Executor) -> list[Task]:
+        """See whether a silent pool is still there; give the tasks that are lost if it is not."""
+        try:
+            self.check_pool(pool)
+        except NoProcesses as error:
+            self._stay_here(error)
+            end_processes()
+            lost = [task for some in self.pending.values() for task in some]
+            self.pending.clear()
+            return lost
+        return []
+
+    def _stay_here(self, error: BaseException) -> None:
+        """Do what is left in this process."""
+        if not self.here:
+            reason = str(error) or type(error).__name__
+            self.tell(f"vacr: processes cannot be started ({reason}): the work is done in this one")
+        self.here = True
+
     @contextmanager
-    def _pool(self, jobs: int) -> Iterator[Executor]:
-        """Give a pool that is gone at the end: at once, if we are told to end."""
-        pool = self.make_pool(jobs)
+    def _pool(self, jobs: int) -> Iterator[Executor | None]:
+        """Give a pool that is gone at the end: at once, if we are told to end. Nothing, if this process is to do the work."""
+        try:
+            pool = None if self.here else self.make_pool(jobs)
+        except NoProcesses as error:
+            self._stay_here(error)
+            pool = None
+        if pool is None:
+            yield None
+            return
         try:
             yield pool
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
-            for process in multiprocessing.active_children():
-                process.terminate()
+            end_processes()
             raise
         pool.shutdown()
 
     def _alone(self, task: Task) -> Outcome:
         """Do a task in a process of its own, after one died while it was being done."""
         with self._pool(1) as pool:
+            if pool is None:
+                return record_place(task)
             try:
                 return pool.submit(record_places, [task]).result()[0]
             except BrokenProcessPool:

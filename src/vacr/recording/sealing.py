@@ -17,7 +17,6 @@ from typing import Any
 
 from vacr.errors import InvalidRecord, UnreadableInput, VacrError
 from vacr.readers.source import Source
-from vacr.recording.files import write
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _BLOCK = 1 << 20
@@ -31,13 +30,13 @@ def sealed_path(record: Path) -> Path:
     return record.with_name(f"{name}.source.zip")
 
 
-def seal(path: Path, source: Source) -> None:
-    """Write the parts of a source into a zip file."""
+def sealed(source: Source) -> memoryview:
+    """Give the parts of a source as a zip file."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for part in source.parts:
             archive.writestr(zipfile.ZipInfo(part.name, _EPOCH), part.data, zipfile.ZIP_DEFLATED)
-    write(path, [buffer.getbuffer()])
+    return buffer.getbuffer()
 
 
 def holds(path: Path, source: Source) -> bool:

@@ -38,12 +38,16 @@ class Task:
     chosen: str | None = None
     """The name of the record's file, where it was named; what a place holds beside is named after it."""
     session: str | None = None
+    joint: str = "."
+    """What comes between the name of the place and a session's label in the name of a record."""
     clashes_with: str = ""
     """Another place whose record has that name."""
     state: str = ""
     """What the place looked like when it was last seen; empty where nobody will ask."""
     size: int = 0
     """How many bytes it has, where that is known."""
+    passed_over: str = ""
+    """Why it is not even looked at."""
 
 
 @dataclass

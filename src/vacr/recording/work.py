@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from vacr.errors import NotASession, UnreadableInput, UsageError, VacrError
 from vacr.identity import identify, made_by_vacr, record_id
 from vacr.readers.collector import collector_paused
 from vacr.recording import files, sealing
+from vacr.recording.names import record_name
 from vacr.recording.tasks import Outcome, Task
 from vacr.sources import STDIN, Found, in_store, read, read_bytes
 from vacr.sources.files import as_text, reason_of
@@ -21,7 +21,6 @@ from vacr.sources.files import as_text, reason_of
 Pieces = list[bytes | memoryview]
 Emit = Callable[[Pieces], None]
 
-_UNSAFE = re.compile(r"[^A-Za-z0-9._@+-]+")
 _BUG = 70
 
 
@@ -43,6 +42,7 @@ def record_places(tasks: list[Task]) -> list[Outcome]:
 
 def _record(task: Task, outcome: Outcome, emit: Emit | None) -> None:
     wish = task.wish
+    taken: set[Path] = set()
     try:
         if emit is None:
             _refuse_clash(task)
@@ -58,8 +58,10 @@ def _record(task: Task, outcome: Outcome, emit: Emit | None) -> None:
                 _fail(outcome, found)
                 continue
             try:
-                _one(task, found, outcome, emit)
-            except VacrError as error:
+                _one(task, found, outcome, taken, emit)
+            except BrokenPipeError:
+                raise
+            except (VacrError, OSError) as error:
                 _fail(outcome, error)
     except BrokenPipeError:
         raise
@@ -93,7 +95,7 @@ def _fail(outcome: Outcome, caught: VacrError | OSError, exit_code: int = 0) -> 
     outcome.exit_code = max(outcome.exit_code, exit_code or error.exit_code)
 
 
-def _one(task: Task, found: Found, outcome: Outcome, emit: Emit | None) -> None:
+def _one(task: Task, found: Found, outcome: Outcome, taken: set[Path], emit: Emit | None) -> None:
     """Write one record and describe it."""
     record, wish = found.reading.record, task.wish
     pieces: Pieces = list(identify(record))
@@ -106,21 +108,23 @@ def _one(task: Task, found: Found, outcome: Outcome, emit: Emit | None) -> None:
     if wish.not_in_stores and in_store(Path(), found.reader):
         raise UsageError("the current folder is the agent's own store", hint="Say where to write with -o.")
     path = _path(task, found.label)
-    if any(record["output"] == as_text(str(path)) for record in outcome.records):
+    if path in taken:
         raise UsageError(f"{path} has just been written for another session", hint="Record them into different folders.")
+    taken.add(path)
     state = _write(path, pieces, found, task)
     outcome.records.append(_described(task, found, path, state, pieces))
 
 
 def _path(task: Task, label: str) -> Path:
     """Name the file of a record: after its source, and after the session or sub-agent where there are several."""
-    if label:
-        return Path(f"{task.output}.{_UNSAFE.sub('-', label)}{task.wish.suffix}")
-    return Path(task.chosen or f"{task.output}{task.wish.suffix}")
+    if task.chosen and not label:
+        return Path(task.chosen)
+    output = Path(task.output)
+    return output.with_name(f"{record_name(output.name, task.joint, label)}{task.wish.suffix}")
 
 
 def _write(path: Path, pieces: Pieces, found: Found, task: Task) -> str:
-    """Write a record unless it is there already, its sealed source first; tell what became of what was there.
+    """Write a record unless it is there already, and its sealed source; tell what became of what was there.
 
     Raises:
         UsageError: what is there is no older record of this session, or a signature stands beside it.
@@ -132,13 +136,21 @@ def _write(path: Path, pieces: Pieces, found: Found, task: Task) -> str:
         state = "unchanged" if files.same(path, pieces) else "replaced"
         if state == "replaced" and not wish.overwrite:
             _refuse_loss(path, found, task)
+    elif path.exists() and not task.chosen:
+        raise UsageError(f"{path} is there, and is no file", hint="Write elsewhere with -o, or remove it.")
     sealed = sealing.sealed_path(path)
+    outputs = [files.Output(path, pieces, found.files, new=state == "written")] if state != "unchanged" else []
     if found.source is not None:
         if sealed.exists() and state == "written" and not wish.overwrite and not sealing.holds(sealed, found.source):
             raise UsageError(f"{sealed} is there, and holds another source", hint="Write elsewhere with -o, or give --overwrite.")
-        sealing.seal(sealed, found.source)
-    if state != "unchanged":
-        files.write(path, pieces)
+        outputs.append(files.Output(sealed, [sealing.sealed(found.source)], found.files))
+    try:
+        files.write_all(outputs)
+    except FileExistsError as error:
+        # A process that died may have done the same before; whatever else came there meanwhile is not ours to replace.
+        if not path.is_file() or not files.same(path, pieces):
+            raise UsageError(f"{path} has just been written by somebody else", hint="Run the same again.") from error
+        return "unchanged"
     return state
 
 

@@ -42,7 +42,8 @@ def validate(value: Any, *, rule: str | None = None, schema: Schema | None = Non
         try:
             schema = schema_for(_version(value))
         except InvalidRecord as error:
-            finding = Finding(error.where, "verifiable-agent-record", error.message, error.hint)
+            supported = " or ".join(f"{major}.*" for major in SUPPORTED)
+            finding = Finding(error.where, "verifiable-agent-record", error.message, supported)
             return Report(chosen, "", [finding])
     checker = schema.checker(chosen or None, json=json)
     findings = checker.findings(value)

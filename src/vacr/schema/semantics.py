@@ -98,7 +98,7 @@ class Semantics:
         expected = content.children(blocks)
         if expected == children:
             return
-        seen = [child for child in children if child["type"] in _VIEWED]
+        seen = [(child, index) for index, child in enumerate(children) if child["type"] in _VIEWED]
         if self.strict_views and self.beside:
             seen = seen[: len(expected)]
         if self.strict_views and len(seen) != len(expected):
@@ -111,13 +111,12 @@ class Semantics:
             )
             return
         pairs = zip(expected, seen, strict=True) if self.strict_views else _pairs(expected, seen)
-        for view, child in pairs:
+        for view, (child, index) in pairs:
             for member in _VIEW_MEMBERS:
                 if view.get(member) != child.get(member):
-                    where = (*path, next(index for index, one in enumerate(children) if one is child))
                     told = short(child.get(member))
                     self.find(
-                        where,
+                        (*path, index),
                         member,
                         "children agree with content",
                         told,
@@ -184,13 +183,13 @@ def _check(semantics: Semantics, session: Native, base: str) -> tuple[list[Findi
     return semantics.findings, semantics.remarks
 
 
-def _pairs(expected: list[Native], seen: list[Native]) -> Iterator[tuple[Native, Native]]:
+def _pairs(expected: list[Native], seen: list[tuple[Native, int]]) -> Iterator[tuple[Native, tuple[Native, int]]]:
     """Pair children with views by their call ids; what has none is another implementation's own affair."""
     views = {(view["type"], view["call-id"]): view for view in expected if "call-id" in view}
-    for child in seen:
+    for child, index in seen:
         view = views.get((child["type"], child.get("call-id")))
         if view is not None:
-            yield view, child
+            yield view, (child, index)
 
 
 def short(value: Any) -> str:

@@ -47,9 +47,8 @@ def major(version: object) -> str | None:
 def _supported(version: object) -> str:
     found = major(version)
     if found not in SUPPORTED:
-        supported = ", ".join(f"{major}.*" for major in SUPPORTED)
-        message = f"no schema for version {shown(version)}"
-        raise InvalidRecord(message, where="/version", hint=f"supported are {supported}")
+        hint = f"The versions are {', '.join(f'{major}.*' for major in SUPPORTED)}."
+        raise InvalidRecord(f"no schema for version {shown(version)}", where="/version", hint=hint)
     return found
 
 

@@ -18,10 +18,10 @@ from vacr.errors import NotASession, UnreadableInput
 from vacr.readers.assemble import Reading
 from vacr.readers.registry import Reader, reader_for
 from vacr.readers.source import Part, Source
-from vacr.sources.databases import MAGIC, DatabaseFile, is_database
+from vacr.sources.databases import MAGIC, SIDE_FILES, DatabaseFile, is_database, one_of_many
 from vacr.sources.discovery import roots
 from vacr.sources.files import STDIN, attached, part_name, read_beside, read_bytes, sub_sessions
-from vacr.sources.folders import FolderStore, folder_store, store_of_session, unlisted
+from vacr.sources.folders import FolderStore, folder_store, no_session, refuse_piece, store_of_session, unlisted
 
 __all__ = ["STDIN", "Found", "in_store", "read", "read_bytes"]
 
@@ -39,6 +39,8 @@ class Found:
     source: Source | None = None
     left_out: tuple[UnreadableInput, ...] = ()
     """Files that belong to the session and could not be read."""
+    files: tuple[Path, ...] = ()
+    """The files it was read from."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,8 @@ def read(
     if on_disk and is_database(path):
         yield from _from_database(Path(path), session, wish)
         return
+    if on_disk:
+        refuse_piece(Path(path))
     data = read_bytes(path)
     if data.startswith(MAGIC):
         # It came through a pipe; only a file can be opened as a database.
@@ -82,51 +86,60 @@ def read(
             copy.write_bytes(data)
             yield from _from_database(copy, session, wish)
         return
+    met = session is None
     for found in _from_file(Path(path), data, wish, {os.path.realpath(one) for one in named}):
         if session is None or isinstance(found, UnreadableInput) or found.reading.record["session"]["session-id"] == session:
+            met = met or not isinstance(found, UnreadableInput)
             yield found
+    if not met:
+        raise no_session(session, path)
 
 
-def _folder(path: Path, session: str | None) -> tuple[FolderStore, list[str]] | None:
-    """Give the store that a path is or lies in, and which of its sessions are meant."""
+def _folder(path: Path, session: str | None) -> tuple[FolderStore, str | None] | None:
+    """Give the store that a path is or lies in, and which of its sessions is meant, unless all are."""
     try:
         store = folder_store(path) if path.is_dir() else None
-        found = store_of_session(path) if store is None else None
+        return (store, session) if store is not None else store_of_session(path)
     except (OSError, ValueError):
         return None
-    if store is not None:
-        try:
-            return store, [session] if session is not None else store.sessions()
-        except OSError as error:
-            raise unlisted(error, path) from error
-    return (found[0], [found[1]]) if found else None
 
 
-def _from_folder(store: FolderStore, sessions: list[str], wish: _Wish) -> Iterator[Found | UnreadableInput]:
-    for session in sessions:
+def _from_folder(store: FolderStore, session: str | None, wish: _Wish) -> Iterator[Found | UnreadableInput]:
+    try:
+        listed = store.sessions() if session is None else [session]
+        if session is not None and wish.sub_agents:
+            listed += _descendants(session, store.parents())
+    except OSError as error:
+        raise unlisted(error, store.path) from error
+    for one in listed:
+        left_out: list[UnreadableInput] = []
         try:
-            source = store.source(session)
+            source = store.source(one, left_out)
         except UnreadableInput as error:
             yield error
         else:
             # The sessions of such a folder have files of their own names.
-            yield from _readings(source, store.reader, f"{session}.json", "", wish)
+            files = [store.path / part.name for part in source.parts]
+            label = "" if session in (None, one) else one
+            yield from _readings(source, store.reader, (f"{one}.json", label), wish, files, left_out)
+    yield from store.unlisted
 
 
 def _from_database(path: Path, session: str | None, wish: _Wish) -> Iterator[Found | UnreadableInput]:
-    with closing(DatabaseFile(path, wish.agent)) as database:
+    with closing(DatabaseFile(path, wish.agent)) if session is None else one_of_many(path, wish.agent) as database:
         listed = [one.session_id for one in database.sessions()] if session is None else [session]
         if session is not None and wish.sub_agents:
             listed += _descendants(session, {one.session_id: one.parent for one in database.sessions()})
         if not listed:
             raise NotASession("there is no session in it", where=str(path))
+        files = [path, *(side for ending in SIDE_FILES if (side := Path(f"{path}{ending}")).is_file())]
         for one in listed:
             try:
                 source = database.source(one)
             except UnreadableInput as error:
                 yield error
             else:
-                yield from _readings(source, database.reader, database.name, one, wish)
+                yield from _readings(source, database.reader, (database.name, one), wish, files)
 
 
 def _descendants(session: str, parents: dict[str, str | None]) -> list[str]:
@@ -137,10 +150,18 @@ def _descendants(session: str, parents: dict[str, str | None]) -> list[str]:
     return found[1:]
 
 
-def _readings(source: Source, reader: Reader, name: str, label: str, wish: _Wish) -> Iterator[Found]:
+def _readings(
+    source: Source,
+    reader: Reader,
+    named: tuple[str, str],
+    wish: _Wish,
+    files: Iterable[Path],
+    left_out: Iterable[UnreadableInput] = (),
+) -> Iterator[Found]:
     """Read a source that holds one session of a store."""
+    name, label = named
     for reading in reader.read(source):
-        yield Found(name, reading, reader, label, source if wish.keep_source else None)
+        yield Found(name, reading, reader, label, source if wish.keep_source else None, tuple(left_out), tuple(files))
 
 
 def _from_file(path: Path, data: bytes, wish: _Wish, named: set[str]) -> Iterator[Found | UnreadableInput]:
@@ -152,9 +173,11 @@ def _from_file(path: Path, data: bytes, wish: _Wish, named: set[str]) -> Iterato
     except UnreadableInput as error:
         raise type(error)(error.message, where=str(path), hint=error.hint) from error
     left_out: list[UnreadableInput] = []
+    # What stands behind standard input may be a file, too.
+    files = [path if on_disk else Path("/dev/stdin")]
     if on_disk:
         main.main.name = part_name(path, reader)
-        main = Source((*main.parts, *attached(path, reader, left_out)))
+        main = Source((*main.parts, *attached(path, reader, left_out, files)))
     readings = list(reader.read(main))
     sessions = {reading.record["session"]["session-id"] for reading in readings}
     several = len(readings) > 1
@@ -163,7 +186,7 @@ def _from_file(path: Path, data: bytes, wish: _Wish, named: set[str]) -> Iterato
     while readings:
         reading = readings.pop(0)
         label = str(reading.record["session"]["session-id"]) if several else ""
-        yield Found(path.name if on_disk else "stdin", reading, reader, label, kept, tuple(left_out))
+        yield Found(path.name if on_disk else "stdin", reading, reader, label, kept, tuple(left_out), tuple(files))
     if on_disk and wish.sub_agents:
         yield from _sub_agents(path, reader, sessions, wish, named)
 
@@ -180,12 +203,15 @@ def _sub_agents(
             yield error
             continue
         left_out: list[UnreadableInput] = []
-        source = Source((Part(part_name(file, reader), data), *attached(file, reader, left_out)))
+        files = [file]
+        source = Source((Part(part_name(file, reader), data), *attached(file, reader, left_out, files)))
         for reading in reader.read(source):
             label = file.stem.removeprefix("agent-")
-            yield Found(file.name, reading, reader, label, source if wish.keep_source else None, tuple(left_out))
+            kept = source if wish.keep_source else None
+            yield Found(file.name, reading, reader, label, kept, tuple(left_out), tuple(files))
 
 
 def in_store(folder: Path, reader: Reader) -> bool:
     """Tell whether a folder lies in the agent's own store, where nothing of ours belongs."""
-    return any(folder.resolve().is_relative_to(root.resolve()) for root, _ in roots(reader))
+    real = Path(os.path.realpath(folder))
+    return any(real.is_relative_to(os.path.realpath(root)) for root, _ in roots(reader))

@@ -9,21 +9,21 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from vacr.errors import UsageError, VacrError
+from vacr.errors import NotASession, UnreadableInput, UsageError
 from vacr.readers.export import Listed
 from vacr.readers.registry import Reader, reader_for, readers
 from vacr.readers.source import Part, Source
 from vacr.readers.stores import Store
 from vacr.sources.databases import DatabaseFile, is_database
 from vacr.sources.ends import ends
-from vacr.sources.files import part_name
-from vacr.sources.folders import FolderStore, folder_store
-from vacr.sources.titles import line_of, title_of
+from vacr.sources.files import part_name, reason_of
+from vacr.sources.folders import FolderStore, folder_store, parent_of
+from vacr.sources.titles import line_of, short, title_of
 from vacr.timestamps import milliseconds
 
 
@@ -43,6 +43,7 @@ class Session:
     """How large its file is; not known of what shares one with others."""
     title: str
     parent: str | None = None
+    """The session that a sub-agent worked for. A fork, which a person goes on with, has none."""
 
 
 def roots(
@@ -71,13 +72,17 @@ def _root(store: Store, environment: Mapping[str, str], system: str) -> Path | N
 
 
 def _home(environment: Mapping[str, str], system: str) -> str:
-    return environment.get("USERPROFILE" if system == "win32" else "HOME") or str(Path.home())
+    # Without a home, what stands for it stays, and nothing is found there.
+    return environment.get("USERPROFILE" if system == "win32" else "HOME") or os.path.expanduser("~")  # noqa: PTH111
 
 
 def sessions(
-    agent: str | None = None, environment: Mapping[str, str] = os.environ, system: str = sys.platform
+    agent: str | None = None,
+    environment: Mapping[str, str] = os.environ,
+    system: str = sys.platform,
+    failed: list[UnreadableInput] | None = None,
 ) -> Iterator[Session]:
-    """Give the sessions on this machine, in no order; what cannot be read is left out.
+    """Give the sessions on this machine, in no order; what cannot be read is told of among what failed.
 
     Raises:
         UsageError: no reader has the name of that agent.
@@ -87,29 +92,55 @@ def sessions(
         raise UsageError(f"no reader for {agent!r}", hint=f"Known agents: {', '.join(known)}.")
     for reader in known.values():
         if agent in (None, reader.name):
-            yield from _sessions_of(reader, environment, system)
+            yield from _sessions_of(reader, environment, system, _Failed([] if failed is None else failed))
 
 
-def _sessions_of(reader: Reader, environment: Mapping[str, str], system: str) -> Iterator[Session]:
+class _Failed:
+    """What could not be read. One thing that cannot be keeps nothing else back, whatever is wrong with it."""
+
+    def __init__(self, errors: list[UnreadableInput]) -> None:
+        self._errors = errors
+
+    @contextmanager
+    def at(self, path: str | Path) -> Iterator[None]:
+        """Keep what goes wrong with a path; that something is no session is nothing wrong."""
+        try:
+            yield
+        except NotASession:
+            pass
+        except UnreadableInput as error:
+            self._errors.append(error)
+        except OSError as error:
+            self._errors.append(UnreadableInput(reason_of(error), where=str(error.filename or path)))
+        except MemoryError:
+            self._errors.append(UnreadableInput("too large for the memory there is", where=str(path)))
+        except Exception as error:  # noqa: BLE001 - a bug that one session brings to light hides no other session
+            self._errors.append(UnreadableInput(f"a bug in vacr: {type(error).__name__}: {error}", where=str(path)))
+
+
+def _sessions_of(reader: Reader, environment: Mapping[str, str], system: str, failed: _Failed) -> Iterator[Session]:
     folders: dict[str, Path] = {}
     met: set[str] = set()
     in_databases: set[str] = set()
     for root, store in roots(reader, environment, system):
+        with failed.at(root), suppress(FileNotFoundError, NotADirectoryError, ValueError):
+            # Looking for something below a folder that cannot be listed would find nothing, and say nothing.
+            os.scandir(root).close()
         for pattern in store.sessions:
             for path in _matching(root, pattern):
                 real = os.path.realpath(path)
                 if real in met:
                     continue
                 met.add(real)
-                if path.is_dir():
+                if os.path.isdir(path):  # noqa: PTH112 - a name may be one that Path refuses
                     folders[real] = path
                     continue
-                for session in _at(path, reader, _project(path, root, pattern)):
+                for session in _at(path, reader, _project(path, root, pattern), failed):
                     in_databases.update({session.session_id} if session.session is not None else ())
                     yield session
     for path in folders.values():
         # An agent that went over to a database leaves the files of before where they were.
-        yield from (session for session in _in_folder(path, reader) if session.session_id not in in_databases)
+        yield from (session for session in _in_folder(path, reader, failed) if session.session_id not in in_databases)
 
 
 def _matching(root: Path, pattern: str) -> list[Path]:
@@ -128,9 +159,9 @@ def _project(path: Path, root: Path, pattern: str) -> str:
     return folders[opened] if opened < len(folders) else ""
 
 
-def _at(path: Path, reader: Reader, project: str) -> Iterator[Session]:
+def _at(path: Path, reader: Reader, project: str, failed: _Failed) -> Iterator[Session]:
     """Give the sessions of a file."""
-    with suppress(VacrError, OSError):
+    with failed.at(path):
         if is_database(path):
             with closing(DatabaseFile(path, reader.name)) as database:
                 for listed in database.sessions():
@@ -141,13 +172,18 @@ def _at(path: Path, reader: Reader, project: str) -> Iterator[Session]:
                 yield from _looked_at(source, reader, path, None, project)
 
 
-def _in_folder(path: Path, reader: Reader) -> Iterator[Session]:
+def _in_folder(path: Path, reader: Reader, failed: _Failed) -> Iterator[Session]:
     """Give the sessions of a folder that holds several."""
-    with suppress(OSError):
+    with failed.at(path):
         store = folder_store(path)
-        for session in store.sessions() if store is not None and store.reader is reader else ():
-            with suppress(VacrError, OSError):
-                yield from _in_store(store, session)  # type: ignore[arg-type]
+        if store is None or store.reader is not reader:
+            return
+        for session in store.sessions():
+            with failed.at(path):
+                yield from _in_store(store, session)
+        for error in store.unlisted:
+            with failed.at(path):
+                raise error
 
 
 def _in_store(store: FolderStore, session: str) -> Iterator[Session]:
@@ -174,7 +210,7 @@ def _looked_at(source: Source, reader: Reader, path: Path, session: str | None, 
             _moment(trace.get("session-end")) or status.st_mtime_ns // 1_000_000,
             status.st_size,
             title_of(trace),
-            reading.record["vacr"].get("parent", {}).get("session-id"),
+            parent_of(reading.record),
         )
 
 
@@ -194,7 +230,7 @@ def _listed(listed: Listed, reader: Reader, path: Path) -> Session:
         start,
         end or start,
         size,
-        line_of(listed.title),
+        short(line_of(listed.title)),
         listed.parent,
     )
 

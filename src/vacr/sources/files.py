@@ -27,7 +27,10 @@ _REASONS = {
     errno.EPERM: "no permission to read it",
     errno.ELOOP: "its symbolic links go in a circle",
     errno.ENAMETOOLONG: "the name is too long",
+    errno.ENXIO: "a socket, not a file",
 }
+_OPEN_ALREADY = ("/dev/", "/proc/")
+"""Where a path stands for what this process has been given: standard input, or what a shell puts in the place of a command."""
 
 
 def read_bytes(path: str | Path, limit: int = -1) -> bytes:
@@ -41,10 +44,13 @@ def read_bytes(path: str | Path, limit: int = -1) -> bytes:
             raise UnreadableInput("standard input is closed", where=STDIN)
         return sys.stdin.buffer.read()
     try:
-        with open(path, "rb") as file:  # noqa: PTH123 - a path from a user may hold what Path refuses
+        with open(path, "rb", opener=_open) as file:
             status = os.fstat(file.fileno())
             if stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode):
-                raise UnreadableInput("a device, not a file", where=str(path))
+                raise UnreadableInput("a device, not a file", where=str(path), hint="Name a file, or - for standard input.")
+            if stat.S_ISFIFO(status.st_mode):
+                _refuse_pipe_on_disk(path)
+                os.set_blocking(file.fileno(), True)
             # An agent may be writing: what it adds from now on is for the next reading.
             size = status.st_size if stat.S_ISREG(status.st_mode) and status.st_size else -1
             return file.read(size if limit < 0 else limit)
@@ -53,6 +59,22 @@ def read_bytes(path: str | Path, limit: int = -1) -> bytes:
         raise UnreadableInput("a folder, not a file", where=str(path), hint=hint) from error
     except (OSError, ValueError) as error:
         raise UnreadableInput(reason_of(error), where=str(path)) from error
+
+
+def _open(path: str, flags: int) -> int:
+    """Open a file without waiting for anybody, as one would at a pipe."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _refuse_pipe_on_disk(path: str | Path) -> None:
+    """Refuse a pipe that lies in a folder, for nobody may ever write to it; one that is open already has somebody.
+
+    Raises:
+        UnreadableInput: it is not one that this process was given.
+    """
+    if not os.path.abspath(path).startswith(_OPEN_ALREADY):  # noqa: PTH100 - a path from a user
+        hint = "Give what it says on standard input: vacr … - < PIPE."
+        raise UnreadableInput("a pipe, not a file", where=str(path), hint=hint)
 
 
 def reason_of(error: OSError | ValueError) -> str:
@@ -73,11 +95,12 @@ def as_text(path: str) -> str:
     return os.fsencode(path).decode("utf-8", "replace")
 
 
-def attached(path: Path, reader: Reader, left_out: list[UnreadableInput]) -> Iterator[Part]:
-    """Give the files that belong to a session beside its transcript."""
+def attached(path: Path, reader: Reader, left_out: list[UnreadableInput], files: list[Path]) -> Iterator[Part]:
+    """Give the files that belong to a session beside its transcript, and tell which they are and which were left out."""
     for file in attached_files(path, reader):
         try:
             yield Part(as_text(file.relative_to(path.parent).as_posix()), read_beside(file, path))
+            files.append(file)
         except UnreadableInput as error:
             left_out.append(error)
 

@@ -1,12 +1,18 @@
-"""Folders that agents keep a session in, as many files: read as one source, or listed."""
+"""Folders that agents keep a session in, as many files: read as one source, or listed.
+
+Links in them are not followed, for they may lead anywhere; what is left out so is told.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from vacr.errors import UnreadableInput
+from vacr.errors import NotASession, UnreadableInput
+from vacr.model import Record
 from vacr.readers.registry import Reader, readers
 from vacr.readers.source import Part, Source
 from vacr.sources.files import as_text, read_bytes, reason_of
@@ -20,23 +26,27 @@ class FolderStore:
         self.path = path
         self.reader = reader
         self._folder: Any = reader.FOLDER  # type: ignore[attr-defined]
+        self.unlisted: list[UnreadableInput] = []
+        """The folders that could not be listed when the sessions were, so that some may be missing."""
 
     def sessions(self) -> list[str]:
-        """List the ids of the sessions.
+        """List the ids of the sessions, also of those whose own folder cannot be listed: whoever reads them is told.
 
         Raises:
-            OSError: the folder, or one in it, cannot be listed.
+            OSError: the folder itself cannot be listed.
         """
-        found: list[str] = self._folder.sessions(self._files)
+        self.unlisted = []
+        found: list[str] = self._folder.sessions(self._listable)
+        self.unlisted = [error for error in self.unlisted if Path(error.where).name not in found]
         return found
 
-    def source(self, session_id: str) -> Source:
-        """Read the files of a session.
+    def source(self, session_id: str, left_out: list[UnreadableInput]) -> Source:
+        """Read the files of a session, and tell which links were left out.
 
         Raises:
             UnreadableInput: there are none, or one cannot be read.
         """
-        return self._source(self._folder.parts, session_id)
+        return self._source(self._folder.parts, session_id, left_out)
 
     def glimpse(self, session_id: str) -> Source:
         """Read only as much of a session as tells what it is.
@@ -46,38 +56,100 @@ class FolderStore:
         """
         return self._source(self._folder.glimpse, session_id)
 
-    def files(self, session_id: str) -> list[Path]:
-        """Name the files of a session.
+    def parents(self) -> dict[str, str | None]:
+        """Tell which of the sessions are sub-agents, and of which; those that cannot be read are told when they are asked for.
 
         Raises:
-            OSError: they cannot be listed.
+            OSError: the folder, or one in it, cannot be listed.
         """
-        return [self.path / name for name in self._folder.parts(self._files, session_id)]
+        found: dict[str, str | None] = {}
+        for session_id in self.sessions():
+            with suppress(UnreadableInput):
+                for reading in self.reader.read(self.glimpse(session_id)):
+                    found[session_id] = parent_of(reading.record)
+        return found
 
-    def _source(self, names_of: Callable[..., list[str]], session_id: str) -> Source:
+    def files(self, session_id: str) -> list[Path]:
+        """Name the files of a session, as far as they can be listed."""
+        names: list[str] = self._folder.parts(lambda pattern: self._files(pattern, unlisted=[]), session_id)
+        return [self.path / name for name in names]
+
+    def _source(
+        self, names_of: Callable[..., list[str]], session_id: str, left_out: list[UnreadableInput] | None = None
+    ) -> Source:
         try:
-            names = names_of(self._files, session_id)
+            names = names_of(lambda pattern: self._files(pattern, left_out), session_id)
         except OSError as error:
             raise unlisted(error, self.path) from error
         if not names:
-            raise UnreadableInput(f"no session {session_id} in it", where=str(self.path))
+            raise no_session(session_id, self.path)
         return Source(tuple(Part(as_text(name), read_bytes(self.path / name)) for name in names))
 
-    def _files(self, pattern: str) -> list[str]:
-        """Give the paths of files by a pattern; a name that has a meaning in patterns stands for itself."""
+    def _listable(self, pattern: str) -> list[str]:
+        """Give the paths of files by a pattern; of a folder that cannot be listed, its own path with nothing after it."""
+        failed: list[tuple[Path, OSError]] = []
+        found = self._files(pattern, unlisted=failed)
+        self.unlisted += [unlisted(error, place) for place, error in failed]
+        return found + [f"{place.relative_to(self.path).as_posix()}/" for place, _ in failed]
+
+    def _files(
+        self, pattern: str, left_out: list[UnreadableInput] | None = None, unlisted: list[tuple[Path, OSError]] | None = None
+    ) -> list[str]:
+        """Give the paths of files by a pattern; a name that has a meaning in patterns stands for itself.
+
+        Raises:
+            OSError: a folder cannot be listed, and nobody asked which.
+        """
         *folders, name = pattern.split("/")
         places = [self.path]
         for folder in folders:
-            places = [found for place in places for found in _matching(place, folder) if found.is_dir()]
-        found = [file for place in places for file in _matching(place, name) if file.is_file() and not file.is_symlink()]
-        return [file.relative_to(self.path).as_posix() for file in found]
+            places = [one for place in places for one in _matching(place, folder, Path.is_dir, left_out, unlisted)]
+        files = [one for place in places for one in _matching(place, name, Path.is_file, left_out, unlisted)]
+        return [file.relative_to(self.path).as_posix() for file in files]
 
 
-def _matching(place: Path, name: str) -> list[Path]:
+def _matching(
+    place: Path,
+    name: str,
+    is_wanted: Callable[[Path], bool],
+    left_out: list[UnreadableInput] | None,
+    unlisted: list[tuple[Path, OSError]] | None,
+) -> list[Path]:
+    """Give what a name, or the end of one, stands for in a folder.
+
+    Raises:
+        OSError: the folder cannot be listed, and nobody asked which.
+    """
     ending = name.removeprefix("*")
-    if ending == name:
-        return [place / name]
-    return sorted(found for found in place.iterdir() if found.name.endswith(ending) and not found.name.startswith("."))
+    try:
+        listed = [place / name] if ending == name else sorted(place.iterdir())
+        found = [one for one in listed if ending == name or (one.name.endswith(ending) and not one.name.startswith("."))]
+        return [one for one in found if is_wanted(one) and not _is_link(one, left_out)]
+    except OSError as error:
+        if unlisted is None:
+            raise
+        unlisted.append((place, error))
+        return []
+
+
+def _is_link(path: Path, left_out: list[UnreadableInput] | None) -> bool:
+    """Tell whether a path is a link, which is then left out."""
+    if not path.is_symlink():
+        return False
+    if left_out is not None and all(error.where != str(path) for error in left_out):
+        left_out.append(UnreadableInput("a link, which is not followed", where=str(path)))
+    return True
+
+
+def parent_of(record: Record) -> str | None:
+    """Name the session that a sub-agent worked for; what a person began with a copy of another works for none."""
+    parent: str | None = record["vacr"].get("parent", {}).get("session-id")
+    return parent if record["session"].get("format") == "autonomous" else None
+
+
+def no_session(session_id: str | None, path: str | Path) -> UnreadableInput:
+    """Say that a session is not where it should be."""
+    return UnreadableInput(f"no session {session_id} in it", where=str(path), hint="Without --session, all in it are recorded.")
 
 
 def unlisted(error: OSError, path: Path) -> UnreadableInput:
@@ -89,9 +161,15 @@ def folder_store(path: Path) -> FolderStore | None:
     """Give the store that a folder is, if it is one."""
     for reader in readers().values():
         folder: Any = getattr(reader, "FOLDER", None)
-        if folder is not None and all((path / mark).is_dir() for mark in folder.marks):
+        if folder is not None and (all(_is_folder(path / mark) for mark in folder.marks) or _shows(path, folder.signs)):
             return FolderStore(path, reader)
     return None
+
+
+def _shows(path: Path, signs: Iterable[str]) -> bool:
+    """Tell whether a folder has a file by which it is known."""
+    held = ((path / sign.partition("/")[0], sign.partition("/")[2]) for sign in signs)
+    return any(next(folder.glob(pattern), None) is not None for folder, pattern in held if _is_folder(folder))
 
 
 def store_of_session(path: Path) -> tuple[FolderStore, str] | None:
@@ -101,3 +179,20 @@ def store_of_session(path: Path) -> tuple[FolderStore, str] | None:
         if store is not None:
             return store, path.stem
     return None
+
+
+def refuse_piece(path: Path) -> None:
+    """Refuse a file that is a piece of a session in a store.
+
+    Raises:
+        NotASession: naming the store, which has all of it.
+    """
+    folder = path.absolute().parent.parent
+    for reader in readers().values():
+        if folder.name in getattr(getattr(reader, "FOLDER", None), "pieces", ()) and folder_store(folder.parent) is not None:
+            hint = f"Record the folder that has all of it, {folder.parent}, or one session of it with --session."
+            raise NotASession("a piece of a session", where=str(path), hint=hint)
+
+
+def _is_folder(path: Path) -> bool:
+    return os.path.isdir(path) and not os.path.islink(path)  # noqa: PTH112, PTH114 - where nobody may look, there is none

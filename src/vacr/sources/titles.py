@@ -11,6 +11,7 @@ MEMBERS = ("title", "name", "summary", "customTitle", "aiTitle", "thread_name", 
 EVENTS = frozenset(("custom-title", "ai-title", "summary", "thread_name_updated"))
 NOT_ASKED = ("<", "# AGENTS.md instructions", "Caveat: ")
 """Beginnings of what agents put into a user's mouth."""
+_LONGEST = 200
 _MARK = re.compile(r"</?[A-Za-z][^<>]*>")
 
 
@@ -20,11 +21,11 @@ def title_of(trace: Mapping[str, Any]) -> str:
     for holder in (trace, *reversed(events)):
         for member in MEMBERS if isinstance(holder, dict) else ():
             if isinstance(holder.get(member), str) and (title := line_of(holder[member])):
-                return title
+                return short(title)
     said = [text for entry in trace["entries"] if entry["type"] == "user" and not entry.get("isMeta") for text in _texts(entry)]
     asked = (line_of(text) for text in map(_query, said) if not text.lstrip().startswith(NOT_ASKED))
     # Where the user said nothing alone, what stands between the marks that agents set is better than nothing.
-    return next(filter(None, asked), "") or next(filter(None, (line_of(_MARK.sub(" ", text)) for text in said)), "")
+    return short(next(filter(None, asked), "") or next(filter(None, (line_of(_MARK.sub(" ", text)) for text in said)), ""))
 
 
 def _texts(entry: Mapping[str, Any]) -> list[str]:
@@ -42,3 +43,8 @@ def _query(text: str) -> str:
 def line_of(text: str) -> str:
     """Make one line of a text, of which any terminal and any file can take all characters."""
     return " ".join(text.encode("utf-8", "replace").decode().split())
+
+
+def short(line: str) -> str:
+    """Give as much of a line as a list needs; the record has the whole."""
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"

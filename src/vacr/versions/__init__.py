@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, cast
 
+from vacr.codec.depth import MAX_DEPTH, depth
 from vacr.errors import InvalidRecord, UsageError
 from vacr.model import SCHEMA_VERSION, Native
 from vacr.schema import rule_for, schema_for
@@ -42,7 +43,11 @@ def convert(record: Any, to: Version, *, json: bool = True) -> Native:
     found = _version(record, json=json)
     if found == to:
         return cast("Native", record)
-    return _lowered(_raised(record, found, json=json), to, json=json)
+    converted = _lowered(_raised(record, found, json=json), to, json=json)
+    if depth(converted, MAX_DEPTH) > MAX_DEPTH >= depth(record, MAX_DEPTH):
+        told = f"as {to} it would be nested deeper than {MAX_DEPTH} levels, for {to} has some of it further down"
+        raise InvalidRecord(told, where="/", hint="It stays as it is: no codec writes a record that deep.")
+    return converted
 
 
 def left_behind(record: Any, *, json: bool = True) -> list[str]:
@@ -85,7 +90,7 @@ def _version(record: Any, *, json: bool) -> Version:
     if rule not in _RECORDS or not isinstance(record, dict):
         hint = "Only whole records are converted; of a signed one, the record inside, which then has to be signed anew."
         raise InvalidRecord(f"not a whole record, but {_WORDS.get(rule, 'something else')}", where="/", hint=hint)
-    schema = schema_for(record.get("version", ""))
+    schema = schema_for(record.get("version", SCHEMA_VERSION))
     for finding in schema.checker(rule, json=json).findings(record):
         raise InvalidRecord(
             f"not a valid record: {finding.rule}: {finding.found}, expected {finding.expected}",

@@ -6,8 +6,8 @@ def line(entry: dict) -> dict:
     entry.pop("children", None)
     kind = entry.pop("type")
     if kind == "system-event":
-        event_type = entry.pop("event-type")
-        return entry.get("data", {}) | ({} if event_type == "unknown" or "type" in entry["data"] else {"type": event_type})
+        named = {} if entry["event-type"] == "unknown" else {"type": entry["event-type"]}
+        return entry.get("data", {}) | named | ours.get("native", {})
     message = entry.pop("message", {})
     if "content" in entry:
         message["content"] = entry.pop("content")

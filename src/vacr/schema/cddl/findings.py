@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from vacr.errors import printable
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -21,12 +23,3 @@ class Finding:
     def text(self) -> str:
         """Say it in one line."""
         return f"{printable(self.pointer) or '(root)'}: {self.rule}: {self.found}, expected {self.expected}"
-
-
-def printable(text: str) -> str:
-    """Escape what could drive a terminal: a key in a pointer may be anything."""
-    return text if text.isprintable() else "".join(map(_escaped, text))
-
-
-def _escaped(letter: str) -> str:
-    return letter if letter.isprintable() else ascii(letter)[1:-1]

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from vacr.errors import printable
 from vacr.schema.cddl.constants import constant
-from vacr.schema.cddl.findings import printable
 from vacr.schema.cddl.model import (
     AnyType,
     ArrayType,

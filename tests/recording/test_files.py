@@ -1,0 +1,142 @@
+"""Files that are written: all or none, by nobody else at once, no more readable than their sources, nothing left behind."""
+
+import fcntl
+import os
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import EXAMPLES
+from vacr.errors import UnreadableInput
+from vacr.recording import files
+from vacr.recording.files import Output, make_folder, write, write_all
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch):
+    """Begin as a new process does, with the usual permissions."""
+    monkeypatch.setattr(files, "_tidied", set())
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+def test_what_cannot_be_written_whole_changes_nothing(tmp_path):
+    write_all([Output(tmp_path / "a", [b"1"]), Output(tmp_path / "b", [b"1"])])
+
+    def pieces():
+        yield b"2"
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(UnreadableInput, match="No space left"):
+        write_all([Output(tmp_path / "a", [b"2"]), Output(tmp_path / "b", pieces())])
+    assert [(tmp_path / name).read_bytes() for name in names(tmp_path)] == [b"1", b"1"]
+
+
+def test_what_must_be_new_replaces_nothing(tmp_path):
+    write(tmp_path / "a", [b"1"])
+    with pytest.raises(FileExistsError):
+        write_all([Output(tmp_path / "a", [b"2"], new=True), Output(tmp_path / "b", [b"2"])])
+    assert names(tmp_path) == ["a"]
+    assert (tmp_path / "a").read_bytes() == b"1"
+
+
+@pytest.mark.parametrize(
+    ("sources", "umask", "expected"),
+    [
+        ([0o644], 0o022, 0o644),
+        ([0o600], 0o022, 0o600),
+        ([0o640], 0o022, 0o640),
+        ([0o644], 0o077, 0o600),
+        ([0o604, 0o640], 0o022, 0o600),
+        ([0o444], 0o000, 0o666),
+        ([0o600], 0o000, 0o600),
+        ([0o000], 0o022, 0o600),
+    ],
+)
+def test_nobody_may_read_a_file_who_may_not_read_what_it_is_made_of(tmp_path, sources, umask, expected):
+    for number, mode in enumerate(sources):
+        (tmp_path / f"source{number}").touch()
+        (tmp_path / f"source{number}").chmod(mode)
+    os.umask(umask)
+    write_all([Output(tmp_path / "a", [b"1"], tuple(tmp_path / f"source{number}" for number in range(len(sources))))])
+    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == expected
+
+
+def test_a_source_that_is_gone_was_perhaps_private(tmp_path):
+    write_all([Output(tmp_path / "a", [b"1"], (tmp_path / "gone",))])
+    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o600
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_a_file_of_another_group_is_not_for_ours(tmp_path):
+    source = tmp_path / "source"
+    source.touch()
+    source.chmod(0o640)
+    os.chown(source, -1, 54321)
+    write_all([Output(tmp_path / "a", [b"1"], (source,))])
+    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o600
+
+
+def test_what_is_made_of_a_session_is_no_more_readable_than_it(vacr, tmp_path):
+    session = tmp_path / "abc.jsonl"
+    session.write_bytes((EXAMPLES / "codex-cli.jsonl").read_bytes())
+    session.chmod(0o600)
+    assert vacr("record", session, "-o", "out/", "--seal-source").returncode == 0
+    assert vacr("convert", "out/abc.acr.json", "--to", "v2", "-o", "out/").returncode == 0
+    assert vacr("restore", "out/abc.acr.json", "-o", "out/").returncode == 0
+    made = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "out").iterdir()}
+    assert made == dict.fromkeys(["abc.acr.json", "abc.acr.source.zip", "abc.v2.acr.json", "abc.jsonl"], 0o600)
+
+
+def test_a_file_that_comes_through_standard_input_is_still_private(tmp_path):
+    session = tmp_path / "abc.jsonl"
+    session.write_bytes((EXAMPLES / "codex-cli.jsonl").read_bytes())
+    for mode in (0o600, 0o644):
+        session.chmod(mode)
+        with session.open("rb") as file:
+            command = [sys.executable, "-m", "vacr", "record", "-", "-o", f"{mode}.acr.json"]
+            assert subprocess.run(command, stdin=file, cwd=tmp_path, capture_output=True, check=False).returncode == 0
+        assert stat.S_IMODE((tmp_path / f"{mode}.acr.json").stat().st_mode) == mode
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from vacr.recording.files import write
+
+def pieces():
+    yield b"half"
+    os.kill(os.getpid(), signal.SIGKILL)
+
+write(Path(sys.argv[1]), pieces())
+"""
+
+
+def test_what_a_killed_process_left_is_removed_and_nothing_else(tmp_path):
+    done = subprocess.run([sys.executable, "-c", KILLED, tmp_path / "a"], check=False)
+    assert done.returncode == -signal.SIGKILL
+    (left,) = names(tmp_path)
+    ours = [".vacr-journal.jsonl", ".vacr-abcdefgh", ".vacr-12345678.tmp.json", "x.tmp"]
+    for name in ours:
+        (tmp_path / name).touch()
+    (tmp_path / ".vacr-abcdefgh.tmp").symlink_to("x.tmp")
+    with (tmp_path / ".vacr-abcdefgi.tmp").open("wb") as being_written:
+        fcntl.flock(being_written, fcntl.LOCK_EX)
+        write(tmp_path / "b", [b"1"])
+    assert left not in names(tmp_path)
+    assert names(tmp_path) == sorted([*ours, ".vacr-abcdefgh.tmp", ".vacr-abcdefgi.tmp", "b"])
+
+
+def test_a_folder_is_made_however_deep(deep):
+    folder = Path(str(deep) + "/d" * 1200)
+    make_folder(folder)
+    assert folder.is_dir()

@@ -1,0 +1,61 @@
+"""No two sessions of a folder have one name, whatever they and their files are called; and what is plain stays plain."""
+
+import os
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vacr.recording.names import Joints, place_names, record_name
+
+LETTERS = st.sampled_from(["a", "b", "1", ".", "~", ".~1.", "~1"])
+WORDS = st.lists(LETTERS, min_size=1, max_size=4).map("".join)
+FILES = st.tuples(WORDS, st.sampled_from(["", ".json", ".jsonl", ".db"])).map("".join)
+LABELS = st.lists(st.one_of(LETTERS, st.sampled_from(["/", "é"])), min_size=1, max_size=4).map("".join)
+
+
+@given(
+    st.sets(FILES, min_size=1, max_size=6).map(sorted),
+    st.sets(WORDS, max_size=2).map(sorted),
+    st.sets(LABELS, min_size=1, max_size=5),
+    st.sets(st.integers(0, 7)),
+)
+def test_no_two_records_of_a_folder_have_one_name(files, sessions, labels, databases):
+    names = [*place_names(files, sessions).values(), *sessions]
+    assert len(set(names)) == len(names)
+    joints = Joints(names)
+    found = [record_name(name, ".", "") for name in names]
+    for number, name in enumerate(names):
+        # The sessions of a database are known before they are read.
+        found += [record_name(name, joints.of(name, label if number in databases else None), label) for label in labels]
+    assert len(set(found)) == len(found)
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        (["a.jsonl"], ["a"]),
+        (["a.jsonl", "b.json"], ["a", "b"]),
+        (["a.json", "a.jsonl"], ["a.json", "a.jsonl"]),
+        (["a.json", "a.json.jsonl", "a.jsonl"], ["a.json", "a.json.jsonl", "a.jsonl"]),
+    ],
+)
+def test_plain_names_stay_plain(files, expected):
+    assert list(place_names(files).values()) == expected
+
+
+def test_only_the_session_that_would_have_the_name_of_a_file_has_another_joint():
+    joints = Joints(["opencode", "opencode.ses_1", "opencode.db.bak"])
+    assert joints.of("opencode", "ses_2") == "."
+    assert joints.of("opencode", "ses_1") == ".~1."
+    assert joints.of("opencode") == ".~1."
+    assert joints.of("opencode.ses_1") == "."
+
+
+def test_what_cannot_be_said_in_a_name_is_told_apart_by_a_digest():
+    assert record_name("a", ".", "ses_1") == "a.ses_1"
+    said = [record_name("a", ".", label) for label in ("x-y", "x/y", "x y", "x" * 300, "x" * 301, "é" * 300)]
+    assert len(set(said)) == len(said)
+    assert said[0] == "a.x-y"
+    assert record_name("a", ".", said[1].removeprefix("a.")) != said[1]
+    assert all("/" not in name and len(os.fsencode(name)) <= 240 for name in said)

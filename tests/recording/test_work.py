@@ -1,0 +1,34 @@
+"""The recording of one place: many sessions take as long as they are many, and one that fails keeps no other back."""
+
+import json
+
+from vacr.recording import work
+from vacr.recording.tasks import Task, Wish
+from vacr.recording.work import record_place
+
+
+def dump(path, count):
+    """Write a file that holds several sessions."""
+    sessions = ({"id": f"ses_{number}", "directory": "/a", "projectID": "p"} for number in range(count))
+    path.write_text("".join(json.dumps(session) + "\n" for session in sessions))
+    return Task(str(path), str(path.with_suffix("")), Wish())
+
+
+def test_what_many_sessions_take_grows_with_their_number(tmp_path, monkeypatch):
+    calls = []
+    as_text = work.as_text
+    monkeypatch.setattr(work, "as_text", lambda path: calls.append(path) or as_text(path))
+    counts = {}
+    for count in (20, 80):
+        calls.clear()
+        assert len(record_place(dump(tmp_path / f"{count}.jsonl", count)).records) == count
+        counts[count] = len(calls)
+    assert counts[80] <= 5 * counts[20]
+
+
+def test_a_record_that_cannot_be_written_keeps_no_other_back(tmp_path):
+    (tmp_path / "a.ses_1.acr.json").mkdir()
+    outcome = record_place(dump(tmp_path / "a.jsonl", 3))
+    assert [record["session-id"] for record in outcome.records] == ["ses_0", "ses_2"]
+    (error,) = outcome.errors
+    assert "a.ses_1.acr.json" in error["error"]
