@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from vacr.timestamps import milliseconds
+
 FAILED, DONE, PENDING = "failed", "done", "pending"
 
 _BAD_STATUS = frozenset({"error", "failed", "failure", "cancelled", "canceled", "rejected", "declined", "aborted", "interrupted", "denied"})
@@ -26,6 +28,7 @@ class Call:
     model: str
     folder: str
     contributor: Any = None
+    time: int = 0
     state: str = PENDING
     result_entry: str = ""
     output: str = ""
@@ -39,6 +42,7 @@ class Shown:
     entry: str
     folder: str
     value: dict[str, Any]
+    time: int = 0
 
 
 Step = Call | Shown
@@ -57,9 +61,10 @@ def steps(record: dict[str, Any]) -> Iterator[Step]:
             if call is not None:
                 yield call
         elif kind in ("system-event", "user"):
-            yield Shown(_name(entry, place), walk.folder, entry)
-    yield from walk.open.values()
-    yield from walk.unnamed
+            yield Shown(_name(entry, place), walk.folder, entry, walk.time)
+    for call in (*walk.open.values(), *walk.unnamed):
+        call.time = walk.time
+        yield call
 
 
 def _entries(entries: Any, place: str, parents: tuple[dict[str, Any], ...] = ()) -> Iterator[tuple[str, dict[str, Any], tuple[dict[str, Any], ...]]]:
@@ -84,10 +89,14 @@ class _Walk:
         self.model = str(meta.get("model-id", ""))
         self.folder = str(session.get("environment", {}).get("working-dir", ""))
         self.told = _told(session.get("entries", ()))
+        self.time = 0
         self.open: dict[str, Call] = {}
         self.unnamed: list[Call] = []
 
     def context(self, entry: dict[str, Any], parents: tuple[dict[str, Any], ...]) -> None:
+        when = entry.get("timestamp")
+        if isinstance(when, str | int | float) and not isinstance(when, bool):
+            self.time = max(self.time, milliseconds(when) or 0)
         if isinstance(entry.get("model-id"), str):
             self.model = entry["model-id"]
         if isinstance(entry.get("providerID"), str):
@@ -128,7 +137,7 @@ class _Walk:
         call = self.open.pop(call_id, None) if isinstance(call_id, str) else None
         if call is None:
             return None
-        call.result_entry = _name(entry, place)
+        call.result_entry, call.time = _name(entry, place), self.time
         call.output = _text(entry.get("output"))
         call.native = {**(parents[-1] if parents else {}), **self.told.get(call.call_id, {}), **entry}
         bad = entry.get("is-error") is True or str(entry.get("status", "")).lower() in _BAD_STATUS or call.native.get("success") is False

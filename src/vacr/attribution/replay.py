@@ -4,22 +4,23 @@ Each call that succeeded is applied to what is known of its files; each look at 
 an agent's.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from heapq import merge
 from typing import Any
 
 from vacr.attribution import locate, paths
+from vacr.attribution.base import Base
 from vacr.attribution.calls import DONE, PENDING, Call, Shown, Step, steps
 from vacr.attribution.chunks import Ranges
 from vacr.attribution.derive import events_of, shown_events
 from vacr.attribution.events import Delete, DiffSeen, Event, Move, Notice, Observe, Patch, Replace, Revert, Snapshot, Touch, Write
 from vacr.attribution.sparse import SparseFile
+from vacr.attribution.text import from_bytes
 
 # How a range is proved.
 RECORDED, REPLAYED, WINDOWED, ANCHORED = "recorded", "replayed", "windowed", "diff-anchored"
 CONTENT_ONLY, EXTERNAL, SHELL = "content-only", "external", "shell"
-
-Base = Callable[[str], bytes | None]
 
 
 @dataclass(slots=True)
@@ -31,6 +32,8 @@ class Maker:
     call_id: str
     model: str
     evidence: str
+    record: int = 0
+    contributor: Any = None
 
 
 @dataclass(slots=True)
@@ -41,6 +44,7 @@ class Change:
     path: str
     ranges: Ranges
     evidence: str
+    record: int = 0
 
 
 @dataclass(slots=True)
@@ -58,19 +62,23 @@ class Tracked:
 class Replay:
     """Applies the steps of sessions to files."""
 
-    def __init__(self, base: Base | None = None) -> None:
+    def __init__(self, base: Base | None = None, roots: Sequence[str] = ("",)) -> None:
+        """Begin with what a base has, for sessions whose roots are named."""
         self.base = base
+        self.roots = roots
         self.files: dict[str, Tracked] = {}
         self.makers: list[Maker] = []
         self.history: list[Change] = []
+        self.record = 0
         self.clock = 0
         self.touched = 0
 
-    def run(self, record: dict[str, Any]) -> None:
-        """Replay one record."""
-        agent = str(record["session"].get("agent-meta", {}).get("cli-name", ""))
-        for step in steps(record):
-            self.step(step, events_of(step, agent) if isinstance(step, Call) else shown_events(step))
+    def run(self, records: Sequence[dict[str, Any]]) -> None:
+        """Replay records together, in the order of time."""
+        agents = [str(record["session"].get("agent-meta", {}).get("cli-name", "")) for record in records]
+        ways = [[(step.time, number, at, step) for at, step in enumerate(steps(record))] for number, record in enumerate(records)]
+        for _, self.record, _, step in merge(*ways) if len(ways) > 1 else ways[0] if ways else ():
+            self.step(step, events_of(step, agents[self.record]) if isinstance(step, Call) else shown_events(step))
 
     def step(self, step: Step, events: Iterable[Event]) -> None:
         """Apply what one step did."""
@@ -86,13 +94,16 @@ class Replay:
         name = paths.absolute(path, folder)
         found = self.files.get(paths.key(name))
         if found is None:
-            found = self.files[paths.key(name)] = Tracked(name, SparseFile())
+            data = self.base.file(paths.relative(name, self.roots[self.record])) if self.base else None
+            file = SparseFile() if data is None else SparseFile.of(from_bytes(data))
+            found = self.files[paths.key(name)] = Tracked(name, file)
         return found
 
     def maker(self, kind: str, step: Step, evidence: str) -> int:
         """Number a maker of lines."""
         call_id, model = (step.call_id, step.model) if isinstance(step, Call) else ("", "")
-        self.makers.append(Maker(kind, step.entry, call_id, model, evidence))
+        contributor = step.contributor if isinstance(step, Call) and kind == "ai" else None
+        self.makers.append(Maker(kind, step.entry, call_id, model, evidence, self.record, contributor))
         return -len(self.makers)
 
     def _apply(self, event: Event, step: Step) -> None:
@@ -142,7 +153,7 @@ class Replay:
             evidence = WINDOWED
         tracked.looked = self.clock
         if ranges is None:
-            change = Change(call, tracked.path, [], CONTENT_ONLY)
+            change = Change(call, tracked.path, [], CONTENT_ONLY, self.record)
             if isinstance(event, Replace):
                 tracked.loose.append((event, change, maker))
                 if any(edit.old.count("\n") != edit.new.count("\n") for edit in event.edits):
@@ -154,7 +165,7 @@ class Replay:
         if not all(self._fresh(tracked.file, ranges)):
             ranges, evidence = [], CONTENT_ONLY
         self.makers[-maker - 1].evidence = evidence
-        self.history.append(Change(call, tracked.path, ranges, evidence))
+        self.history.append(Change(call, tracked.path, ranges, evidence, self.record))
 
     def _fresh(self, file: SparseFile, ranges: Ranges) -> list[bool]:
         return [chunk.fresh for chunk in file.chunks for first, _ in ranges if chunk.first <= first < chunk.next]
@@ -176,11 +187,8 @@ class Replay:
             hits = list(tracked.file.find(edit.new)) if len(edit.new.strip()) >= locate.TELLING else []
             if len(hits) != 1:
                 return False
-            chunk, at = hits[0]
-            first = chunk.text.count("\n", 0, at)
-            numbers = locate.own(tracked.file, chunk, at, edit, maker)
+            locate.own(tracked.file, *hits[0], edit, maker)
             change.evidence = self.makers[-maker - 1].evidence = ANCHORED
-            del first, numbers
         return True
 
     def _write(self, tracked: Tracked, event: Write, maker: int) -> Ranges | None:
@@ -193,10 +201,8 @@ class Replay:
 
     def _move(self, source: Tracked, target: Tracked, *, copy: bool) -> None:
         under = source.path + "/"
-        for key, tracked in list(self.files.items()):
-            if tracked.path.startswith(under):
-                self._move(tracked, self.tracked(target.path + tracked.path[len(source.path) :], ""), copy=copy)
-            del key
+        for tracked in [one for one in self.files.values() if one.path.startswith(under)]:
+            self._move(tracked, self.tracked(target.path + tracked.path[len(source.path) :], ""), copy=copy)
         if copy:
             target.file = SparseFile.of(source.file.text) if source.file.text is not None else SparseFile()
         else:

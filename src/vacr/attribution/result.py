@@ -5,24 +5,27 @@ The maps of `file-attribution` are closed, so what proves a range stands beside 
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from vacr.attribution import diff, net, paths, tools
-from vacr.attribution.replay import CONTENT_ONLY, Change, Maker, Replay, Tracked
+from vacr.attribution.replay import CONTENT_ONLY, Maker, Replay, Tracked
 from vacr.attribution.text import to_bytes
 
 ALGORITHM, VERSION = "vacr-replay", 1
 
 
-def file_attribution(replay: Replay, root: str, conversation: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Give the member `file-attribution` of a record, and what proves it."""
+def file_attribution(
+    replay: Replay, number: int, root: str, conversation: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Give the member `file-attribution` of one of the records that were replayed, and what proves it."""
     files, proofs, outside = [], {}, []
+    content_only = _content_only(replay, number)
     for tracked in sorted(replay.files.values(), key=lambda tracked: tracked.path):
         path = paths.relative(tracked.path, root)
         net.settle(tracked.file)
-        ranges, proof = _ranges(tracked, replay.makers)
-        content = _content_only(tracked, replay.history)
+        ranges, proof = _ranges(tracked, replay.makers, number)
+        content = content_only.get(tracked.path, [])
         if not ranges and not content:
             continue
         if path is None:
@@ -43,13 +46,11 @@ def file_attribution(replay: Replay, root: str, conversation: dict[str, Any]) ->
     return {"files": files}, evidence
 
 
-def _ranges(tracked: Tracked, makers: Sequence[Maker]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _ranges(tracked: Tracked, makers: Sequence[Maker], number: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     ranges, proofs = [], []
     for run in net.runs(tracked.file):
         maker = makers[-run.maker - 1]
-        if not run.fresh and maker.kind != "ai":
-            continue
-        if not run.fresh:
+        if not run.fresh or maker.record != number:
             continue
         place = {"start-line": run.first, "end-line": run.last}
         ranges.append(place | {"content-hash": hashlib.sha256(to_bytes(run.text)).hexdigest(), "contributor": contributor(maker)})
@@ -58,7 +59,11 @@ def _ranges(tracked: Tracked, makers: Sequence[Maker]) -> tuple[list[dict[str, A
 
 
 def contributor(maker: Maker) -> dict[str, Any]:
-    """Say who made lines."""
+    """Say who made lines; what the entry itself says about it is honoured."""
+    named = maker.contributor
+    if isinstance(named, dict) and named.get("type") in ("human", "ai", "mixed", "unknown"):
+        model = named.get("model-id")
+        return {"type": named["type"]} | ({"model-id": model} if isinstance(model, str) else {})
     if maker.kind == "ai":
         return {"type": "ai", "model-id": maker.model}
     return {"type": "human" if maker.kind == "user" else "mixed" if maker.kind == "mixed" else "unknown"}
@@ -73,8 +78,13 @@ def _conversation(ranges: list[dict[str, Any]], conversation: dict[str, Any]) ->
     return {**conversation, "contributor": dict(common), "ranges": ranges}
 
 
-def _content_only(tracked: Tracked, history: Iterable[Change]) -> list[dict[str, Any]]:
-    return [{"call-id": change.call.call_id, "entries": [change.call.entry]} for change in history if change.path == tracked.path and change.evidence == CONTENT_ONLY]
+def _content_only(replay: Replay, number: int) -> dict[str, list[dict[str, Any]]]:
+    """Gather the changes whose place is not known, by file."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for change in replay.history:
+        if change.evidence == CONTENT_ONLY and change.record == number:
+            found.setdefault(change.path, []).append({"call-id": change.call.call_id, "entries": [change.call.entry]})
+    return found
 
 
 def _proof(tracked: Tracked, ranges: list[dict[str, Any]], content: list[dict[str, Any]]) -> dict[str, Any]:
@@ -85,3 +95,20 @@ def _proof(tracked: Tracked, ranges: list[dict[str, Any]], content: list[dict[st
     if content:
         proof["content-only"] = content
     return proof
+
+
+def left_files(replay: Replay, roots: Sequence[str]) -> Iterator[tuple[str, bytes | None, dict[str, Any]]]:
+    """Give each file that the sessions changed: its path, its bytes where all of them are known, and what is known about it."""
+    changed: dict[str, tuple[int, set[str]]] = {}
+    for change in replay.history:
+        changed.setdefault(change.path, (change.record, set()))[1].add(change.evidence)
+    for tracked in sorted(replay.files.values(), key=lambda tracked: tracked.path):
+        record, evidence = changed.get(tracked.path, (0, set()))
+        path = paths.relative(tracked.path, roots[record]) if roots else None
+        if path is None or not (evidence or tracked.gone):
+            continue
+        if tracked.gone:
+            yield path, None, {"complete": True, "deleted": True, "evidence": sorted(evidence)}
+            continue
+        text = tracked.file.text if not tracked.dirty else None
+        yield path, None if text is None else to_bytes(text), {"complete": text is not None, "evidence": sorted(evidence)}

@@ -27,6 +27,8 @@ class Verbs(click.Group):
         "record": "Turn native sessions into records.",
         "restore": "Give back the native files of a record.",
         "validate": "Check records against their schema.",
+        "attribute": "Say which lines an agent wrote.",
+        "replay": "Rebuild the files that sessions left.",
         "convert": "Write records in another form or version.",
         "schema": "Show a schema, or make instances of it.",
         "completion": "Print completion for a shell.",

@@ -13,8 +13,8 @@ from vacr.cli import options, outputs
 from vacr.cli.options import PATH, Voice, plural, size
 from vacr.cli.records import load
 from vacr.codec import Form
-from vacr.errors import UsageError, VacrError
-from vacr.recording.files import digest, refuse_input, same, write
+from vacr.errors import VacrError
+from vacr.recording.files import digest
 from vacr.sources import STDIN
 
 _SUFFIXES = {"json": ".json", "cbor": ".cbor"}
@@ -65,7 +65,7 @@ def command(
                 _tell(path, behind, voice)
                 continue
             target = Path(output or ".") / _renamed(path, to, form) if outputs.is_folder(output) else Path(output or "")
-            state = _write(target, data, path, files, overwrite=overwrite)
+            state = outputs.write_new(target, data, path, files, overwrite=overwrite)
         except VacrError as error:
             voice.error(f"vacr: {'' if error.where.startswith(path) else f'{path}: '}{error}", error.hint)
             errors.append({"source": path, "error": error.message, "where": error.where, "hint": error.hint})
@@ -123,19 +123,3 @@ def _renamed(path: str, to: str, form: str) -> str:
     stem = _VERSION_SUFFIX.sub("", stem.removesuffix(".acr"))
     name = f"{stem}{acr}{_SUFFIXES[form]}" if to == _DEFAULT_VERSION else f"{stem}.{to}{acr}{_SUFFIXES[form]}"
     return f"{stem}.{to}{acr}{_SUFFIXES[form]}" if name == given else name
-
-
-def _write(target: Path, data: bytes, source: str, files: tuple[str, ...], *, overwrite: bool) -> str:
-    """Write a converted record; tell whether it was there already.
-
-    Raises:
-        UsageError: something else is there.
-    """
-    if target.is_file():
-        if same(target, [data]):
-            return "unchanged"
-        refuse_input(target, files)
-        if not overwrite:
-            raise UsageError(f"{target} is there and differs", hint="Give --overwrite, or another place with -o.")
-    write(target, [data], *(() if source == STDIN else (Path(source),)))
-    return "written"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 from vacr.cli.options import silence_stdout
 from vacr.errors import UnreadableInput, UsageError
-from vacr.recording.files import Pieces
+from vacr.recording.files import Pieces, refuse_input, same, write
 from vacr.sources import STDIN
 
 
@@ -24,6 +25,22 @@ def refuse_one_file_for_many(files: tuple[str, ...], output: str | None) -> None
     """
     if len(files) > 1 and not is_folder(output) and output != STDIN:
         raise UsageError(f"several results cannot go into one file, {output}", hint="End the name in / for a folder.")
+
+
+def write_new(target: Path, data: bytes, source: str, files: tuple[str, ...], *, overwrite: bool) -> str:
+    """Write what was made of a file; tell whether it was there already.
+
+    Raises:
+        UsageError: something else is there.
+    """
+    if target.is_file():
+        if same(target, [data]):
+            return "unchanged"
+        refuse_input(target, files)
+        if not overwrite:
+            raise UsageError(f"{target} is there and differs", hint="Give --overwrite, or another place with -o.")
+    write(target, [data], *(() if source == STDIN else (Path(source),)))
+    return "written"
 
 
 def write_stdout(pieces: Pieces) -> None:

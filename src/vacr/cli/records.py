@@ -2,12 +2,59 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import vacr
 from vacr import codec
 from vacr.codec import Form
 from vacr.errors import UnreadableInput
 from vacr.sources import read_bytes
+
+_ENDINGS = (".acr.json", ".acr.cbor")
+
+
+@dataclass(frozen=True)
+class Given:
+    """A record that a user named, or that was made of a session that a user named."""
+
+    path: str
+    stem: str
+    form: Form
+    record: Any
+
+
+def given(path: str) -> Iterator[Given]:
+    """Give the records in a file or a folder, and those of the native sessions in it.
+
+    Raises:
+        UnreadableInput: there is nothing of the kind.
+    """
+    if os.path.isdir(path):  # noqa: PTH112 - a path that a user gave
+        found = sorted(file for file in Path(path).rglob("*") if file.name.endswith(_ENDINGS))
+        for file in found:
+            yield from given(str(file))
+        if found:
+            return
+    elif path.endswith(_ENDINGS):
+        record, form = load(path)
+        yield Given(path, _stem(path), form, record)
+        return
+    for record in vacr.read(path):
+        session = record["session"]["session-id"].rpartition("/")[2]
+        stem = _stem(path)
+        yield Given(path, stem if stem.endswith(session) or "parent" not in record["vacr"] else f"{stem}.{session}", "json", record)
+
+
+def _stem(path: str) -> str:
+    name = Path(path).name
+    for ending in (*_ENDINGS, ".jsonl", ".json"):
+        if name.endswith(ending):
+            return name.removesuffix(ending).removesuffix(".attributed")
+    return name
 
 
 def load(path: str) -> tuple[Any, Form]:

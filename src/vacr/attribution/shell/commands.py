@@ -32,7 +32,7 @@ Resolve = Callable[[str], str]
 
 def shell_events(call: Call) -> Iterator[Event]:
     """Say what a call of a shell did."""
-    text, folder = _command(call.input)
+    text, folder = command_of(call.input)
     if text is None:
         return
     text, exit_code, output = text, *output_of(call)
@@ -56,7 +56,8 @@ def shell_events(call: Call) -> Iterator[Event]:
             yield Touch("")
 
 
-def _command(arguments: Any) -> tuple[str | None, str | None]:
+def command_of(arguments: Any) -> tuple[str | None, str | None]:
+    """Give the text of a command, and the folder it is to run in, as far as the arguments say them."""
     if isinstance(arguments, str):
         return arguments, None
     folder = tools.text(arguments, tools.FOLDERS)

@@ -1,0 +1,148 @@
+"""`vacr attribute`: records or sessions → records that say which lines the agent wrote."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import click
+
+from vacr import codec
+from vacr.attribution import Base, Wishes, attribute, history, replayed
+from vacr.cli import options, outputs
+from vacr.cli.options import PATH, Voice, plural
+from vacr.cli.records import Given, given
+from vacr.codec.canonical_json import encode
+from vacr.errors import UsageError
+from vacr.identity import identify
+from vacr.sources import STDIN
+from vacr.sources.git import base_of
+
+FAILED = 1
+
+
+@click.command(no_args_is_help=True)
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PATH)
+@click.option("--base", metavar="REPOSITORY[@REVISION]", help="The files as they were before: a git repository, bare or not.")
+@click.option("--history", "as_history", is_flag=True, help="Print what each call made, a JSON line each, and write nothing.")
+@click.option("--check", is_flag=True, help="Redo the attribution of records and compare; write nothing.")
+@click.option("--url", metavar="URL", help="Where the conversation can be read.")
+@click.option("--related", metavar="TYPE=URL", multiple=True, help="What the conversation is related to; may be given again.")
+@click.option("-o", "--output", metavar="FILE|FOLDER/|-", type=PATH, help="Where to write; a folder ends in /. Default: the current folder.")
+@click.option("--overwrite", is_flag=True, help="Replace a file that is there and differs.")
+@options.voice_options
+def command(
+    files: tuple[str, ...],
+    base: str | None,
+    as_history: bool,  # noqa: FBT001 - click passes flags so
+    check: bool,  # noqa: FBT001
+    url: str | None,
+    related: tuple[str, ...],
+    output: str | None,
+    overwrite: bool,  # noqa: FBT001
+    format: str,  # noqa: A002 - the option's name
+    quiet: bool,  # noqa: FBT001
+    verbose: int,
+) -> int:
+    """Say which lines of which files an agent wrote, by replaying what it did: a new record with `file-attribution`.
+
+    Files are records or native sessions; several are replayed together, in the order of time. A line is an agent's only when an entry
+    proves it. Without a base, only what the session shows is known.
+
+    \b
+    Example:
+      vacr attribute abc.acr.json                          writes ./abc.attributed.acr.json
+      vacr attribute abc.jsonl --base ~/repo@HEAD~3
+      vacr attribute abc.jsonl --history
+      vacr attribute abc.attributed.acr.json --check
+    """
+    voice = Voice(format, quiet, verbose)
+    if output == STDIN:
+        voice = Voice("text", quiet, verbose)
+    outputs.refuse_one_file_for_many(files, output)
+    tree = base_of(base) if base is not None else None
+    found = [one for path in files for one in given(path)]
+    wishes = Wishes(url, tuple(map(_pair, related)))
+    if as_history:
+        replay, roots = replayed([one.record for one in found], tree)
+        outputs.write_stdout(encode(line) + b"\n" for line in history(replay, roots))
+        return 0
+    if check:
+        return _check(found, tree, voice)
+    done = []
+    for one, record in zip(found, attribute([one.record for one in found], tree, wishes), strict=True):
+        identify(record)
+        data = codec.encode(record, one.form)
+        if output == STDIN:
+            outputs.write_stdout([data, b"\n" if one.form == "json" else b""])
+            continue
+        target = Path(output or ".") / f"{one.stem}.attributed.acr.{one.form}" if outputs.is_folder(output) else Path(output or "")
+        state = outputs.write_new(target, data, one.path, files, overwrite=overwrite)
+        voice.result(f"{target}: {_summary(record)}{', unchanged' if state == 'unchanged' else ''}")
+        done.append({"source": one.path, "output": str(target), "state": state, "id": record["id"], **_counts(record)})
+    if output != STDIN:
+        voice.data({"records": done})
+    return 0
+
+
+def _pair(text: str) -> tuple[str, str]:
+    kind, equals, url = text.partition("=")
+    if not kind or not equals or ":" not in url:
+        raise UsageError(f"--related {text} is not TYPE=URL", hint="For example: --related issue=https://example.org/issues/7")
+    return kind, url
+
+
+def _counts(record: dict[str, Any]) -> dict[str, Any]:
+    """Count files, and lines by contributor."""
+    lines: Counter[str] = Counter()
+    files = record["file-attribution"]["files"]
+    for file in files:
+        for conversation in file["conversations"]:
+            for one in conversation["ranges"]:
+                kind = one.get("contributor", conversation.get("contributor", {})).get("type", "unknown")
+                lines[kind] += one["end-line"] - one["start-line"] + 1
+    return {"files": len(files), "lines": dict(lines)}
+
+
+def _summary(record: dict[str, Any]) -> str:
+    counts = _counts(record)
+    kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(counts["lines"].items()))
+    return f"{plural(counts['files'], 'file')}, lines: {kinds or 'none'}"
+
+
+def _check(found: list[Given], tree: Base | None, voice: Voice) -> int:
+    """Compare the attributions that records hold with what they yield; give the exit code."""
+    failed, results = False, []
+    wishes = [_wishes(one.record) for one in found]
+    for i, one in enumerate(found):
+        inputs = one.record.get("vacr", {}).get("inputs", {})
+        named = inputs.get("base", {}).get("revision")
+        if "file-attribution" not in one.record:
+            verdict = "it has no attribution"
+        elif named is not None and (tree is None or tree.revision != named):
+            verdict = f"it was made with the base {named}, which --base has to give"
+        elif sorted(inputs.get("records", [])) and len(found) == 1:
+            verdict = "it was made together with other records, which have to be named too"
+        else:
+            again = attribute([_before(other.record) for other in found], tree, wishes[i])[i]
+            same = all(again.get(name) == one.record.get(name) for name in ("file-attribution", "vcs"))
+            same = same and again["vacr"]["attribution"] == one.record["vacr"].get("attribution")
+            verdict = "" if same else "its attribution is not what the record yields"
+        failed = failed or bool(verdict)
+        voice.result(f"{one.path}: {verdict or 'attributed as the record yields'}")
+        results.append({"source": one.path, "same": not verdict, "reason": verdict})
+    voice.data({"results": results})
+    return FAILED if failed or not found else 0
+
+
+def _wishes(record: dict[str, Any]) -> Wishes:
+    inputs = record.get("vacr", {}).get("inputs", {})
+    related = tuple((one["type"], one["url"]) for one in inputs.get("related", ()))
+    return Wishes(inputs.get("url"), related)
+
+
+def _before(record: dict[str, Any]) -> dict[str, Any]:
+    """Give a record as it was before it was attributed."""
+    ours = {name: value for name, value in record.get("vacr", {}).items() if name not in ("attribution", "inputs")}
+    return {**{name: value for name, value in record.items() if name != "file-attribution"}, "vacr": ours}

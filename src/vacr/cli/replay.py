@@ -1,0 +1,63 @@
+"""`vacr replay`: sessions over a base → the files they left."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from vacr.attribution import replayed
+from vacr.attribution.result import left_files
+from vacr.cli import options
+from vacr.cli.options import PATH, Voice
+from vacr.cli.records import given
+from vacr.errors import UsageError
+from vacr.recording.files import write
+from vacr.sources.git import base_of
+
+
+@click.command(no_args_is_help=True)
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PATH)
+@click.option("--base", metavar="REPOSITORY[@REVISION]", help="The files as they were before: a git repository, bare or not.")
+@click.option("--out", metavar="FOLDER", type=PATH, help="Where to write the files that are known whole.")
+@options.voice_options
+def command(
+    files: tuple[str, ...],
+    base: str | None,
+    out: str | None,
+    format: str,  # noqa: A002 - the option's name
+    quiet: bool,  # noqa: FBT001 - click passes flags so
+    verbose: int,
+) -> int:
+    """Rebuild the files that sessions left, from what the sessions show, and from the base where one is given.
+
+    FILEs are records or native sessions, replayed together in the order of time. A file is written only when all of it is known. The report
+    names every file that the sessions changed, whether it is known whole, and what proves it.
+
+    \b
+    Example:
+      vacr replay a.jsonl b.jsonl --base ~/repo@HEAD~3 --out tree/
+      vacr replay abc.acr.json --format json | jq '.files[] | select(.complete | not)'
+    """
+    voice = Voice(format, quiet, verbose)
+    tree = base_of(base) if base is not None else None
+    records = [one.record for path in files for one in given(path)]
+    replay, roots = replayed(records, tree)
+    report: list[dict[str, Any]] = []
+    for path, text, about in left_files(replay, roots):
+        report.append({"path": path, **about})
+        if out is not None and text is not None:
+            _write(Path(out), path, text)
+        known = "deleted" if about.get("deleted") else "whole" if about["complete"] else "in part"
+        voice.result(f"{path}: {known}, {', '.join(about['evidence']) or 'nothing proved'}")
+    voice.data({"files": report})
+    return 0
+
+
+def _write(folder: Path, path: str, data: bytes) -> None:
+    target = folder / path
+    if not Path(os.path.realpath(target)).is_relative_to(os.path.realpath(folder)):
+        raise UsageError(f"a link leads {target} out of the folder", hint="Give an empty folder with --out.")
+    write(target, [data])
