@@ -1,6 +1,6 @@
 """Consecutive lines of a file, each with a mark of where it comes from. Step: attribute.
 
-A mark is the number of the line in the base, counted from 1, or the negative number of a maker.
+A mark is the place of the line in the base, a number that grows from line to line, or the negative number of a maker.
 """
 
 from collections.abc import Sequence

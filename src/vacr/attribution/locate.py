@@ -6,9 +6,8 @@ the file is known. Several places, or none, prove that the known lines are not t
 
 from collections.abc import Sequence
 
-from vacr.attribution import apply_patch
-from vacr.attribution.chunks import Chunk, Ranges, ranges_of
-from vacr.attribution.diff import NEW, origins
+from vacr.attribution import apply_patch, net
+from vacr.attribution.chunks import Chunk, Ranges
 from vacr.attribution.events import Edit, Hunk, Observe
 from vacr.attribution.sparse import SparseFile
 from vacr.attribution.text import bare, lines_of
@@ -143,17 +142,39 @@ def _patch_place(file: SparseFile, part: apply_patch.Part, after: int) -> tuple[
     return None
 
 
-def own(file: SparseFile, chunk: Chunk, at: int, edit: Edit, maker: int) -> Ranges:
-    """Mark the lines that an edit had made before they were first seen."""
-    text = chunk.text
-    opening, stop = text.rfind("\n", 0, at) + 1, at + len(edit.new)
-    closing = text.find("\n", stop) + 1 or len(text)
-    first = text.count("\n", 0, at)
-    before = lines_of(text[opening:at] + edit.old + text[stop:closing])
-    numbers = []
-    for i, origin in enumerate(origins(before, lines_of(text[opening:closing])), first):
-        if origin == NEW and chunk.marks[i] > 0:
+def anchor(file: SparseFile, loose: Sequence[tuple[Sequence[Edit], int]]) -> set[int]:
+    """Find the places of changes that were made before their lines were first seen; gives the makers that have one now.
+
+    The changes are undone in a copy, the last first, and made again: lines that are then another's are their maker's.
+    """
+    placed: set[int] = set()
+    for chunk in file.chunks:
+        text, done = chunk.text, []
+        for edits, maker in reversed(loose):
+            before = _undone(text, edits)
+            if before is not None:
+                text = before
+                done.append((edits, maker))
+        copy = SparseFile.of(text)
+        for edits, maker in reversed(done):
+            replace(copy, edits, maker)
+            placed.add(maker)
+        net.settle(copy)
+        if copy.text == chunk.text:
+            _own(file, chunk, copy.chunks[0].marks if copy.chunks else [])
+    return placed
+
+
+def _undone(text: str, edits: Sequence[Edit]) -> str | None:
+    for edit in reversed(edits):
+        if len(edit.new.strip()) < TELLING or text.count(edit.new) != 1:
+            return None
+        text = text.replace(edit.new, edit.old)
+    return text
+
+
+def _own(file: SparseFile, chunk: Chunk, marks: Sequence[int]) -> None:
+    for i, maker in enumerate(marks):
+        if maker < 0 < chunk.marks[i]:
             file.base.pop(chunk.marks[i], None)
             chunk.marks[i] = maker
-            numbers.append(chunk.first + i)
-    return ranges_of(numbers)

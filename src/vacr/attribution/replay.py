@@ -138,7 +138,12 @@ class Replay:
             kind = "shell"
         observe(self.maker(kind, step, EXTERNAL))
         tracked.looked, tracked.dirty = self.clock, False
-        tracked.loose = [loose for loose in tracked.loose if not self._anchored(tracked, *loose)]
+        if tracked.loose:
+            placed = locate.anchor(tracked.file, [(event.edits, maker) for event, _, maker in tracked.loose])
+            for _, change, maker in tracked.loose:
+                if maker in placed:
+                    change.evidence = self.makers[-maker - 1].evidence = ANCHORED
+            tracked.loose = [loose for loose in tracked.loose if loose[2] not in placed]
 
     def _change(self, tracked: Tracked, event: Replace | Patch | Write, call: Call) -> None:
         evidence = SHELL if call.state == DONE and isinstance(event, Write) and event.append else REPLAYED
@@ -180,16 +185,6 @@ class Replay:
         if ranges is None and event.shown:
             ranges = locate.shown(file, event.edits, event.shown, maker, self.maker("unknown", call, EXTERNAL))
         return ranges, RECORDED if event.hunks else REPLAYED
-
-    def _anchored(self, tracked: Tracked, event: Replace, change: Change, maker: int) -> bool:
-        """Give a change whose place was unknown its place, when the known lines hold its text once."""
-        for edit in event.edits:
-            hits = list(tracked.file.find(edit.new)) if len(edit.new.strip()) >= locate.TELLING else []
-            if len(hits) != 1:
-                return False
-            locate.own(tracked.file, *hits[0], edit, maker)
-            change.evidence = self.makers[-maker - 1].evidence = ANCHORED
-        return True
 
     def _write(self, tracked: Tracked, event: Write, maker: int) -> Ranges | None:
         if event.created or tracked.gone:

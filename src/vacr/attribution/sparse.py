@@ -7,10 +7,13 @@ the lines between them. A look that contradicts what is known makes all that it 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from vacr.attribution import drift
+from vacr.attribution import drift, net
 from vacr.attribution.chunks import Chunk, Ranges, ranges_of
 from vacr.attribution.diff import NEW, origins
 from vacr.attribution.text import bare, lines_of
+
+# Between two lines of the base there is room for others, because a number may turn out to be another line's.
+STEP = 1 << 20
 
 
 @dataclass(slots=True)
@@ -20,12 +23,16 @@ class SparseFile:
     chunks: list[Chunk] = field(default_factory=list)
     length: int | None = None
     base: dict[int, str] = field(default_factory=dict)
+    outside: dict[int, int] = field(default_factory=dict)
+    """The lines that somebody outside put among those of the base, with their makers."""
+    crlf: bool = False  # hosts show CR LF as LF; a base shows what it is
 
     @classmethod
     def of(cls, text: str) -> "SparseFile":
         """Make a file that is known whole, as its base has it."""
         file = cls()
         file.observe_whole(text, NEW)
+        file.crlf = bool(file.chunks) and 2 * text.count("\r\n") > len(file.chunks[0].lines)
         return file
 
     @property
@@ -90,12 +97,12 @@ class SparseFile:
         known = [pair for chunk in self.chunks for pair in zip(chunk.lines, chunk.marks, strict=True)]
         lines = lines_of(text)
         found = origins([line for line, _ in known], lines)
-        base_next = self.chunks[-1].base_next if self.chunks else 1
+        base_next = self.chunks[-1].base_next if self.chunks else STEP
         self._whole(text, lines, [maker if i == NEW else known[i][1] for i in found], base_next)
         return ranges_of([number for number, i in enumerate(found, 1) if i == NEW])
 
     def _whole(self, text: str, lines: list[str], marks: list[int], base_next: int) -> None:
-        self.chunks = [Chunk(1, lines, marks, 1, base_next, True, text)] if lines else []
+        self.chunks = [Chunk(1, lines, marks, STEP, base_next, True, text)] if lines else []
         self.length = len(lines)
 
     def observe(self, first: int, seen: Sequence[str], maker: int) -> bool:
@@ -105,6 +112,7 @@ class SparseFile:
         """
         if not seen:
             return True
+        seen = self._ended(seen)
         past = self.length is not None and first + len(seen) - 1 > self.length
         contradicted = [chunk for chunk in self.chunks if not _agrees(chunk, first, seen)]
         fits = not past and not any(chunk.fresh for chunk in contradicted)
@@ -119,9 +127,11 @@ class SparseFile:
 
     def observe_whole(self, text: str, maker: int) -> bool:
         """Take in the text of the whole file; what does not fit is the maker's. Gives whether all of it fitted."""
+        lines = self._ended(lines_of(text))
+        if self.crlf:
+            text = "".join(lines)
         if self.text == text:
             return True
-        lines = lines_of(text)
         fits = self.length in (None, len(lines)) and all(chunk.next <= len(lines) + 1 and _agrees(chunk, 1, lines) for chunk in self.chunks)
         if not lines:
             self.chunks = []
@@ -136,6 +146,11 @@ class SparseFile:
             self._whole(text, lines, chunk.marks, chunk.base_next)
         self.length = len(lines)
         return fits
+
+    def _ended(self, seen: Sequence[str]) -> list[str]:
+        if not self.crlf:
+            return list(seen)
+        return [line[:-1] + "\r\n" if line.endswith("\n") and not line.endswith("\r\n") else line for line in seen]
 
     def _fill(self, first: int, seen: Sequence[str]) -> Chunk:
         """Join the chunks that the lines touch, with the lines between them as the base has them."""
@@ -163,33 +178,58 @@ class SparseFile:
         self.chunks = sorted(chunks, key=lambda chunk: chunk.first)
 
     def _append(self, chunk: Chunk, seen: Sequence[str]) -> None:
+        """Add lines of the base to a chunk."""
         for line in seen:
             chunk.lines.append(line)
-            chunk.marks.append(chunk.base_next)
-            self.base.setdefault(chunk.base_next, line)
-            chunk.base_next += 1
+            chunk.marks.append(self._base_line(chunk.base_next, line))
+            chunk.base_next += STEP
+
+    def _base_line(self, number: int, line: str) -> int:
+        """Keep a line of the base; where another has its number, beside that one."""
+        while self.base.setdefault(number, line) != line:
+            number += 1
+        return number
 
     def _base_at(self, number: int) -> int:
         before = [chunk for chunk in self.chunks if chunk.next <= number]
-        return before[-1].base_next + number - before[-1].next if before else number
+        return before[-1].base_next + (number - before[-1].next) * STEP if before else number * STEP
 
     def _realign(self, first: int, seen: Sequence[str], maker: int) -> None:
         """Put lines in the place of the stale ones that they contradict, which keep their marks where they are the same."""
+        net.settle(self)  # what was reverted is the base's again, before its neighbours change
         stale = [chunk for chunk in self.chunks if not chunk.fresh]
         known = [(chunk.first + i, chunk.lines[i], chunk.marks[i]) for chunk in stale for i in range(len(chunk.lines))]
         found = drift.aligned([line for _, line, _ in known], seen)
-        theirs = set(drift.outside(found, _apart(known), len(known)))
-        self.chunks = [chunk for chunk in self.chunks if chunk.fresh]
-        certain = {number for chunk in self.chunks for number in range(max(chunk.first, first), min(chunk.next, first + len(seen)))}
-        window = self._fill(first, seen)
-        for i, origin in enumerate(found):
-            if first + i not in certain:
-                at = first + i - window.first
-                if origin != NEW:
-                    window.marks[at] = known[origin][2]
-                elif i in theirs:
-                    window.marks[at] = maker
+        marks = self._numbered([known[i][2] if i != NEW else 0 for i in found], seen, self._base_at(first) - STEP)
+        self.outside |= {marks[at]: maker for at in drift.outside(found, _apart(known), len(known))}
+        fresh = [chunk for chunk in self.chunks if chunk.fresh]
+        window = Chunk(first, list(seen), marks, 0, 0)
+        for chunk in fresh:
+            start, stop = max(chunk.first, first), min(chunk.next, window.next)
+            if start < stop:
+                window.marks[start - first : stop - first] = chunk.marks[start - chunk.first : stop - chunk.first]
+        window.base_first, window.base_next = _ends(window.marks, self._base_at(first))
+        self.chunks = _joined([chunk for chunk in fresh if chunk.next >= first and chunk.first <= window.next], window) + [
+            chunk for chunk in fresh if chunk.next < first or chunk.first > window.next
+        ]
         self._keep(known, [(i, origin) for i, origin in enumerate(found) if origin != NEW], first, first + len(seen))
+
+    def _numbered(self, marks: list[int], seen: Sequence[str], low: int) -> list[int]:
+        """Number the lines without a mark between those of the base around them."""
+        at = 0
+        while at < len(marks):
+            if marks[at]:
+                low, at = max(low, marks[at]), at + 1
+                continue
+            stop = at
+            while stop < len(marks) and not marks[stop]:
+                stop += 1
+            high = next((mark for mark in marks[stop:] if mark > low), low + (stop - at + 1) * STEP)
+            step = max((high - low) // (stop - at + 1), 1)
+            for i in range(at, stop):
+                marks[i] = low = self._base_line(low + step, seen[i])
+            at = stop
+        return marks
 
     def _keep(self, known: Sequence[tuple[int, str, int]], matched: Sequence[tuple[int, int]], first: int, stop: int) -> None:
         """Keep the stale lines around a window, moved as its edges have moved."""
@@ -208,8 +248,28 @@ class SparseFile:
                 pieces.append(Chunk(number, [], [], base, base, fresh=False))
             pieces[-1].lines.append(line)
             pieces[-1].marks.append(mark)
-            pieces[-1].base_next = max(pieces[-1].base_next, mark + 1)
+            pieces[-1].base_next = max(pieces[-1].base_next, mark + STEP)
         self._put(self.chunks + pieces)
+
+
+def _ends(marks: Sequence[int], base: int) -> tuple[int, int]:
+    """Give the base's numbers at both ends of some lines."""
+    kept = [mark for mark in marks if mark > 0]
+    return (kept[0], kept[-1] + STEP) if kept else (base, base)
+
+
+def _joined(chunks: Sequence[Chunk], window: Chunk) -> list[Chunk]:
+    """Join a window with the chunks that agree with it."""
+    first, last = window, window
+    for chunk in chunks:
+        if chunk.first < first.first:
+            first = chunk
+        if chunk.next > last.next:
+            last = chunk
+    before, after = window.first - first.first, last.next - window.next
+    lines = first.lines[:before] + window.lines + (last.lines[-after:] if after else [])
+    marks = first.marks[:before] + window.marks + (last.marks[-after:] if after else [])
+    return [Chunk(first.first, lines, marks, first.base_first, last.base_next)]
 
 
 def _agrees(chunk: Chunk, first: int, seen: Sequence[str]) -> bool:

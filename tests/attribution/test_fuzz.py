@@ -1,0 +1,59 @@
+"""What happened in a made-up world, against what attribution says of it."""
+
+import hashlib
+import os
+
+import pytest
+
+import vacr
+from tests.attribution.world import BASE, HUMAN, ROOT, World
+from vacr.attribution import Base, attribute
+
+SEEDS = int(os.environ.get("VACR_FUZZ_SEEDS", "40"))
+
+
+def lived(seed, agents=1, steps=80):
+    world = World(seed, agents)
+    for _ in range(steps):
+        world.live()
+    for path in sorted(world.files):  # what nobody looks at again, nobody can know
+        world.read(path, whole=True)
+    return world
+
+
+def records_of(world, tmp_path):
+    records = []
+    for number in range(world.agents):
+        path = tmp_path / f"session-{number}.jsonl"
+        path.write_bytes(world.native(number))
+        records += vacr.read(path) if world.sessions[number] else []
+    return records
+
+
+def said(records):
+    """Give what is said of each line: its contributor and the entry that proves it."""
+    lines = {}
+    for record in records:
+        for file in record["file-attribution"]["files"]:
+            for conversation in file["conversations"]:
+                proofs = record["vacr"]["attribution"]["files"][file["path"]]["ranges"]
+                for one, proof in zip(conversation["ranges"], proofs, strict=True):
+                    kind = one.get("contributor", conversation["contributor"])["type"]
+                    for number in range(one["start-line"], one["end-line"] + 1):
+                        assert (file["path"], number) not in lines
+                        lines[file["path"], number] = kind, proof["entries"]
+    return lines
+
+
+@pytest.mark.parametrize("with_base", [False, True])
+@pytest.mark.parametrize("agents", [1, 2])
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_no_line_is_said_to_be_an_agents_that_is_not(tmp_path, seed, agents, with_base):
+    world = lived(seed, agents)
+    records = records_of(world, tmp_path)
+    base = Base("0" * 40, world.base.keys(), world.base.__getitem__) if with_base else None
+    made = attribute(records, base)
+    truth = {(path, number): owner for path, file in world.files.items() for number, (_, owner) in enumerate(file.lines, 1)}
+    found = said(made)
+    wrong = [(place, truth.get(place)) for place, (kind, _) in found.items() if kind == "ai" and truth.get(place, BASE) in (BASE, HUMAN)]
+    assert not wrong
