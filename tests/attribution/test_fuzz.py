@@ -12,7 +12,7 @@ from vacr.attribution import Base, attribute
 SEEDS = int(os.environ.get("VACR_FUZZ_SEEDS", "40"))
 
 
-def lived(seed, agents=1, steps=80):
+def lived(seed, agents=1, steps=300):
     world = World(seed, agents)
     for _ in range(steps):
         world.live()

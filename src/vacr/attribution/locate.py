@@ -176,5 +176,5 @@ def _undone(text: str, edits: Sequence[Edit]) -> str | None:
 def _own(file: SparseFile, chunk: Chunk, marks: Sequence[int]) -> None:
     for i, maker in enumerate(marks):
         if maker < 0 < chunk.marks[i]:
-            file.base.pop(chunk.marks[i], None)
+            file.forget(chunk.marks[i])
             chunk.marks[i] = maker

@@ -31,7 +31,7 @@ class Run:
 
 def settle(file: SparseFile) -> None:
     """Give back the lines that are the base's again."""
-    numbers = sorted(file.base)
+    numbers = file.order
     for chunk in file.chunks:
         before, at = chunk.base_first - 1, 0
         while at < len(chunk.marks):

@@ -4,6 +4,7 @@ A session shows parts of a file: a window of lines, a hunk, a whole text. What i
 the lines between them. A look that contradicts what is known makes all that it does not show stale: still the best guess, no longer a proof.
 """
 
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -23,6 +24,8 @@ class SparseFile:
     chunks: list[Chunk] = field(default_factory=list)
     length: int | None = None
     base: dict[int, str] = field(default_factory=dict)
+    order: list[int] = field(default_factory=list)
+    """The numbers of the lines of the base that are known, in their order."""
     outside: dict[int, int] = field(default_factory=dict)
     """The lines that somebody outside put among those of the base, with their makers."""
     crlf: bool = False  # hosts show CR LF as LF; a base shows what it is
@@ -179,16 +182,41 @@ class SparseFile:
 
     def _append(self, chunk: Chunk, seen: Sequence[str]) -> None:
         """Add lines of the base to a chunk."""
-        for line in seen:
-            chunk.lines.append(line)
-            chunk.marks.append(self._base_line(chunk.base_next, line))
-            chunk.base_next += STEP
+        if seen:
+            after = next((other.base_first for other in self.chunks if other.first >= chunk.next + len(seen)), None)
+            marks = self._base_lines(seen, chunk.base_next - STEP, after)
+            chunk.lines += seen
+            chunk.marks += marks
+            chunk.base_next = marks[-1] + STEP
 
-    def _base_line(self, number: int, line: str) -> int:
-        """Keep a line of the base; where another has its number, beside that one."""
-        while self.base.setdefault(number, line) != line:
-            number += 1
-        return number
+    def _base_lines(self, lines: Sequence[str], low: int, high: int | None) -> list[int]:
+        """Number lines of the base between two numbers: as the base has them, where it is known to; else between their neighbours."""
+        known = self.order[bisect_right(self.order, low) : len(self.order) if high is None else bisect_left(self.order, high)]
+        marks = [known[i] if i != NEW else 0 for i in origins([self.base[number] for number in known], lines)] if known else [0] * len(lines)
+        at = 0
+        while at < len(marks):
+            stop = at
+            while stop < len(marks) and not marks[stop]:
+                stop += 1
+            if stop > at:
+                below = marks[at - 1] if at else low
+                above = marks[stop] if stop < len(marks) else high
+                self._insert(marks, lines, at, stop, below, above)
+            at = stop + 1
+        return marks
+
+    def _insert(self, marks: list[int], lines: Sequence[str], at: int, stop: int, below: int, above: int | None) -> None:
+        step = STEP if above is None else max(1, min(STEP, (above - below) // (stop - at + 1)))
+        for i in range(at, stop):
+            below += step
+            while below in self.base:
+                below += 1
+            marks[i] = below
+            self.base[below] = lines[i]
+            if not self.order or below > self.order[-1]:
+                self.order.append(below)
+            else:
+                insort(self.order, below)
 
     def _base_at(self, number: int) -> int:
         before = [chunk for chunk in self.chunks if chunk.next <= number]
@@ -224,12 +252,14 @@ class SparseFile:
             stop = at
             while stop < len(marks) and not marks[stop]:
                 stop += 1
-            high = next((mark for mark in marks[stop:] if mark > low), low + (stop - at + 1) * STEP)
-            step = max((high - low) // (stop - at + 1), 1)
-            for i in range(at, stop):
-                marks[i] = low = self._base_line(low + step, seen[i])
+            marks[at:stop] = self._base_lines(seen[at:stop], low, next((mark for mark in marks[stop:] if mark > low), None))
             at = stop
         return marks
+
+    def forget(self, number: int) -> None:
+        """Take back that a line is the base's."""
+        del self.base[number]
+        del self.order[bisect_left(self.order, number)]
 
     def _keep(self, known: Sequence[tuple[int, str, int]], matched: Sequence[tuple[int, int]], first: int, stop: int) -> None:
         """Keep the stale lines around a window, moved as its edges have moved."""
