@@ -1,6 +1,7 @@
-"""Consecutive lines of a file, each with a mark of where it comes from. Step: attribute.
+"""Consecutive lines of a file, each with its maker and its place in the order of all lines that the file ever had. Step: attribute.
 
-A mark is the place of the line in the base, a number that grows from line to line, or the negative number of a maker.
+A maker is the negative number of an agent's call, or 0 for a line that no agent made. Places grow from line to line; a line that is put between two
+others gets a place between theirs, so that what was taken away keeps its place among what came later.
 """
 
 from collections.abc import Sequence
@@ -11,19 +12,22 @@ from vacr.attribution.text import lines_of
 
 Ranges = list[tuple[int, int]]
 
+# The room between two lines that were there from the beginning: as often as it can be halved, something can be put between them.
+STEP = 1 << 128
+
 
 @dataclass(slots=True)
 class Chunk:
-    """Lines from the line numbered `first` on; `fresh` while nothing has made them or their place uncertain.
+    """Lines from the line numbered `first` on; `fresh` while nothing has made them or their number uncertain.
 
-    `base_first` and `base_next` are the numbers that the first line, and the line after the last one, have or would have in the base.
+    `place_next` is the place that the line after the last one has or would have.
     """
 
     first: int
     lines: list[str]
-    marks: list[int]
-    base_first: int
-    base_next: int
+    makers: list[int]
+    places: list[int]
+    place_next: int
     fresh: bool = True
     _text: str | None = None
 
@@ -52,34 +56,57 @@ class Chunk:
         return ranges
 
     def splice(self, at: int, stop: int, new: Sequence[str], maker: int) -> Ranges:
-        """Replace lines: those that differ are the maker's, the others keep their marks. Gives the numbers of the maker's lines."""
+        """Replace lines: those that differ are the maker's, the others stay what they are. Gives the numbers of the maker's lines."""
         rest = self.lines[stop:]
-        marks, after = self.marks[at:], [*new, *rest]
+        after = [*new, *rest]
         found = origins(self.lines[at:], after, len(rest))
-        same = len(after) - len(found)
-        self.lines[at:] = after
-        self.marks[at:] = [maker if i == NEW else marks[i] for i in found] + marks[len(marks) - same :]
-        self._text = None
+        stop = len(self.lines) - (len(after) - len(found))
+        self._put(at, stop, after[: len(found)], [i if i == NEW else i + at for i in found], maker)
         return ranges_of([self.first + at + i for i, origin in enumerate(found) if origin == NEW])
 
     def apply(self, first: int, signed: Sequence[str], maker: int) -> Ranges:
         """Apply the lines of a hunk, with their signs, at a line's number. Gives the numbers of the lines it adds."""
         start = at = first - self.first
-        lines: list[str] = []
-        marks: list[int] = []
+        lines, found = [], []
         for line in signed:
-            if line[:1] == "+":
-                lines.append(line[1:])
-                marks.append(maker)
-                continue
+            if line[:1] != "+":
+                at += 1
             if line[:1] != "-":
-                lines.append(self.lines[at])
-                marks.append(self.marks[at])
-            at += 1
-        self.lines[start:at] = lines
-        self.marks[start:at] = marks
+                lines.append(line[1:] if line[:1] == "+" else self.lines[at - 1])
+                found.append(NEW if line[:1] == "+" else at - 1)
+        self._put(start, at, lines, found, maker)
+        return ranges_of([first + i for i, origin in enumerate(found) if origin == NEW])
+
+    def _put(self, at: int, stop: int, lines: Sequence[str], found: Sequence[int], maker: int) -> None:
+        """Put lines in the place of others; each is the one it was found to be, or the maker's."""
+        low = self.places[at - 1] if at else self.place_first - STEP
+        high = self.places[stop] if stop < len(self.places) else self.place_next
+        makers = [maker if i == NEW else self.makers[i] for i in found]
+        places = between([0 if i == NEW else self.places[i] for i in found], low, high)
+        self.lines[at:stop], self.makers[at:stop], self.places[at:stop] = lines, makers, places
         self._text = None
-        return ranges_of([first + i for i, mark in enumerate(marks) if mark == maker])
+
+    @property
+    def place_first(self) -> int:
+        """The place of the first line."""
+        return self.places[0] if self.places else self.place_next
+
+
+def between(places: list[int], low: int, high: int | None) -> list[int]:
+    """Fill in the places that are 0: evenly between their neighbours, or one step after the other where there is no end."""
+    at = 0
+    while at < len(places):
+        if places[at]:
+            low, at = places[at], at + 1
+            continue
+        stop = at
+        while stop < len(places) and not places[stop]:
+            stop += 1
+        above = places[stop] if stop < len(places) else high
+        step = STEP if above is None else min(STEP, max(above - low, 0) // (stop - at + 1))
+        places[at:stop] = [low + step * i for i in range(1, stop - at + 1)]
+        low, at = places[stop - 1], stop
+    return places
 
 
 def ranges_of(numbers: Sequence[int]) -> Ranges:

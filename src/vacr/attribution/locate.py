@@ -161,7 +161,7 @@ def anchor(file: SparseFile, loose: Sequence[tuple[Sequence[Edit], int]]) -> set
             placed.add(maker)
         net.settle(copy)
         if copy.text == chunk.text:
-            _own(file, chunk, copy.chunks[0].marks if copy.chunks else [])
+            _own(file, chunk, copy.chunks[0].makers if copy.chunks else [])
     return placed
 
 
@@ -173,8 +173,8 @@ def _undone(text: str, edits: Sequence[Edit]) -> str | None:
     return text
 
 
-def _own(file: SparseFile, chunk: Chunk, marks: Sequence[int]) -> None:
-    for i, maker in enumerate(marks):
-        if maker < 0 < chunk.marks[i]:
-            file.forget(chunk.marks[i])
-            chunk.marks[i] = maker
+def _own(file: SparseFile, chunk: Chunk, makers: Sequence[int]) -> None:
+    for i, maker in enumerate(makers):
+        if maker and not chunk.makers[i]:
+            file.forget(chunk.places[i])
+            chunk.makers[i] = maker

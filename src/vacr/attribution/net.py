@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from vacr.attribution.chunks import Chunk
+from vacr.attribution.chunks import STEP, Chunk, between
 from vacr.attribution.diff import NEW, origins
 
 if TYPE_CHECKING:
@@ -30,34 +30,36 @@ class Run:
 
 
 def settle(file: SparseFile) -> None:
-    """Give back the lines that are the base's again."""
-    numbers = file.order
+    """Give back the lines that are again what they were before an agent changed them."""
     for chunk in file.chunks:
-        before, at = chunk.base_first - 1, 0
-        while at < len(chunk.marks):
-            if chunk.marks[at] > 0:
-                before, at = chunk.marks[at], at + 1
+        low, at = chunk.place_first - STEP, 0
+        while at < len(chunk.makers):
+            if not chunk.makers[at]:
+                low, at = chunk.places[at], at + 1
                 continue
             stop = at
-            while stop < len(chunk.marks) and chunk.marks[stop] <= 0:
+            while stop < len(chunk.makers) and chunk.makers[stop]:
                 stop += 1
-            after = chunk.marks[stop] if stop < len(chunk.marks) else chunk.base_next
-            _give_back(file, chunk, at, stop, numbers[bisect_right(numbers, before) : bisect_left(numbers, after)])
+            high = chunk.places[stop] if stop < len(chunk.places) else chunk.place_next
+            known = file.order[bisect_right(file.order, low) : bisect_left(file.order, high)]
+            if known:
+                _give_back(file, chunk, at, stop, known)
             at = stop
 
 
-def _give_back(file: SparseFile, chunk: Chunk, at: int, stop: int, numbers: Sequence[int]) -> None:
-    if not numbers:
-        return
-    for i, origin in enumerate(origins([file.base[number] for number in numbers], chunk.lines[at:stop]), at):
+def _give_back(file: SparseFile, chunk: Chunk, at: int, stop: int, known: Sequence[int]) -> None:
+    places = [0] * (stop - at)
+    for i, origin in enumerate(origins([file.base[place] for place in known], chunk.lines[at:stop])):
         if origin != NEW:
-            chunk.marks[i] = numbers[origin]
+            places[i], chunk.makers[at + i] = known[origin], 0
+    low = chunk.places[at - 1] if at else chunk.place_first - STEP
+    chunk.places[at:stop] = between(places, low, chunk.places[stop] if stop < len(chunk.places) else chunk.place_next)
 
 
 def runs(file: SparseFile) -> Iterator[Run]:
     """Give the runs of lines that the base does not have, each of one maker."""
     for chunk in file.chunks:
-        makers = [mark if mark < 0 else file.outside.get(mark, 0) for mark in chunk.marks]
+        makers = [maker or file.outside.get(place, 0) for maker, place in zip(chunk.makers, chunk.places, strict=True)]
         at = 0
         for maker, same in groupby(makers):
             stop = at + sum(1 for _ in same)

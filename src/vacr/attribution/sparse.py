@@ -9,12 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from vacr.attribution import drift, net
-from vacr.attribution.chunks import Chunk, Ranges, ranges_of
+from vacr.attribution.chunks import STEP, Chunk, Ranges, between, ranges_of
 from vacr.attribution.diff import NEW, origins
 from vacr.attribution.text import bare, lines_of
-
-# Between two lines of the base there is room for others, because a number may turn out to be another line's.
-STEP = 1 << 20
 
 
 @dataclass(slots=True)
@@ -24,10 +21,11 @@ class SparseFile:
     chunks: list[Chunk] = field(default_factory=list)
     length: int | None = None
     base: dict[int, str] = field(default_factory=dict)
+    """The lines that no agent made, by their places."""
     order: list[int] = field(default_factory=list)
-    """The numbers of the lines of the base that are known, in their order."""
+    """Their places in order."""
     outside: dict[int, int] = field(default_factory=dict)
-    """The lines that somebody outside put among those of the base, with their makers."""
+    """The places of those that somebody outside put there since, with their makers."""
     crlf: bool = False  # hosts show CR LF as LF; a base shows what it is
 
     @classmethod
@@ -79,8 +77,9 @@ class SparseFile:
         for chunk in self.chunks:
             if joined and joined[-1].next == chunk.first:
                 last = joined[-1]
-                joined[-1] = Chunk(last.first, last.lines + chunk.lines, last.marks + chunk.marks, last.base_first, chunk.base_next)
-                joined[-1].fresh = last.fresh or chunk.fresh  # the fresh one holds the other in its place
+                lines, makers, places = last.lines + chunk.lines, last.makers + chunk.makers, last.places + chunk.places
+                # The fresh one holds the other in its place.
+                joined[-1] = Chunk(last.first, lines, makers, places, chunk.place_next, last.fresh or chunk.fresh)
             else:
                 joined.append(chunk)
         self.chunks = joined
@@ -96,16 +95,19 @@ class SparseFile:
         return None
 
     def write(self, text: str, maker: int) -> Ranges:
-        """Replace the whole file; lines that were known before keep their marks."""
-        known = [pair for chunk in self.chunks for pair in zip(chunk.lines, chunk.marks, strict=True)]
+        """Replace the whole file; lines that were known before stay what they are."""
+        known = [(chunk, i) for chunk in self.chunks for i in range(len(chunk.lines))]
         lines = lines_of(text)
-        found = origins([line for line, _ in known], lines)
-        base_next = self.chunks[-1].base_next if self.chunks else STEP
-        self._whole(text, lines, [maker if i == NEW else known[i][1] for i in found], base_next)
+        found = origins([chunk.lines[i] for chunk, i in known], lines)
+        kept = [None if origin == NEW else known[origin] for origin in found]
+        makers = [maker if one is None else one[0].makers[one[1]] for one in kept]
+        place_next = self.chunks[-1].place_next if self.chunks else STEP
+        places = between([0 if one is None else one[0].places[one[1]] for one in kept], 0, place_next if self.chunks else None)
+        self._whole(text, lines, makers, places, place_next if self.chunks else len(lines) * STEP + STEP)
         return ranges_of([number for number, i in enumerate(found, 1) if i == NEW])
 
-    def _whole(self, text: str, lines: list[str], marks: list[int], base_next: int) -> None:
-        self.chunks = [Chunk(1, lines, marks, STEP, base_next, True, text)] if lines else []
+    def _whole(self, text: str, lines: list[str], makers: list[int], places: list[int], place_next: int) -> None:
+        self.chunks = [Chunk(1, lines, makers, places, place_next, True, text)] if lines else []
         self.length = len(lines)
 
     def observe(self, first: int, seen: Sequence[str], maker: int) -> bool:
@@ -146,7 +148,7 @@ class SparseFile:
             self.chunks = self.chunks[:1]
         if lines:  # a listing does not show how the last line ends; the whole text does
             chunk = self.chunks[0]
-            self._whole(text, lines, chunk.marks, chunk.base_next)
+            self._whole(text, lines, chunk.makers, chunk.places, chunk.place_next)
         self.length = len(lines)
         return fits
 
@@ -162,144 +164,148 @@ class SparseFile:
         if len(touching) == 1 and touching[0].first <= first and touching[0].next >= stop:
             touching[0].fresh = True
             return touching[0]
-        base = self._base_at(first)
-        merged = Chunk(first, [], [], base, base)
+        merged = Chunk(first, [], [], [], self._place_at(first))
         for chunk in touching:
             if chunk.first < first:
-                merged.first, merged.base_first = chunk.first, chunk.base_first
+                merged.first = chunk.first
             else:
-                self._append(merged, seen[merged.next - first : chunk.first - first])
+                self._append(merged, seen[merged.next - first : chunk.first - first], chunk.place_first)
             merged.lines += chunk.lines
-            merged.marks += chunk.marks
-            merged.base_next = chunk.base_next
+            merged.makers += chunk.makers
+            merged.places += chunk.places
+            merged.place_next = chunk.place_next
         if merged.next < stop:
-            self._append(merged, seen[merged.next - first :])
+            following = next((chunk.place_first for chunk in self.chunks if chunk.first >= stop), None)
+            self._append(merged, seen[merged.next - first :], following)
         self._put([chunk for chunk in self.chunks if not any(chunk is other for other in touching)] + [merged])
         return merged
 
     def _put(self, chunks: list[Chunk]) -> None:
         self.chunks = sorted(chunks, key=lambda chunk: chunk.first)
 
-    def _append(self, chunk: Chunk, seen: Sequence[str]) -> None:
-        """Add lines of the base to a chunk."""
+    def _append(self, chunk: Chunk, seen: Sequence[str], high: int | None) -> None:
+        """Add lines that no agent made to a chunk."""
         if seen:
-            after = next((other.base_first for other in self.chunks if other.first >= chunk.next + len(seen)), None)
-            marks = self._base_lines(seen, chunk.base_next - STEP, after)
+            chunk.places += self._settled([0] * len(seen), seen, chunk.place_next - STEP, high)
+            chunk.makers += [0] * len(seen)
             chunk.lines += seen
-            chunk.marks += marks
-            chunk.base_next = marks[-1] + STEP
+            chunk.place_next = chunk.places[-1] + STEP
 
-    def _base_lines(self, lines: Sequence[str], low: int, high: int | None) -> list[int]:
-        """Number lines of the base between two numbers: as the base has them, where it is known to; else between their neighbours."""
-        known = self.order[bisect_right(self.order, low) : len(self.order) if high is None else bisect_left(self.order, high)]
-        marks = [known[i] if i != NEW else 0 for i in origins([self.base[number] for number in known], lines)] if known else [0] * len(lines)
+    def _settled(self, places: list[int], lines: Sequence[str], low: int, high: int | None) -> list[int]:
+        """Give lines without a place, which no agent made, one between their neighbours: the one that they had, if they had one."""
         at = 0
-        while at < len(marks):
-            stop = at
-            while stop < len(marks) and not marks[stop]:
-                stop += 1
-            if stop > at:
-                below = marks[at - 1] if at else low
-                above = marks[stop] if stop < len(marks) else high
-                self._insert(marks, lines, at, stop, below, above)
-            at = stop + 1
-        return marks
-
-    def _insert(self, marks: list[int], lines: Sequence[str], at: int, stop: int, below: int, above: int | None) -> None:
-        step = STEP if above is None else max(1, min(STEP, (above - below) // (stop - at + 1)))
-        for i in range(at, stop):
-            below += step
-            while below in self.base:
-                below += 1
-            marks[i] = below
-            self.base[below] = lines[i]
-            if not self.order or below > self.order[-1]:
-                self.order.append(below)
-            else:
-                insort(self.order, below)
-
-    def _base_at(self, number: int) -> int:
-        before = [chunk for chunk in self.chunks if chunk.next <= number]
-        return before[-1].base_next + (number - before[-1].next) * STEP if before else number * STEP
-
-    def _realign(self, first: int, seen: Sequence[str], maker: int) -> None:
-        """Put lines in the place of the stale ones that they contradict, which keep their marks where they are the same."""
-        net.settle(self)  # what was reverted is the base's again, before its neighbours change
-        stale = [chunk for chunk in self.chunks if not chunk.fresh]
-        known = [(chunk.first + i, chunk.lines[i], chunk.marks[i]) for chunk in stale for i in range(len(chunk.lines))]
-        found = drift.aligned([line for _, line, _ in known], seen)
-        marks = self._numbered([known[i][2] if i != NEW else 0 for i in found], seen, self._base_at(first) - STEP)
-        self.outside |= {marks[at]: maker for at in drift.outside(found, _apart(known), len(known))}
-        fresh = [chunk for chunk in self.chunks if chunk.fresh]
-        window = Chunk(first, list(seen), marks, 0, 0)
-        for chunk in fresh:
-            start, stop = max(chunk.first, first), min(chunk.next, window.next)
-            if start < stop:
-                window.marks[start - first : stop - first] = chunk.marks[start - chunk.first : stop - chunk.first]
-        window.base_first, window.base_next = _ends(window.marks, self._base_at(first))
-        self.chunks = _joined([chunk for chunk in fresh if chunk.next >= first and chunk.first <= window.next], window) + [
-            chunk for chunk in fresh if chunk.next < first or chunk.first > window.next
-        ]
-        self._keep(known, [(i, origin) for i, origin in enumerate(found) if origin != NEW], first, first + len(seen))
-
-    def _numbered(self, marks: list[int], seen: Sequence[str], low: int) -> list[int]:
-        """Number the lines without a mark between those of the base around them."""
-        at = 0
-        while at < len(marks):
-            if marks[at]:
-                low, at = max(low, marks[at]), at + 1
+        while at < len(places):
+            if places[at]:
+                low, at = places[at], at + 1
                 continue
             stop = at
-            while stop < len(marks) and not marks[stop]:
+            while stop < len(places) and not places[stop]:
                 stop += 1
-            marks[at:stop] = self._base_lines(seen[at:stop], low, next((mark for mark in marks[stop:] if mark > low), None))
-            at = stop
-        return marks
+            above = places[stop] if stop < len(places) else high
+            known = self.order[bisect_right(self.order, low) : len(self.order) if above is None else bisect_left(self.order, above)]
+            if known:
+                found = origins([self.base[place] for place in known], lines[at:stop])
+                places[at:stop] = [0 if i == NEW else known[i] for i in found]
+            places[at:stop] = between(places[at:stop], low, above)
+            for i in range(at, stop):
+                self._keep_line(places, i, lines[i])
+            low, at = places[stop - 1], stop
+        return places
 
-    def forget(self, number: int) -> None:
-        """Take back that a line is the base's."""
-        del self.base[number]
-        del self.order[bisect_left(self.order, number)]
+    def _keep_line(self, places: list[int], i: int, line: str) -> None:
+        while self.base.get(places[i], line) != line:
+            places[i] += 1
+        if places[i] not in self.base:
+            self.base[places[i]] = line
+            if not self.order or places[i] > self.order[-1]:
+                self.order.append(places[i])
+            else:
+                insort(self.order, places[i])
 
-    def _keep(self, known: Sequence[tuple[int, str, int]], matched: Sequence[tuple[int, int]], first: int, stop: int) -> None:
+    def _place_at(self, number: int) -> int:
+        """Count the place of a line that nothing is known of."""
+        before = [chunk for chunk in self.chunks if chunk.next <= number]
+        return before[-1].place_next + (number - before[-1].next) * STEP if before else number * STEP
+
+    def forget(self, place: int) -> None:
+        """Take back that a line is one that no agent made."""
+        del self.base[place]
+        del self.order[bisect_left(self.order, place)]
+
+    def _realign(self, first: int, seen: Sequence[str], maker: int) -> None:
+        """Put lines in the place of the stale ones that they contradict, which stay what they are where they are the same."""
+        net.settle(self)  # what was reverted is nobody's again, before its neighbours change
+        fresh = [chunk for chunk in self.chunks if chunk.fresh]
+        known = [(chunk, i) for chunk in self.chunks if not chunk.fresh for i in range(len(chunk.lines))]
+        numbers = [chunk.first + i for chunk, i in known]
+        found = drift.aligned([chunk.lines[i] for chunk, i in known], seen)
+        window = Chunk(first, list(seen), [0] * len(seen), [0] * len(seen), 0)
+        for at, origin in enumerate(found):
+            if origin != NEW:
+                chunk, i = known[origin]
+                window.makers[at], window.places[at] = chunk.makers[i], chunk.places[i]
+        theirs = drift.outside(found, _apart(numbers), len(known))
+        for chunk in fresh:
+            for number in range(max(chunk.first, first), min(chunk.next, window.next)):
+                i, at = number - chunk.first, number - first
+                window.makers[at], window.places[at] = chunk.makers[i], chunk.places[i]
+        _ascend(window.places)
+        after = [chunk.place_first for chunk in fresh if chunk.first >= window.next]
+        window.places = self._settled(window.places, seen, self._place_at(first) - STEP, after[0] if after else None)
+        self.outside |= {window.places[at]: maker for at in theirs if not window.makers[at]}
+        window.place_next = window.places[-1] + STEP
+        self._put([*_joined(fresh, window), *(chunk for chunk in fresh if chunk.next < first or chunk.first > window.next)])
+        self._around(known, numbers, [(i, origin) for i, origin in enumerate(found) if origin != NEW], first, window.next)
+
+    def _around(
+        self, known: Sequence[tuple[Chunk, int]], numbers: Sequence[int], matched: Sequence[tuple[int, int]], first: int, stop: int
+    ) -> None:
         """Keep the stale lines around a window, moved as its edges have moved."""
-        low, high, up, down = 0, 0, 0, 0
         if matched:
             (top, low), (bottom, high) = matched[0], matched[-1]
-            up, down, high = first + top - known[low][0], first + bottom - known[high][0], high + 1
+            up, down, high = first + top - numbers[low], first + bottom - numbers[high], high + 1
         else:
-            low = high = sum(number < first for number, _, _ in known)
-        around = [(number + up, line, mark) for number, line, mark in known[:low]] + [(n + down, line, mark) for n, line, mark in known[high:]]
-        free = [entry for entry in around if entry[0] > 0 and not any(chunk.first <= entry[0] < chunk.next for chunk in self.chunks)]
+            low = high = sum(number < first for number in numbers)
+            up = down = 0
+        moved = [(n + up, one) for n, one in zip(numbers[:low], known[:low], strict=True)]
+        moved += [(n + down, one) for n, one in zip(numbers[high:], known[high:], strict=True)]
         pieces: list[Chunk] = []
-        for number, line, mark in free:
+        for number, (chunk, i) in moved:
+            if number < 1 or any(other.first <= number < other.next for other in self.chunks):
+                continue
             if not pieces or pieces[-1].next != number:
-                base = mark if mark > 0 else self._base_at(number)
-                pieces.append(Chunk(number, [], [], base, base, fresh=False))
-            pieces[-1].lines.append(line)
-            pieces[-1].marks.append(mark)
-            pieces[-1].base_next = max(pieces[-1].base_next, mark + STEP)
+                pieces.append(Chunk(number, [], [], [], 0, fresh=False))
+            pieces[-1].lines.append(chunk.lines[i])
+            pieces[-1].makers.append(chunk.makers[i])
+            pieces[-1].places.append(chunk.places[i])
+            pieces[-1].place_next = chunk.places[i] + STEP
         self._put(self.chunks + pieces)
 
 
-def _ends(marks: Sequence[int], base: int) -> tuple[int, int]:
-    """Give the base's numbers at both ends of some lines."""
-    kept = [mark for mark in marks if mark > 0]
-    return (kept[0], kept[-1] + STEP) if kept else (base, base)
+def _ascend(places: list[int]) -> None:
+    """Let go of places that would not grow from line to line."""
+    last = 0
+    for i, place in enumerate(places):
+        if place and place <= last:
+            places[i] = 0
+        last = max(last, place)
 
 
-def _joined(chunks: Sequence[Chunk], window: Chunk) -> list[Chunk]:
-    """Join a window with the chunks that agree with it."""
-    first, last = window, window
-    for chunk in chunks:
-        if chunk.first < first.first:
-            first = chunk
-        if chunk.next > last.next:
-            last = chunk
-    before, after = window.first - first.first, last.next - window.next
-    lines = first.lines[:before] + window.lines + (last.lines[-after:] if after else [])
-    marks = first.marks[:before] + window.marks + (last.marks[-after:] if after else [])
-    return [Chunk(first.first, lines, marks, first.base_first, last.base_next)]
+def _joined(fresh: Sequence[Chunk], window: Chunk) -> list[Chunk]:
+    """Join a window with the chunks that it touches and agrees with."""
+    before = next((chunk for chunk in fresh if chunk.first < window.first <= chunk.next), None)
+    after = next((chunk for chunk in fresh if chunk.first <= window.next < chunk.next), None)
+    cut = window.first - before.first if before else 0
+    left = window.next - after.first if after else 0
+    return [
+        Chunk(
+            before.first if before else window.first,
+            [*(before.lines[:cut] if before else ()), *window.lines, *(after.lines[left:] if after else ())],
+            [*(before.makers[:cut] if before else ()), *window.makers, *(after.makers[left:] if after else ())],
+            [*(before.places[:cut] if before else ()), *window.places, *(after.places[left:] if after else ())],
+            after.place_next if after else window.place_next,
+        )
+    ]
 
 
 def _agrees(chunk: Chunk, first: int, seen: Sequence[str]) -> bool:
@@ -310,9 +316,8 @@ def _agrees(chunk: Chunk, first: int, seen: Sequence[str]) -> bool:
     return True
 
 
-def _apart(known: Sequence[tuple[int, str, int]]) -> Callable[[int, int], bool]:
+def _apart(numbers: Sequence[int]) -> Callable[[int, int], bool]:
     """Give what tells whether unknown lines may lie between two known ones."""
-    numbers = [number for number, _, _ in known]
 
     def apart(low: int, high: int) -> bool:
         if low < 0 or high >= len(numbers):
