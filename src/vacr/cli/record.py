@@ -95,8 +95,10 @@ def command(
             return _NOTHING_FOUND
         chosen, helpers = picked
         paths, session = (chosen.path,), chosen.session
+    if wishes["cbor"] and (output or "").endswith(".json"):
+        raise UsageError(f"{output} is the name of a JSON file", hint="End it in .cbor, or leave --cbor out.")
     wish = Wish(
-        cbor=wishes["cbor"],
+        cbor=wishes["cbor"] or (output or "").endswith(".cbor"),
         seal=wishes["seal_source"],
         overwrite=wishes["overwrite"],
         agent=wishes["agent"],

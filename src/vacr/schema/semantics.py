@@ -136,7 +136,8 @@ class Semantics:
         times: list[Any] = stamps if are_usual(stamps) else [milliseconds(stamp) for stamp in stamps]
         back = sum(1 for one, two in itertools.pairwise(times) if one is not None and two is not None and two < one)
         if back:
-            self.remarks.append(Finding(self.base, "times are in order", f"{back} times earlier than the entry before", "none"))
+            found = f"{back} {'entry is' if back == 1 else 'entries are'} earlier than the one before"
+            self.remarks.append(Finding(self.base, "times are in order", found, "none"))
 
     def find(self, path: Path, member: str, rule: str, found: str, expected: str) -> None:
         """Add a finding, up to a limit."""
