@@ -93,6 +93,13 @@ def test_version_1_and_back_on_standard_output(vacr):
         assert done.err == ""
 
 
+@pytest.mark.parametrize("agent", ["claude-code.jsonl", "codex-cli.jsonl", "gemini-cli.jsonl", "opencode.json", "cursor.jsonl"])
+def test_every_agents_record_is_valid_in_version_2(vacr, agent):
+    vacr("record", EXAMPLES / agent, "-o", "a.acr.json")
+    vacr("convert", "a.acr.json", "--to", "v2")
+    assert vacr("validate", "a.v2.acr.json").returncode == 0
+
+
 def test_what_version_1_leaves_behind_is_told(vacr, attributed):
     done = vacr("convert", attributed, "--to", "v1")
     assert done.returncode == 0

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from vacr import content
-from vacr.identity import made_by_vacr
+from vacr.identity import made_by_vacr, ours
 from vacr.model import Native
 from vacr.schema.cddl import Finding
 from vacr.timestamps import are_usual, milliseconds, span
@@ -156,7 +156,7 @@ class Semantics:
 
 def check_record(record: Native) -> tuple[list[Finding], list[Finding]]:
     """Give the findings and the remarks about the session of a record that its schema accepts."""
-    source = record["vacr"].get("source") if type(record.get("vacr")) is dict else None
+    source = ours(record).get("source")
     beside = type(source) is dict and source.get("format") in content.BESIDE
     semantics = Semantics("/session/entries", strict_views=made_by_vacr(record), beside=beside)
     return _check(semantics, record["session"], "/session")
