@@ -51,7 +51,7 @@ def until(condition, what):
 
 @pytest.fixture
 def cluster(tmp_path):
-    """Give a scheduler's address, two workers and the scheduler itself, all of which know the reader of the sessions at the gate."""
+    """Give a scheduler's address, two workers that know the reader of the sessions at the gate, and the scheduler."""
     gate.install(tmp_path / "plugins")
     variables = {"PYTHONPATH": str(tmp_path / "plugins"), "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "30 s"}
     known = tmp_path / "scheduler.json"
