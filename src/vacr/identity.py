@@ -33,6 +33,15 @@ def identify(record: Record) -> list[bytes]:
     return [head, b'"id":"', record["id"].encode(), b'",', memoryview(tail)[1:]]  # type: ignore[list-item]
 
 
+def ours(record: Any) -> dict[str, Any]:
+    """Give what vacr says about a record, which version 2 holds in its metadata."""
+    said, metadata = record.get("vacr"), record.get("metadata")
+    if said is None and isinstance(metadata, dict) and metadata.get("vendor") == "vacr":
+        data = metadata.get("data")
+        said = data.get("vacr") if isinstance(data, dict) else None
+    return said if isinstance(said, dict) else {}
+
+
 def made_by_vacr(record: Any) -> bool:
     """Tell whether a record says that vacr made it: then its id is that of its content.
 

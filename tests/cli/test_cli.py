@@ -378,7 +378,27 @@ def test_completion(vacr):
     for shell in ("bash", "zsh", "fish"):
         assert "_VACR_COMPLETE" in vacr("completion", shell).out
     done = vacr("record", "--agent", _VACR_COMPLETE="bash_complete", COMP_WORDS="vacr rec", COMP_CWORD="1")
-    assert "record" in done.out
+    assert (done.out, done.err, done.returncode) == ("plain,record\n", "", 0)
+
+
+def test_a_session_that_has_lost_entries_replaces_nothing(vacr, tmp_path):
+    session = tmp_path / "s.jsonl"
+    whole = CLAUDE.read_bytes()
+    session.write_bytes(whole)
+    assert vacr("record", session).returncode == 0
+    before = (tmp_path / "s.acr.json").read_bytes()
+    session.write_bytes(b"".join(whole.splitlines(keepends=True)[:3]))
+    refused = vacr("record", session)
+    assert refused.returncode == 2
+    assert "the session has only" in refused.err
+    assert (tmp_path / "s.acr.json").read_bytes() == before
+    assert vacr("record", session, "--overwrite").returncode == 0
+
+
+def test_the_name_of_the_output_says_its_form(vacr, tmp_path):
+    assert vacr("record", CLAUDE, "-o", "x.acr.cbor").returncode == 0
+    assert (tmp_path / "x.acr.cbor").read_bytes()[:1] != b"{"
+    assert vacr("record", CLAUDE, "--cbor", "-o", "x.acr.json").returncode == 2
 
 
 def test_a_closed_pipe_is_no_error(tmp_path):

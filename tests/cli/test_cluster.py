@@ -51,7 +51,7 @@ def until(condition, what):
 
 @pytest.fixture
 def cluster(tmp_path):
-    """Give a scheduler's address and two workers that know the reader of the sessions at the gate."""
+    """Give a scheduler's address, two workers that know the reader of the sessions at the gate, and the scheduler."""
     gate.install(tmp_path / "plugins")
     variables = {"PYTHONPATH": str(tmp_path / "plugins"), "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "30 s"}
     known = tmp_path / "scheduler.json"
@@ -62,14 +62,14 @@ def cluster(tmp_path):
             log = tmp_path / f"{name}.log"
             return stack.enter_context(process("dask", *command, cwd=tmp_path, log=log, **variables))
 
-        start("scheduler", "scheduler", "--port", "0", *loopback)
+        scheduler = start("scheduler", "scheduler", "--port", "0", *loopback)
         until(lambda: known.is_file() and known.stat().st_size, "the scheduler did not start")
         workers = [start(f"worker{n}", "worker", *loopback, "--nthreads", "1", "--no-nanny") for n in range(2)]
-        yield json.loads(known.read_text())["address"], workers
+        yield json.loads(known.read_text())["address"], workers, scheduler
 
 
 def test_a_worker_that_dies_changes_nothing(vacr, tmp_path, cluster):
-    address, workers = cluster
+    address, workers, _ = cluster
     plugins = {"PYTHONPATH": str(tmp_path / "plugins")}
     (tmp_path / "in").mkdir()
     for number in range(SESSIONS):
@@ -91,6 +91,26 @@ def test_a_worker_that_dies_changes_nothing(vacr, tmp_path, cluster):
     assert len(tree(tmp_path / "far")) == SESSIONS
     again = vacr("record", tmp_path / "in", "-o", tmp_path / "far", "--cluster", address, "--format", "json", **plugins)
     assert {record["state"] for record in json.loads(again.out)["records"]} == {"unchanged"}
+
+
+def test_a_scheduler_that_dies_is_told_of_and_the_work_goes_on_elsewhere(vacr, tmp_path, cluster):
+    address, _, scheduler = cluster
+    plugins = {"PYTHONPATH": str(tmp_path / "plugins")}
+    (tmp_path / "in").mkdir()
+    for number in range(SESSIONS):
+        line = {"gate": str(tmp_path / "gate"), "id": f"s{number}"}
+        (tmp_path / "in" / f"{number:03}.jsonl").write_text(json.dumps(line) + "\n")
+    command = ("vacr", "record", str(tmp_path / "in"), "-o", str(tmp_path / "out"), "--cluster", address)
+    quick = {"DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "2 s"}
+    with process(*command, cwd=tmp_path, log=tmp_path / "run.log", **plugins, **quick) as run:
+        until(lambda: (tmp_path / "gate.reached").exists() or run.poll() is not None, "no task was begun")
+        os.kill(scheduler.pid, signal.SIGKILL)
+        scheduler.wait()
+        assert run.wait(timeout=WAIT) == 4, (tmp_path / "run.log").read_text()
+    assert "the cluster was lost" in (tmp_path / "run.log").read_text()
+    (tmp_path / "gate").touch()
+    assert vacr("record", "in", "-o", "out/", **plugins).returncode == 0
+    assert len(tree(tmp_path / "out")) == SESSIONS
 
 
 def test_no_cluster_is_told_with_the_exit_code_for_it(vacr, tmp_path):

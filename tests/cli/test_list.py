@@ -50,9 +50,10 @@ def three(home):
 def test_the_newest_comes_first(listed, home):
     three(home)
     head, *rows = listed(TZ="UTC")
-    assert head.split() == ["agent", "project", "last", "used", "size", "title"]
+    assert head.split() == ["agent", "project", "start", "last", "used", "size", "title"]
     assert [row.split("question ")[1] for row in rows] == ["30", "20", "10"]
-    assert rows[0].split() == ["claude-code", "/home/nora", "2026-07-25", "10:30", "196", "B", "question", "30"]
+    when = ["2026-07-25", "10:30"]
+    assert rows[0].split() == ["claude-code", "/home/nora", *when, *when, "196", "B", "question", "30"]
     assert listed("-n", "2", TZ="UTC") == [head, *rows[:2]]
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vacr.recording.names import Joints, place_names, record_name
+from vacr.recording.names import Joints, place_names, record_name, stem, whole_name
 
 LETTERS = st.sampled_from(["a", "b", "1", ".", "~", ".~1.", "~1"])
 WORDS = st.lists(LETTERS, min_size=1, max_size=4).map("".join)
@@ -59,3 +59,13 @@ def test_what_cannot_be_said_in_a_name_is_told_apart_by_a_digest():
     assert said[0] == "a.x-y"
     assert record_name("a", ".", said[1].removeprefix("a.")) != said[1]
     assert all("/" not in name and len(os.fsencode(name)) <= 240 for name in said)
+
+
+@pytest.mark.parametrize("name", [".jsonl", "..jsonl", "...json"])
+def test_a_name_that_would_mean_a_folder_stays_whole(name):
+    assert stem(name) == name
+
+
+@pytest.mark.parametrize("session_id", ["", ".", "..", "a"])
+def test_no_session_has_the_name_of_a_folder(session_id):
+    assert whole_name(session_id) not in ("", ".", "..")

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from vacr.content import PARTS, VIEWS, View
 from vacr.model import CANONICAL_MEMBERS
 from vacr.readers.lift import Lift
+from vacr.readers.stores import Store
 
 HEAD = """# {title}
 
@@ -17,7 +18,10 @@ name has another meaning in an entry ({canonical}) stays in `vacr.native`, and s
 pattern. Members that are null are left out, but never inside content, input, output or data. Bytes that cannot be decoded
 become an event of type `undecodable` that holds them in base64; a line that could be read but for something in it is
 marked `vacr.repaired` and followed by such an event.
-"""
+
+## Where sessions are looked for
+
+{stores}"""
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
@@ -67,4 +71,31 @@ def head(reader: object, title: str) -> str:
         title=title,
         formats=code(*reader.formats),  # type: ignore[attr-defined]
         canonical=code(*sorted(CANONICAL_MEMBERS)),
+        stores=stores(reader.STORES),  # type: ignore[attr-defined]
     )
+
+
+def stores(found: Iterable[Store]) -> str:
+    """Say where an agent keeps its sessions."""
+    rows = ((_place(store), _instead(store), code(*filter(None, store.sessions)) or "it is one") for store in found)
+    return table(("folder", "environment variable that names another", "sessions in it"), rows)
+
+
+def _place(store: Store) -> str:
+    places = {"": store.default, **{system: place for system, place in store.systems.items() if place != store.default}}
+    named = [
+        f"{code(_joined(place, store.under))}{f' ({system})' if system else ''}" for system, place in places.items() if place
+    ]
+    return ", ".join(named) or "–"
+
+
+def _instead(store: Store) -> str:
+    variables = {"": store.variable, **store.variables}
+    named = [f"{code(name)}{f' ({system})' if system else ''}" for system, name in variables.items() if name]
+    follows = f", then {code(store.under)}" if named and store.under else ""
+    unless = f"; not where {code(store.unless)} is set" if store.unless else ""
+    return (", ".join(named) + follows + unless) or "–"
+
+
+def _joined(place: str, under: str) -> str:
+    return f"{place}/{under}" if under else place

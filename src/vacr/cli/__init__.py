@@ -110,8 +110,11 @@ def run(arguments: list[str] | None = None) -> int:
         ended = isinstance(error.__cause__, EOFError)
         click.echo(f"vacr: {'something that was being read ended too early' if ended else 'interrupted'}", err=True)
         return UnreadableInput.exit_code if ended else INTERRUPTED
-    except (SystemExit, BrokenPipeError):
-        # The library ends so, whichever pipe broke. Only whoever reads our output may have enough of it.
+    except (SystemExit, BrokenPipeError) as error:
+        # The library ends so after it has completed words for a shell, and whichever pipe broke.
+        if isinstance(error, SystemExit) and not error.code:
+            return 0
+        # Only whoever reads our output may have enough of it.
         if _nobody_reads():
             silence_stdout()
             return 0

@@ -59,12 +59,12 @@ def command(
     worst = 0
     for path in files:
         try:
-            data, form, behind = _converted(path, to, voice)
+            data, form, behind, name = _converted(path, to, voice)
             if output == STDIN:
                 outputs.write_stdout([b"\n" if form == "json" and path != files[0] else b"", data])
                 _tell(path, behind, voice)
                 continue
-            target = Path(output or ".") / _renamed(path, to, form) if outputs.is_folder(output) else Path(output or "")
+            target = Path(output or ".") / name if outputs.is_folder(output) else Path(output or "")
             state = outputs.write_new(target, data, path, files, overwrite=overwrite)
         except VacrError as error:
             voice.error(f"vacr: {'' if error.where.startswith(path) else f'{path}: '}{error}", error.hint)
@@ -80,8 +80,8 @@ def command(
     return worst
 
 
-def _converted(path: str, to: str, voice: Voice) -> tuple[bytes, str, dict[str, str]]:
-    """Give the converted record, its form, and what it leaves behind: pointers, with the words for them.
+def _converted(path: str, to: str, voice: Voice) -> tuple[bytes, str, dict[str, str], str]:
+    """Give the converted record, its form, what it leaves behind (pointers, with the words for them), and the name of its file.
 
     Raises:
         VacrError: the record cannot be read, or cannot be converted.
@@ -91,19 +91,21 @@ def _converted(path: str, to: str, voice: Voice) -> tuple[bytes, str, dict[str, 
     if to in _SUFFIXES:
         if form == to:
             voice.notice(f"{path}: in {to.upper()} already")
-        return codec.encode(record, cast("Form", to)), to, {}
+        return codec.encode(record, cast("Form", to)), to, {}, _renamed(path, to, to)
     from vacr.versions import Version, convert, left_behind
 
     converted = convert(record, cast("Version", to), json=json)
+    name = _renamed(path, to, form)
     if converted is record:
         voice.notice(f"{path}: of version {to} already")
+        name = Path(path).name if path != STDIN else name
     data = codec.encode(converted, form)
     if to != "v1":
-        return data, form, {}
+        return data, form, {}, name
     behind = {where: where for where in left_behind(record, json=json)}
     if "/session/entries" in behind:
         behind["/session/entries"] = f"/session/entries ({plural(len(record['session']['entries']), 'entry')})"
-    return data, form, behind
+    return data, form, behind, name
 
 
 def _tell(path: str, behind: dict[str, str], voice: Voice) -> None:

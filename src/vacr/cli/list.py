@@ -19,6 +19,7 @@ from vacr.sources.discovery import Session, roots, sessions
 
 _NOTHING_FOUND = 1
 _NARROWEST_PROJECT = 15
+_WIDE = 120
 
 
 @click.command()
@@ -49,7 +50,7 @@ def command(
     errors = [{"path": error.where, "error": error.message} for error in failed]
     voice.data({"sessions": [_document(session, helpers) for session, helpers in found], "errors": errors})
     for error in failed:
-        voice.error(f"vacr: {error.diagnostics()}")
+        voice.error(f"vacr: {error}", error.hint)
     for session, helpers in found:
         voice.line(_document(session, helpers))
     if not found:
@@ -97,15 +98,16 @@ def _first(session_id: str, parents: dict[str, str | None]) -> str:
 
 def table(found: list[tuple[Session, list[Session]]], width: int | None) -> list[str]:
     """Lay the sessions out in columns, cut to the width of a terminal if there is one."""
-    rows = [("agent", "project", "last used", "size", "title")]
+    both = width is None or width >= _WIDE
+    rows = [("agent", "project", "start", *(["last used"] if both else []), "size", "title")]
     for session, helpers in found:
         more = f"(+{plural(len(helpers), 'sub-agent')}) " if helpers else ""
-        when = shown_time(session.updated or session.start)
+        when = [shown_time(session.start), *([shown_time(session.updated)] if both else [])]
         large = "–" if session.size is None else size(session.size)
         project = _below_home(session.project) or "–"
         project = project if width is None else end_of(printable(project), max(_NARROWEST_PROJECT, width // 5))
-        rows.append((session.agent, project, when, large, f"{more}{session.title}" or "–"))
-    return laid_out(rows, right=frozenset((3,)), width=width)
+        rows.append((session.agent, project, *when, large, f"{more}{session.title}" or "–"))
+    return laid_out(rows, right=frozenset((len(rows[0]) - 2,)), width=width)
 
 
 def _below_home(path: str) -> str:

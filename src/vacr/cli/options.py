@@ -32,7 +32,7 @@ class _Path(click.Path):
         return super().convert(value, param, ctx) if value else self.fail("the name is empty", param, ctx)
 
 
-PATH = _Path()
+PATH = _Path(readable=False)
 
 
 @dataclass(frozen=True)

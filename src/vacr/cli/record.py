@@ -19,6 +19,7 @@ from vacr.cli.options import FINDINGS, PATH, Voice, plural
 from vacr.cli.report import Report
 from vacr.errors import UsageError
 from vacr.recording import plan
+from vacr.recording.files import tidy_all
 from vacr.recording.journal import Journal
 from vacr.recording.run import Run, cores
 from vacr.recording.tasks import Outcome, Task, Wish
@@ -95,8 +96,10 @@ def command(
             return _NOTHING_FOUND
         chosen, helpers = picked
         paths, session = (chosen.path,), chosen.session
+    if wishes["cbor"] and (output or "").endswith(".json"):
+        raise UsageError(f"{output} is the name of a JSON file", hint="End it in .cbor, or leave --cbor out.")
     wish = Wish(
-        cbor=wishes["cbor"],
+        cbor=wishes["cbor"] or (output or "").endswith(".cbor"),
         seal=wishes["seal_source"],
         overwrite=wishes["overwrite"],
         agent=wishes["agent"],
@@ -211,6 +214,8 @@ def _folders(folders: list[str], output: str | None, wish: Wish, report: Report,
             journal.write(outcome)
             report.add(outcome)
             step()
+    if cluster or run.broken:
+        tidy_all(target)  # another process may have died while it wrote
     if journal.failed:
         report.voice.notice(f"vacr: what is done cannot be noted, so that the next run begins anew: {journal.failed}")
     report.finish()

@@ -90,7 +90,7 @@ class Report:
         for left in record["left-out"]:
             voice.notice(f"vacr: left out: {left['file']}: {left['reason']}", level)
         if record["drift"]:
-            voice.notice(f"vacr: {name}: {_told(record['drift'])}; kept as they are", level)
+            voice.notice(f"vacr: {name}: {_told(record['drift'])}; kept as found", level)
         if "stale" in record:
             told = "holds the source of the older record; record with --seal-source to renew it"
             voice.notice(f"vacr: {record['stale']} {told}", level)

@@ -109,7 +109,8 @@ def _manifest(path: str) -> list[dict[str, Any]]:
     except (TypeError, KeyError, IndexError):
         well_formed, manifest = False, []
     if not well_formed or not manifest:
-        raise InvalidRecord("no source is named in it", where=path, hint="Give a record that vacr made with --seal-source.")
+        hint = "Give a record that vacr made with --seal-source; one of another version is converted first: vacr convert --to v3."
+        raise InvalidRecord("no source is named in it", where=path, hint=hint)
     if made_by_vacr(record) and record.get("id") != record_id(record):
         changed = "the record was changed after it was made: its id is not that of its content"
         raise InvalidRecord(changed, where=path, hint="Record the session again, or find the record as it was made.")

@@ -26,6 +26,7 @@ from vacr.sources.files import reason_of
 from vacr.versions import convert
 
 FAILED = 1
+SIGNED = "signed-agent-record"
 TRACE_METADATA = 100
 _PAYLOAD = 2
 _RECORDS = (".acr.json", ".acr.cbor", ".cose")
@@ -115,6 +116,7 @@ def _check(path: str, rule: str | None, schema: Schema | None, voice: Voice) -> 
         "findings-cut": len(findings) >= LIMIT,
         "remarks": [_told(remark) for remark in remarks],
         "exit": FAILED if findings else 0,
+        **({"signature": "not checked"} if report.rule == SIGNED else {}),
         **_named(value),
     }
 
@@ -132,7 +134,7 @@ def _more(value: Any, *, json: bool) -> tuple[list[Finding], list[Finding]]:
     kind = rule_for(value)
     if kind == "verifiable-agent-record" and isinstance(value, dict) and isinstance(value.get("id"), str):
         return _identity(value, json=json)
-    if kind == "signed-agent-record" and isinstance(value.value, list | tuple) and len(value.value) > _PAYLOAD:
+    if kind == SIGNED and isinstance(value.value, list | tuple) and len(value.value) > _PAYLOAD:
         payload = value.value[_PAYLOAD]
         if isinstance(payload, bytes):
             return _signed(payload, value.value[1]), []
@@ -188,6 +190,8 @@ def _lines(path: str, report: Report, findings: list[Finding], remarks: list[Fin
         least = "at least " if len(findings) >= LIMIT else ""
         return [f"{path}: invalid, {least}{plural(len(findings), 'finding')}", *(f"  {finding.text()}" for finding in findings)]
     told = [report.rule, f"schema {Path(report.schema).stem}"]
+    if report.rule == SIGNED:
+        told.append("signature not checked")
     if "entries" in (named := _named(value)):
         told.append(plural(named["entries"], "entry"))
     if remarks:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -208,11 +207,10 @@ def _title(query: Query, name: str, composer: Native) -> str:
     return ""
 
 
-@lru_cache(maxsize=len(CHATS))
 def chats(value: Any) -> dict[str, list[Any]] | None:
     """Take a value with all chats apart, by their ids; give nothing where that would lose something.
 
-    Chats that have no id are together under none. The value is asked for again for each chat, and not taken apart again.
+    Chats that have no id are together under none.
     """
     whole = exact(value.encode()) if type(value) is str else []
     if not whole:
@@ -225,10 +223,15 @@ def chats(value: Any) -> dict[str, list[Any]] | None:
     return found
 
 
+def _all_chats(query: Query) -> list[tuple[Native, dict[str, list[Any]] | None]]:
+    """Take the values with all chats apart, each with its row where that cannot be done."""
+    rows = _all(query, "ItemTable", "WHERE key IN (?, ?)", *CHATS)
+    return [({}, found) if (found := chats(row["value"])) is not None else (row, None) for row in rows]
+
+
 def _listed_chats(query: Query) -> Iterator[Listed]:
     """List the chats of versions before the composer; what cannot be taken apart has no id."""
-    for row in _all(query, "ItemTable", "WHERE key IN (?, ?)", *CHATS):
-        found = chats(row["value"])
+    for _, found in query.once(_all_chats):
         for identity, tabs in ({"": [{}]} if found is None else found).items():
             tab = tabs[0] if type(tabs[0]) is dict else {}
             title = tab.get("chatTitle")
@@ -237,8 +240,7 @@ def _listed_chats(query: Query) -> Iterator[Listed]:
 
 def _chat_rows(query: Query, session_id: str) -> Iterator[tuple[str, Native]]:
     """Give the chats of an id, or of none, out of the values with all chats."""
-    for row in _all(query, "ItemTable", "WHERE key IN (?, ?)", *CHATS):
-        found = chats(row["value"])
+    for row, found in query.once(_all_chats):
         if found is not None:
             yield from (("chatdata", tab if type(tab) is dict else {"value": tab}) for tab in found.get(session_id, ()))
         elif not session_id:

@@ -191,11 +191,21 @@ def _lock(handle: int, *, wait: bool) -> bool:
     return True
 
 
+def tidy_all(folder: Path) -> None:
+    """Remove what processes that are gone left half written in a folder and below it."""
+    for place, _, names in os.walk(folder):
+        if any(map(_TEMPORARY.fullmatch, names)):
+            _remove_left(place)
+
+
 def _tidy(folder: Path) -> None:
     """Remove what processes that are gone left half written in a folder, the first time that this one writes there."""
-    if str(folder) in _tidied:
-        return
-    _tidied.add(str(folder))
+    if str(folder) not in _tidied:
+        _tidied.add(str(folder))
+        _remove_left(str(folder))
+
+
+def _remove_left(folder: str) -> None:
     with suppress(OSError), os.scandir(folder) as scan:
         for entry in scan:
             if _TEMPORARY.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):

@@ -17,6 +17,7 @@ SUFFIXES = (".jsonl", ".json", ".ndjson", ".txt", ".db", ".vscdb", ".sqlite")
 """Endings of native files that a record's name leaves out."""
 JOINT = "."
 
+_NO_NAMES = ("", ".", "..")
 _LONGEST = 240
 """As many bytes as leave room for our longest ending in what file systems allow."""
 _UNSAFE = re.compile(r"[^A-Za-z0-9._@+-]+")
@@ -26,9 +27,14 @@ _DIGEST = re.compile(r"~[0-9a-f]{32}\Z")
 def stem(name: str) -> str:
     """Give the name of a native file without its ending."""
     for suffix in SUFFIXES:
-        if name.endswith(suffix) and name != suffix:
+        if name.endswith(suffix) and name.removesuffix(suffix) not in _NO_NAMES:
             return name.removesuffix(suffix)
     return name
+
+
+def whole_name(session_id: str) -> str:
+    """Give a session's id as the name of a file; what means a folder everywhere means none here."""
+    return f"~{session_id}~" if session_id in _NO_NAMES else session_id
 
 
 def place_names(files: Collection[str], sessions: Iterable[str] = ()) -> dict[str, str]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from vacr.errors import UnreadableInput, VacrError
 from vacr.readers.registry import Reader, reader_for, readers
 from vacr.readers.source import Part, Source
-from vacr.recording.names import JOINT, Joints, place_names
+from vacr.recording.names import JOINT, Joints, place_names, whole_name
 from vacr.sources.databases import SIDE_FILES, DatabaseFile, is_database
 from vacr.sources.ends import ends
 from vacr.sources.files import attached_files, reason_of
@@ -106,10 +106,11 @@ class _Walk:
             return
         belonging = self._belonging(folder, kinds)
         kinds = {name: kind for name, kind in kinds.items() if name not in belonging}
-        named = place_names([name for name, kind in kinds.items() if kind == "file"], [name for name, _ in sessions])
-        joints = Joints([*named.values(), *(name for name, _ in sessions)])
+        named = place_names([name for name, kind in kinds.items() if kind == "file"], [whole_name(name) for name, _ in sessions])
+        joints = Joints([*named.values(), *(whole_name(name) for name, _ in sessions)])
         for session, files in sessions:
-            yield Place(str(folder), f"{prefix}{session}", session, joint=joints.of(session), files=files)
+            name = whole_name(session)
+            yield Place(str(folder), f"{prefix}{name}", session, joint=joints.of(name), files=files)
         for name, kind in kinds.items():
             path = folder / name
             if kind == "folder":

@@ -51,6 +51,8 @@ class Run:
     """The tasks that are on their way."""
     here: bool = False
     """Whether this process does the work itself."""
+    broken: bool = False
+    """Whether a process has died, which may have left something half written."""
 
     def __post_init__(self) -> None:
         """See whether other processes are wanted at all."""
@@ -61,6 +63,7 @@ class Run:
         tasks = iter(tasks)
         lost = yield from self._in_pool(tasks)
         while lost:
+            self.broken = True
             yield from map(self._alone, lost)
             lost = yield from self._in_pool(tasks)
         for task in tasks if self.here and not self.stopping else ():
@@ -98,8 +101,8 @@ class Run:
                     lost += some
                 except CancelledError:
                     lost += [] if self.stopping else some
-                except Exception as error:  # noqa: BLE001 - what a cluster says about tasks that it gave up
-                    yield from (_given_up(task, f"{type(error).__name__}: {error}") for task in some)
+                except Exception:  # noqa: BLE001 - whatever a cluster says about tasks whose worker died
+                    lost += some
 
     def _submit(self, pool: Executor, some: list[Task]) -> list[Task]:
         """Hand out some tasks; give them back if the pool does not take them."""
@@ -149,7 +152,9 @@ class Run:
         try:
             yield pool
         except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
+            for future in self.pending:
+                future.cancel()
+            pool.shutdown(wait=False)
             end_processes()
             raise
         pool.shutdown()
@@ -159,10 +164,13 @@ class Run:
         with self._pool(1) as pool:
             if pool is None:
                 return record_place(task)
+            self.check_pool(pool)
             try:
                 return pool.submit(record_places, [task]).result()[0]
             except BrokenProcessPool:
                 return _given_up(task, "the process that read it was killed; it may need more memory than there is")
+            except Exception as error:  # noqa: BLE001 - whatever a cluster says about a task that kills its workers
+                return _given_up(task, f"{type(error).__name__}: {error}")
 
 
 def _some(tasks: Iterator[Task]) -> list[Task]:

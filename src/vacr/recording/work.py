@@ -159,6 +159,7 @@ def _refuse_loss(path: Path, found: Found, task: Task) -> None:
     try:
         there = codec.decode(path.read_bytes())
         named = there["session"]["session-id"]
+        iter(there["session"]["entries"])
         same_session = named == found.reading.record["session"]["session-id"] or _has_grown(there, named, task)
     except (VacrError, TypeError, KeyError, IndexError):
         same_session = False
@@ -169,6 +170,12 @@ def _refuse_loss(path: Path, found: Found, task: Task) -> None:
         )
     if made_by_vacr(there) and there.get("id") != record_id(there):
         raise UsageError(f"{path} was changed after it was made", hint="Write elsewhere with -o, or give --overwrite.")
+    more, less = len(there["session"]["entries"]), len(found.reading.record["session"]["entries"])
+    if more > less:
+        raise UsageError(
+            f"{path} is there and has {more} entries; the session has only {less} now",
+            hint="Write elsewhere with -o, or give --overwrite.",
+        )
     signature = path.with_name(f"{path.name}.cose")
     if signature.exists():
         raise UsageError(

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from vacr import content
-from vacr.identity import made_by_vacr
+from vacr.identity import made_by_vacr, ours
 from vacr.model import Native
 from vacr.schema.cddl import Finding
 from vacr.timestamps import are_usual, milliseconds, span
@@ -136,7 +136,8 @@ class Semantics:
         times: list[Any] = stamps if are_usual(stamps) else [milliseconds(stamp) for stamp in stamps]
         back = sum(1 for one, two in itertools.pairwise(times) if one is not None and two is not None and two < one)
         if back:
-            self.remarks.append(Finding(self.base, "times are in order", f"{back} times earlier than the entry before", "none"))
+            found = f"{back} {'entry is' if back == 1 else 'entries are'} earlier than the one before"
+            self.remarks.append(Finding(self.base, "times are in order", found, "none"))
 
     def find(self, path: Path, member: str, rule: str, found: str, expected: str) -> None:
         """Add a finding, up to a limit."""
@@ -155,7 +156,7 @@ class Semantics:
 
 def check_record(record: Native) -> tuple[list[Finding], list[Finding]]:
     """Give the findings and the remarks about the session of a record that its schema accepts."""
-    source = record["vacr"].get("source") if type(record.get("vacr")) is dict else None
+    source = ours(record).get("source")
     beside = type(source) is dict and source.get("format") in content.BESIDE
     semantics = Semantics("/session/entries", strict_views=made_by_vacr(record), beside=beside)
     return _check(semantics, record["session"], "/session")
