@@ -428,12 +428,8 @@ sys.exit(os.waitstatus_to_exitcode(pty.spawn([sys.executable, "-m", "vacr", "rec
 """
 
 
+@pytest.mark.usefixtures("terminals")
 def test_progress_is_shown_on_a_terminal_only(tmp_path):
-    try:
-        for descriptor in os.openpty():
-            os.close(descriptor)
-    except OSError:
-        pytest.skip("no terminals can be made here")
     command = [sys.executable, "-c", SPAWN, str(CLAUDE), str(CODEX)]
     done = subprocess.run(command, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     assert done.returncode == 0

@@ -8,7 +8,6 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -240,7 +239,7 @@ def test_a_fork_that_a_person_goes_on_with_is_a_session_of_its_own(listed, home)
     assert {json.loads(line)["session-id"] for line in listed("--format", "jsonl")} == {"forked", meta["payload"]["id"]}
 
 
-@pytest.mark.skipif(not Path("/dev/ptmx").exists(), reason="there are no terminals here")
+@pytest.mark.usefixtures("terminals")
 @pytest.mark.parametrize(
     ("typed", "code", "recorded"),
     [

@@ -243,7 +243,7 @@ def test_a_second_ctrl_c_ends_at_once_and_leaves_no_process_and_no_half_file(tmp
     assert [path.name for path in (tmp_path / "out").rglob("*")] == []
 
 
-@pytest.mark.skipif(not Path("/dev/ptmx").exists(), reason="there are no terminals here")
+@pytest.mark.usefixtures("terminals")
 def test_on_a_terminal_the_answer_to_ctrl_c_has_a_line_of_its_own(tmp_path, gated):
     mine, its = os.openpty()
     run = gated("-o", "out/", "--jobs", "2", start_new_session=True, stderr=its, stdout=its)
