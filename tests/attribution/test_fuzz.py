@@ -1,12 +1,11 @@
 """What happened in a made-up world, against what attribution says of it."""
 
-import hashlib
 import os
 
 import pytest
 
 import vacr
-from tests.attribution.world import BASE, HUMAN, ROOT, World
+from tests.attribution.world import BASE, HUMAN, World
 from vacr.attribution import Base, attribute
 
 SEEDS = int(os.environ.get("VACR_FUZZ_SEEDS", "40"))
@@ -55,5 +54,9 @@ def test_no_line_is_said_to_be_an_agents_that_is_not(tmp_path, seed, agents, wit
     made = attribute(records, base)
     truth = {(path, number): owner for path, file in world.files.items() for number, (_, owner) in enumerate(file.lines, 1)}
     found = said(made)
-    wrong = [(place, truth.get(place)) for place, (kind, _) in found.items() if kind == "ai" and truth.get(place, BASE) in (BASE, HUMAN)]
+    wrong = [
+        (place, truth.get(place))
+        for place, (kind, _) in found.items()
+        if kind == "ai" and truth.get(place, BASE) in (BASE, HUMAN)
+    ]
     assert not wrong

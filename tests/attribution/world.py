@@ -1,7 +1,8 @@
 """A world in which it is known who wrote which line: files, an agent's calls on them, and people who change them in between.
 
-It knows nothing of how attribution works. Every line that anybody writes is a text that was never there before, so a line tells its writer. The
-world acts and writes down what Claude Code would have written down; then what attribution says is compared with what happened.
+It knows nothing of how attribution works. Every line that anybody writes is a text that was never there before, so a line tells
+its writer. The world acts and writes down what Claude Code would have written down; then what attribution says is compared with
+what happened.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class World:
 
     def __post_init__(self) -> None:
         """Make some files that are there before."""
-        self.random = Random(self.seed)
+        self.random = Random(self.seed)  # noqa: S311 - seeded, so that a world can be lived again
         self.sessions = [[] for _ in range(self.agents)]
         for number in range(self.random.randint(1, 4)):
             file = File([(self.new_text(), BASE) for _ in range(self.random.randint(0, 60))])
@@ -65,7 +66,22 @@ class World:
 
     def live(self) -> int:
         """Let one thing happen."""
-        acts = [self.read, self.edit, self.edit, self.edit, self.half_line, self.every, self.write, self.fail, self.person, self.move, self.remove, self.here_document, self.revert, self.search]
+        acts = [
+            self.read,
+            self.edit,
+            self.edit,
+            self.edit,
+            self.half_line,
+            self.every,
+            self.write,
+            self.fail,
+            self.person,
+            self.move,
+            self.remove,
+            self.here_document,
+            self.revert,
+            self.search,
+        ]
         return self.random.choice(acts)() or 0
 
     def pick(self) -> tuple[str, File] | None:
@@ -87,7 +103,13 @@ class World:
         message = {"role": "assistant", "model": f"claude-{number}", "content": [block]}
         session.append({**common, "type": "assistant", "uuid": f"a{self.calls}", "timestamp": stamp, "message": message})
         block = {"type": "tool_result", "tool_use_id": call_id, "content": result, "is_error": error}
-        answer = {**common, "type": "user", "uuid": f"u{self.calls}", "timestamp": stamp, "message": {"role": "user", "content": [block]}}
+        answer = {
+            **common,
+            "type": "user",
+            "uuid": f"u{self.calls}",
+            "timestamp": stamp,
+            "message": {"role": "user", "content": [block]},
+        }
         if native is not None:
             answer["toolUseResult"] = native
         session.append(answer)
@@ -117,7 +139,13 @@ class World:
             first = self.random.randint(1, len(lines))
             count = self.random.randint(1, len(lines) - first + 1)
         shown = lines[first - 1 : first - 1 + count]
-        told = {"filePath": f"{ROOT}/{path}", "content": "\n".join(shown), "numLines": len(shown), "startLine": first, "totalLines": len(lines)}
+        told = {
+            "filePath": f"{ROOT}/{path}",
+            "content": "\n".join(shown),
+            "numLines": len(shown),
+            "startLine": first,
+            "totalLines": len(lines),
+        }
         listing = "\n".join(f"{number:6}→{line}" for number, line in enumerate(shown, first))
         self.call("Read", {"file_path": f"{ROOT}/{path}"}, listing, {"type": "text", "file": told})
         file.known = file.known or count == len(lines)
@@ -135,7 +163,9 @@ class World:
 
     def edited(self, path: str, old: str, new: str, **more: Any) -> str:
         arguments = {"file_path": f"{ROOT}/{path}", "old_string": old, "new_string": new, **more}
-        return self.call("Edit", arguments, f"The file {ROOT}/{path} has been updated successfully.", {"filePath": f"{ROOT}/{path}"})
+        return self.call(
+            "Edit", arguments, f"The file {ROOT}/{path} has been updated successfully.", {"filePath": f"{ROOT}/{path}"}
+        )
 
     def edit(self) -> None:
         """The agent replaces some lines by others, of which some may be the same."""
@@ -152,7 +182,9 @@ class World:
         if [text for text, _ in old] == [text for text, _ in new] or (not new and stop == len(file.lines)):
             return
         tail = "\n" if stop < len(file.lines) or file.last_end else ""
-        call_id = self.edited(path, "\n".join(text for text, _ in old) + tail, "\n".join(text for text, _ in new) + (tail if new else ""))
+        call_id = self.edited(
+            path, "\n".join(text for text, _ in old) + tail, "\n".join(text for text, _ in new) + (tail if new else "")
+        )
         last = file.lines[-1][0]
         file.lines[first:stop] = [(text, owner or call_id) for text, owner in new]
         if not file.last_end and file.lines[-1][0] != last:
@@ -186,7 +218,10 @@ class World:
         self.texts += 1
         new = f"shared{self.texts}"
         call_id = self.edited(path, f" {word}(", f" {new}(", replace_all=True)
-        file.lines = [(text.replace(f" {word}(", f" {new}("), call_id) if f" {word}(" in text else (text, owner) for text, owner in file.lines]
+        file.lines = [
+            (text.replace(f" {word}(", f" {new}("), call_id) if f" {word}(" in text else (text, owner)
+            for text, owner in file.lines
+        ]
 
     def write(self) -> None:
         """The agent writes a whole file: a new one, or over one that it knows."""
@@ -195,7 +230,9 @@ class World:
             lines = [self.new_text() for _ in range(self.random.randint(1, 12))]
             text = "\n".join(lines) + "\n"
             native = {"type": "create", "filePath": f"{ROOT}/{path}", "content": text}
-            call_id = self.call("Write", {"file_path": f"{ROOT}/{path}", "content": text}, f"File created successfully at: {ROOT}/{path}", native)
+            call_id = self.call(
+                "Write", {"file_path": f"{ROOT}/{path}", "content": text}, f"File created successfully at: {ROOT}/{path}", native
+            )
             self.files[path] = File([(line, call_id) for line in lines], known=True)
             return
         picked = self.pick()
@@ -208,7 +245,9 @@ class World:
             new.insert(self.random.randint(0, len(new)), (self.new_text(), ""))
         text = "\n".join(line for line, _ in new) + "\n"
         native = {"type": "update", "filePath": f"{ROOT}/{path}", "content": text}
-        call_id = self.call("Write", {"file_path": f"{ROOT}/{path}", "content": text}, f"The file {ROOT}/{path} has been updated.", native)
+        call_id = self.call(
+            "Write", {"file_path": f"{ROOT}/{path}", "content": text}, f"The file {ROOT}/{path} has been updated.", native
+        )
         if not file.last_end and file.lines:
             new = [(line, owner if line != file.lines[-1][0] else "") for line, owner in new]  # it ends now: another line
         file.lines, file.last_end = [(line, owner or call_id) for line, owner in new], True
@@ -221,7 +260,12 @@ class World:
         path, file = picked
         text, _ = self.random.choice(file.lines)
         arguments = {"file_path": f"{ROOT}/{path}", "old_string": text, "new_string": self.new_text()}
-        said = self.random.choice(["<tool_use_error>String to replace not found in file.</tool_use_error>", "The user doesn't want to proceed with this tool use."])
+        said = self.random.choice(
+            [
+                "<tool_use_error>String to replace not found in file.</tool_use_error>",
+                "The user doesn't want to proceed with this tool use.",
+            ]
+        )
         self.call("Edit", arguments, said, f"Error: {said}", error=True)
 
     def person(self) -> None:
@@ -252,7 +296,7 @@ class World:
         picked = self.pick()
         if picked is None:
             return
-        path, file = picked
+        path, _ = picked
         to = f"src/m{self.texts}_{self.calls}.py"
         self.call("Bash", {"command": f"git mv {path} {to}"}, "", {"stdout": "", "stderr": "", "interrupted": False})
         self.files[to] = self.files.pop(path)

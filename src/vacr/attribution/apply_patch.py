@@ -8,15 +8,22 @@
     +added
     *** End Patch
 
-Places are found as the tool finds them: from where the last hunk ended, first exactly, then without blanks at the ends of lines, then without
-blanks at both sides, then with typographic characters made plain. Context lines are written as the patch spells them.
+Places are found as the tool finds them: from where the last hunk ended, first exactly, then without blanks at the ends of lines,
+then without blanks at both sides, then with typographic characters made plain. Context lines are written as the patch spells
+them.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 BEGIN, END = "*** Begin Patch", "*** End Patch"
-_ADD, _DELETE, _UPDATE, _MOVE, _LAST = "*** Add File: ", "*** Delete File: ", "*** Update File: ", "*** Move to: ", "*** End of File"
+_ADD, _DELETE, _UPDATE, _MOVE, _LAST = (
+    "*** Add File: ",
+    "*** Delete File: ",
+    "*** Update File: ",
+    "*** Move to: ",
+    "*** End of File",
+)
 
 _PLAIN = str.maketrans(
     {**dict.fromkeys("‐‑‒–—―−", "-"), **dict.fromkeys("‘’‚‛", "'"), **dict.fromkeys("“”„‟", '"')}

@@ -21,13 +21,16 @@ class Wishes:
     related: tuple[tuple[str, str], ...] = ()
 
 
-def attribute(records: Sequence[dict[str, Any]], base: Base | None = None, wishes: Wishes = Wishes()) -> list[dict[str, Any]]:
+def attribute(records: Sequence[dict[str, Any]], base: Base | None = None, wishes: Wishes | None = None) -> list[dict[str, Any]]:
     """Give each record with its attribution; what they did to the same files is joined in the order of time.
 
     The given records are not changed.
     """
     replay, roots = replayed(records, base)
-    return [_with_attribution(record, records, number, replay, roots[number], base, wishes) for number, record in enumerate(records)]
+    wishes = wishes or Wishes()
+    return [
+        _with_attribution(record, records, number, replay, roots[number], base, wishes) for number, record in enumerate(records)
+    ]
 
 
 def replayed(records: Sequence[dict[str, Any]], base: Base | None = None) -> tuple[Replay, list[str]]:

@@ -1,7 +1,7 @@
 """The files as they were before the sessions. Step: attribute.
 
-A base gives bytes by paths from its root; where the files come from (git, a folder) is its maker's business. A session names files as they lay on the
-machine it ran on, so its root has to be found: the folder from which most of the files it names are in the base.
+A base gives bytes by paths from its root; where the files come from is its maker's business. A session names files as they lay on
+the machine it ran on, so its root has to be found: the folder from which most of the files it names are in the base.
 """
 
 from collections import Counter

@@ -1,7 +1,7 @@
 """The tool calls of a record with their results, in the order in which they ended. Step: attribute.
 
-A call is applied where its result stands, because that is when its work was done. What an agent writes beside the entry members (working
-directory, host results) is read here and nowhere else.
+A call is applied where its result stands, because that is when its work was done. What an agent writes beside the entry members
+(working directory, host results) is read here and nowhere else.
 """
 
 import json
@@ -13,7 +13,9 @@ from vacr.timestamps import milliseconds
 
 FAILED, DONE, PENDING = "failed", "done", "pending"
 
-_BAD_STATUS = frozenset({"error", "failed", "failure", "cancelled", "canceled", "rejected", "declined", "aborted", "interrupted", "denied"})
+_BAD_STATUS = frozenset(
+    {"error", "failed", "failure", "cancelled", "canceled", "rejected", "declined", "aborted", "interrupted", "denied"}
+)
 _TELLING = frozenset({"patch_apply_end", "exec_command_end"})
 
 
@@ -52,7 +54,7 @@ def steps(record: dict[str, Any]) -> Iterator[Step]:
     """Give the ended calls of a record and what else may show files, then the calls that never ended."""
     walk = _Walk(record)
     for place, entry, parents in _entries(record["session"].get("entries", ()), "/session/entries"):
-        walk.context(entry, parents)
+        walk.context(entry)
         kind = entry.get("type")
         if kind == "tool-call":
             walk.called(place, entry)
@@ -67,7 +69,9 @@ def steps(record: dict[str, Any]) -> Iterator[Step]:
         yield call
 
 
-def _entries(entries: Any, place: str, parents: tuple[dict[str, Any], ...] = ()) -> Iterator[tuple[str, dict[str, Any], tuple[dict[str, Any], ...]]]:
+def _entries(
+    entries: Any, place: str, parents: tuple[dict[str, Any], ...] = ()
+) -> Iterator[tuple[str, dict[str, Any], tuple[dict[str, Any], ...]]]:
     for i, entry in enumerate(entries if isinstance(entries, list) else ()):
         if isinstance(entry, dict):
             yield f"{place}/{i}", entry, parents
@@ -93,7 +97,7 @@ class _Walk:
         self.open: dict[str, Call] = {}
         self.unnamed: list[Call] = []
 
-    def context(self, entry: dict[str, Any], parents: tuple[dict[str, Any], ...]) -> None:
+    def context(self, entry: dict[str, Any]) -> None:
         when = entry.get("timestamp")
         if isinstance(when, str | int | float) and not isinstance(when, bool):
             self.time = max(self.time, milliseconds(when) or 0)
@@ -140,7 +144,11 @@ class _Walk:
         call.result_entry, call.time = _name(entry, place), self.time
         call.output = _text(entry.get("output"))
         call.native = {**(parents[-1] if parents else {}), **self.told.get(call.call_id, {}), **entry}
-        bad = entry.get("is-error") is True or str(entry.get("status", "")).lower() in _BAD_STATUS or call.native.get("success") is False
+        bad = (
+            entry.get("is-error") is True
+            or str(entry.get("status", "")).lower() in _BAD_STATUS
+            or call.native.get("success") is False
+        )
         call.state = FAILED if bad else DONE
         return call
 

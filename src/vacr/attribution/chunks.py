@@ -1,7 +1,7 @@
-"""Consecutive lines of a file, each with its maker and its place in the order of all lines that the file ever had. Step: attribute.
+"""Consecutive lines of a file, each with its maker and its place among all lines that the file ever had. Step: attribute.
 
-A maker is the negative number of an agent's call, or 0 for a line that no agent made. Places grow from line to line; a line that is put between two
-others gets a place between theirs, so that what was taken away keeps its place among what came later.
+A maker is the negative number of an agent's call, or 0 for a line that no agent made. Places grow from line to line; a line
+that is put between two others gets a place between theirs, so that what was taken away keeps its place among what came later.
 """
 
 from collections.abc import Sequence
@@ -56,7 +56,7 @@ class Chunk:
         return ranges
 
     def splice(self, at: int, stop: int, new: Sequence[str], maker: int) -> Ranges:
-        """Replace lines: those that differ are the maker's, the others stay what they are. Gives the numbers of the maker's lines."""
+        """Replace lines: those that differ are the maker's, the others stay as they are. Gives the numbers of the maker's."""
         rest = self.lines[stop:]
         after = [*new, *rest]
         found = origins(self.lines[at:], after, len(rest))

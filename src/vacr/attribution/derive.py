@@ -1,11 +1,13 @@
 """What a call or another entry says about files, as events. Step: attribute."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
-from vacr.attribution import apply_patch, hunks, listings, tools
+from vacr.attribution import hunks, listings, tools
 from vacr.attribution.calls import DONE, Call, Shown
-from vacr.attribution.events import Delete, Edit, Event, Hunk, Move, Notice, Observe, Patch, Replace, Snapshot, Write
+from vacr.attribution.events import Delete, Edit, Event, Hunk, Move, Notice, Observe, Replace, Snapshot, Write
+from vacr.attribution.patches import patch_events
 from vacr.attribution.shell.commands import shell_events
 
 
@@ -51,10 +53,8 @@ def _host_file(result: Any, path: str) -> Event | None:
 
 def _truncated(output: str, path: str) -> Iterator[Event]:
     """Read a part of a file that Gemini CLI shows, with a line that says which."""
-    import re
-
     found = re.search(r"Showing lines (\d{1,7})-(\d{1,7}) of", output)
-    head, mark, text = output.partition("--- FILE CONTENT (truncated) ---\n")
+    _, mark, text = output.partition("--- FILE CONTENT (truncated) ---\n")
     if found and mark:
         yield Observe(path, int(found[1]), [line + "\n" for line in text.split("\n")])
 
@@ -163,19 +163,6 @@ def _told_changes(changes: dict[str, Any]) -> Iterator[Event]:
                 yield Move(path, change["move_path"])
 
 
-def patch_events(text: str) -> Iterator[Event]:
-    """Say what a patch does."""
-    for file in apply_patch.parse(text):
-        if file.kind == "add":
-            yield Write(file.path, file.text, created=True)
-        elif file.kind == "delete":
-            yield Delete(file.path)
-        else:
-            yield Patch(file.path, file.parts)
-            if file.to:
-                yield Move(file.path, file.to)
-
-
 def _search(call: Call) -> Iterator[Event]:
     lines = call.output.split("\n")
     for path, (first, seen) in listings.found_in(lines):
@@ -186,7 +173,7 @@ def _search(call: Call) -> Iterator[Event]:
             yield Observe(named, first, seen)
 
 
-def _nothing(call: Call) -> Iterator[Event]:
+def _nothing(_: Call) -> Iterator[Event]:
     return iter(())
 
 

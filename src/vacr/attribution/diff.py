@@ -1,8 +1,8 @@
 """The line diff that decides which lines a change made. Step: attribute.
 
 It is the forward greedy search of Myers (1986) with the ties that agents written in TypeScript have, so that ranges agree with
-the patches their users saw. Its ties, its cap on work and its way on beyond the cap are one algorithm with one version: changing any
-of them changes attributions, so it changes `VERSION`.
+the patches their users saw. Its ties, its cap on work and its way on beyond the cap are one algorithm with one version:
+changing any of them changes attributions, so it changes `VERSION`.
 """
 
 from bisect import bisect_left
@@ -16,6 +16,7 @@ VERSION = 1
 WORK = 400_000
 
 NEW = -1
+_NONE = -1
 
 _Trail = tuple["_Trail | None", int, int, int]  # the snakes behind, then: old line, new line, length
 
@@ -23,8 +24,8 @@ _Trail = tuple["_Trail | None", int, int, int]  # the snakes behind, then: old l
 def origins(old: Sequence[str], new: Sequence[str], suffix: int = 0, work: int = WORK) -> list[int]:
     """Give for each line of `new` the index of the line of `old` that it is, or `NEW`.
 
-    The caller may say that the last `suffix` lines of both are equal. They change nothing but the time: where the list ends before
-    `new` does, the lines that are left are the last lines of `old`.
+    The caller may say that the last `suffix` lines of both are equal. They change nothing but the time: where the list ends
+    before `new` does, the lines that are left are the last lines of `old`.
     """
     start = _common_prefix(old, new)
     kept = list(range(start))
@@ -57,13 +58,12 @@ def _search(old: Sequence[str], new: Sequence[str], start: int, suffix: int, wor
         distance += 1
         for k in range(max(-distance, low + (low + distance) % 2), min(distance, high) + 1, 2):
             work -= 1
-            removal, addition = furthest.pop(k - 1, None), furthest.get(k + 1)
-            may_remove = removal is not None and removal < n
-            may_add = addition is not None and addition - k <= m
-            if may_add and (not may_remove or addition > removal):  # type: ignore[operator]
+            removal, addition = furthest.pop(k - 1, n), furthest.get(k + 1, _NONE)
+            may_add = addition != _NONE and addition - k <= m
+            if may_add and (removal >= n or addition > removal):
                 x, trail = addition, trails[k + 1]
-            elif may_remove:
-                x, trail = removal + 1, trails[k - 1]  # type: ignore[operator]
+            elif removal < n:
+                x, trail = removal + 1, trails[k - 1]
             else:
                 furthest.pop(k, None)
                 continue
@@ -93,10 +93,10 @@ def _anchored(old: Sequence[str], new: Sequence[str], shift: int) -> list[int]:
     """Match the lines that are unique in both, in the longest order they share, and the equal lines on both sides of them."""
     found = [NEW] * len(new)
     free, anchors = 0, _anchors(old, new)
-    for i, (x, y) in enumerate(anchors):
+    for i, anchor in enumerate(anchors):
+        x, y = up_x, up_y = anchor
         if found[y] != NEW:
             continue
-        up_x, up_y = x, y
         while up_x > free and up_y > 0 and found[up_y - 1] == NEW and old[up_x - 1] == new[up_y - 1]:
             up_x, up_y = up_x - 1, up_y - 1
         stop_x, stop_y = anchors[i + 1] if i + 1 < len(anchors) else (len(old), len(new))

@@ -1,7 +1,7 @@
 """Changes that nobody's call explains. Step: attribute.
 
-A look at a file that does not fit what is known is aligned with it. Lines that are there still keep their marks; so do lines that only a formatter
-changed, whose tokens are the same; lines between them are the work of somebody outside.
+A look at a file that does not fit what is known is aligned with it. Lines that are there still stay what they are; so do lines
+that only a formatter changed, whose tokens are the same; lines between them are the work of somebody outside.
 """
 
 from collections.abc import Callable, Sequence

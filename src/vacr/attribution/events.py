@@ -6,6 +6,8 @@ Each event names a file as the session does; `replay` resolves it against the wo
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from vacr.attribution.apply_patch import Part
+
 
 @dataclass(frozen=True, slots=True)
 class Edit:
@@ -25,11 +27,11 @@ class Hunk:
     lines: Sequence[str]
 
     def before(self) -> list[str]:
-        """The lines it expects."""
+        """Give the lines it expects."""
         return [line[1:] for line in self.lines if line[:1] != "+"]
 
     def after(self) -> list[str]:
-        """The lines it leaves."""
+        """Give the lines it leaves."""
         return [line[1:] for line in self.lines if line[:1] != "-"]
 
 
@@ -50,10 +52,9 @@ class Observe(Event):
 
 @dataclass(frozen=True, slots=True)
 class Snapshot(Event):
-    """The whole text was shown; `None` where the file did not exist. `notice` says that the host knows somebody else changed it."""
+    """The whole text was shown; hosts show CR LF as LF."""
 
-    text: str | None
-    sure_end: bool = True
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +77,9 @@ class Write(Event):
 
 @dataclass(frozen=True, slots=True)
 class Patch(Event):
-    """Hunks were applied by searching for their lines, as `apply_patch` does."""
+    """The parts of a patch were applied where their lines were found."""
 
-    hunks: Sequence[Hunk]
-    recorded: Sequence[Hunk] = ()
+    parts: Sequence[Part]
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,11 @@ def structured(patch: object) -> list[Hunk]:
     """Read hunks from the list of objects that Claude Code records."""
     hunks = []
     for item in patch if isinstance(patch, list) else ():
-        if isinstance(item, dict) and isinstance(item.get("lines"), list) and all(isinstance(line, str) for line in item["lines"]):
+        if (
+            isinstance(item, dict)
+            and isinstance(item.get("lines"), list)
+            and all(isinstance(line, str) for line in item["lines"])
+        ):
             old, new = item.get("oldStart"), item.get("newStart")
             if isinstance(old, int) and isinstance(new, int):
                 hunks.append(Hunk(old, new, _ended(item["lines"])))

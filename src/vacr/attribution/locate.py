@@ -1,7 +1,8 @@
 """Where in a sparse file a call changed something. Step: attribute.
 
-A call that succeeded and names a text once proves that the file held it once, so one place in the known lines is the place, however little of
-the file is known. Several places, or none, prove that the known lines are not the file's: then the place is unknown.
+A call that succeeded and names a text once proves that the file held it once, so one place in the known lines is the place,
+however little of the file is known. Several places, or none, prove that the known lines are not the file's: then the place is
+unknown.
 """
 
 from collections.abc import Sequence
@@ -43,7 +44,7 @@ def _sequence(file: SparseFile, edits: Sequence[Edit], maker: int) -> Ranges | N
     for edit in edits:
         plan = _plan(file, edit)
         if plan is None:
-            return None if not made else made
+            return made or None
         made += _rewrite(file, *plan, maker)
     return made
 
@@ -107,8 +108,8 @@ def patch(file: SparseFile, parts: Sequence[apply_patch.Part], maker: int) -> Ra
         after = place[0].first + place[1] + place[2]
     made: Ranges = []
     moved: dict[int, int] = {}
-    for part, (chunk, at, count) in zip(parts, places, strict=True):
-        at += moved.get(id(chunk), 0)
+    for part, (chunk, found, count) in zip(parts, places, strict=True):
+        at = found + moved.get(id(chunk), 0)
         before = len(chunk.lines)
         new = [line + _end(chunk, at) for line in part.new]
         made += file.change(chunk, lambda: chunk.splice(at, at + count, new, maker))  # noqa: B023

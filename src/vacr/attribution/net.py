@@ -1,6 +1,6 @@
 """What is left of a session's work, compared with the base. Step: attribute.
 
-Lines that a session made and that are the base's lines again are given back: a revert leaves no trace. The gross history keeps it.
+Lines that a session made and that are again what was there before are given back: a revert leaves no trace but in the history.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Names of files, made comparable. Step: attribute.
 
-A session names a file absolutely, or relative to a working directory, in the manner of POSIX, of Windows, or of a POSIX shell on Windows
-(`/d/work` for `D:\\work`). Here it becomes one text with slashes. Letters differ on POSIX and do not on Windows; links are not followed, because
-no file system is at hand.
+A session names a file absolutely, or relative to a working directory, in the manner of POSIX, of Windows, or of a POSIX shell
+on Windows (`/d/work` for `D:\\work`). Here it becomes one text with slashes. Upper and lower case differ on POSIX and do not on
+Windows; links are not followed, because no file system is at hand.
 """
 
 import posixpath

@@ -1,7 +1,7 @@
 """Sessions replayed over sparse files. Step: attribute.
 
-Each call that succeeded is applied to what is known of its files; each look at a file checks it. What nobody's call explains is from outside, never
-an agent's.
+Each call that succeeded is applied to what is known of its files; each look at a file checks it. What nobody's call explains is
+from outside, never an agent's.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -11,7 +11,7 @@ from typing import Any
 
 from vacr.attribution import locate, paths
 from vacr.attribution.base import Base
-from vacr.attribution.calls import DONE, PENDING, Call, Shown, Step, steps
+from vacr.attribution.calls import DONE, Call, Step, steps
 from vacr.attribution.chunks import Ranges
 from vacr.attribution.derive import events_of, shown_events
 from vacr.attribution.events import Delete, DiffSeen, Event, Move, Notice, Observe, Patch, Replace, Revert, Snapshot, Touch, Write
@@ -100,7 +100,7 @@ class Replay:
         return found
 
     def maker(self, kind: str, step: Step, evidence: str) -> int:
-        """Number a maker of lines."""
+        """Give a maker of lines a number."""
         call_id, model = (step.call_id, step.model) if isinstance(step, Call) else ("", "")
         contributor = step.contributor if isinstance(step, Call) and kind == "ai" else None
         self.makers.append(Maker(kind, step.entry, call_id, model, evidence, self.record, contributor))
@@ -151,7 +151,7 @@ class Replay:
         if isinstance(event, Write):
             ranges = self._write(tracked, event, maker)
         elif isinstance(event, Patch):
-            ranges = locate.patch(tracked.file, event.hunks, maker)
+            ranges = locate.patch(tracked.file, event.parts, maker)
         else:
             ranges, evidence = self._replace(tracked, event, call, maker)
         if evidence == REPLAYED and tracked.file.text is None:

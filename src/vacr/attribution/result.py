@@ -1,6 +1,6 @@
 """The attribution of a replay, in the words of the record format. Step: attribute.
 
-The maps of `file-attribution` are closed, so what proves a range stands beside it, in the member `vacr` of the record, by path and range.
+The maps of `file-attribution` are closed, so what proves a range stands in the member `vacr` of the record, by path and range.
 """
 
 import hashlib

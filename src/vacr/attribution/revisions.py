@@ -7,8 +7,8 @@ from vacr.attribution.calls import Call, steps
 from vacr.attribution.shell.commands import command_of
 from vacr.attribution.shell.lexer import parse
 
-_COMMITTED = re.compile(r"^\[[^\]\n]*?\b([0-9a-f]{7,64})\] ", re.M)
-_WHOLE = re.compile(r"^([0-9a-f]{40}(?:[0-9a-f]{24})?)$", re.M)
+_COMMITTED = re.compile(r"^\[[^\]\n]*?\b([0-9a-f]{7,64})\] ", re.MULTILINE)
+_WHOLE = re.compile(r"^([0-9a-f]{40}(?:[0-9a-f]{24})?)$", re.MULTILINE)
 
 
 def newest_revision(record: dict[str, Any]) -> str | None:

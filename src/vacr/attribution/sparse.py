@@ -1,7 +1,8 @@
 """What is known of one file while its sessions are replayed. Step: attribute.
 
-A session shows parts of a file: a window of lines, a hunk, a whole text. What is known is kept as chunks at known places; nothing is assumed of
-the lines between them. A look that contradicts what is known makes all that it does not show stale: still the best guess, no longer a proof.
+A session shows parts of a file: a window of lines, a hunk, a whole text. What is known is kept as chunks; nothing is assumed of
+the lines between them. A look that contradicts what is known makes all that it does not show stale: still the best guess, no
+longer a proof.
 """
 
 from bisect import bisect_left, bisect_right, insort
@@ -89,7 +90,7 @@ class SparseFile:
         old = sum(line[:1] != "+" for line in signed)
         for chunk in self.chunks:
             if chunk.first <= first and first + old <= chunk.next:
-                return self.change(chunk, lambda: chunk.apply(first, signed, maker))
+                return self.change(chunk, lambda: chunk.apply(first, signed, maker))  # noqa: B023 - called at once
         if not self.chunks and self.length == 0 and not old:
             return self.write("".join(line[1:] for line in signed), maker)
         return None
@@ -107,7 +108,7 @@ class SparseFile:
         return ranges_of([number for number, i in enumerate(found, 1) if i == NEW])
 
     def _whole(self, text: str, lines: list[str], makers: list[int], places: list[int], place_next: int) -> None:
-        self.chunks = [Chunk(1, lines, makers, places, place_next, True, text)] if lines else []
+        self.chunks = [Chunk(1, lines, makers, places, place_next, _text=text)] if lines else []
         self.length = len(lines)
 
     def observe(self, first: int, seen: Sequence[str], maker: int) -> bool:
@@ -137,7 +138,9 @@ class SparseFile:
             text = "".join(lines)
         if self.text == text:
             return True
-        fits = self.length in (None, len(lines)) and all(chunk.next <= len(lines) + 1 and _agrees(chunk, 1, lines) for chunk in self.chunks)
+        fits = self.length in (None, len(lines)) and all(
+            chunk.next <= len(lines) + 1 and _agrees(chunk, 1, lines) for chunk in self.chunks
+        )
         if not lines:
             self.chunks = []
         elif fits:
@@ -192,7 +195,7 @@ class SparseFile:
             chunk.place_next = chunk.places[-1] + STEP
 
     def _settled(self, places: list[int], lines: Sequence[str], low: int, high: int | None) -> list[int]:
-        """Give lines without a place, which no agent made, one between their neighbours: the one that they had, if they had one."""
+        """Give lines without a place, which no agent made, one between their neighbours: the one that they had before, if any."""
         at = 0
         while at < len(places):
             if places[at]:
@@ -202,7 +205,9 @@ class SparseFile:
             while stop < len(places) and not places[stop]:
                 stop += 1
             above = places[stop] if stop < len(places) else high
-            known = self.order[bisect_right(self.order, low) : len(self.order) if above is None else bisect_left(self.order, above)]
+            known = self.order[
+                bisect_right(self.order, low) : len(self.order) if above is None else bisect_left(self.order, above)
+            ]
             if known:
                 found = origins([self.base[place] for place in known], lines[at:stop])
                 places[at:stop] = [0 if i == NEW else known[i] for i in found]
@@ -255,10 +260,10 @@ class SparseFile:
         self.outside |= {window.places[at]: maker for at in theirs if not window.makers[at]}
         window.place_next = window.places[-1] + STEP
         self._put([*_joined(fresh, window), *(chunk for chunk in fresh if chunk.next < first or chunk.first > window.next)])
-        self._around(known, numbers, [(i, origin) for i, origin in enumerate(found) if origin != NEW], first, window.next)
+        self._around(known, numbers, [(i, origin) for i, origin in enumerate(found) if origin != NEW], first)
 
     def _around(
-        self, known: Sequence[tuple[Chunk, int]], numbers: Sequence[int], matched: Sequence[tuple[int, int]], first: int, stop: int
+        self, known: Sequence[tuple[Chunk, int]], numbers: Sequence[int], matched: Sequence[tuple[int, int]], first: int
     ) -> None:
         """Keep the stale lines around a window, moved as its edges have moved."""
         if matched:

@@ -1,7 +1,7 @@
 """Lines as attribution counts them. Step: attribute.
 
-Only LF ends a line. CR, NEL, FF and U+2028 are characters of a line, a last line may lack its LF, and bytes that are not UTF-8 survive as
-lone surrogates.
+Only LF ends a line. CR, NEL, FF and U+2028 are characters of a line, a last line may lack its LF, and bytes that are not UTF-8
+survive as lone surrogates.
 """
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import click
 
@@ -16,6 +16,7 @@ from vacr.cli.records import Given, given
 from vacr.codec.canonical_json import encode
 from vacr.errors import UsageError
 from vacr.identity import identify
+from vacr.model import Record
 from vacr.sources import STDIN
 from vacr.sources.git import base_of
 
@@ -29,7 +30,9 @@ FAILED = 1
 @click.option("--check", is_flag=True, help="Redo the attribution of records and compare; write nothing.")
 @click.option("--url", metavar="URL", help="Where the conversation can be read.")
 @click.option("--related", metavar="TYPE=URL", multiple=True, help="What the conversation is related to; may be given again.")
-@click.option("-o", "--output", metavar="FILE|FOLDER/|-", type=PATH, help="Where to write; a folder ends in /. Default: the current folder.")
+@click.option(
+    "-o", "--output", metavar="FILE|FOLDER/|-", type=PATH, help="Where to write; a folder ends in /. Default: the current folder."
+)
 @click.option("--overwrite", is_flag=True, help="Replace a file that is there and differs.")
 @options.voice_options
 def command(
@@ -47,8 +50,8 @@ def command(
 ) -> int:
     """Say which lines of which files an agent wrote, by replaying what it did: a new record with `file-attribution`.
 
-    Files are records or native sessions; several are replayed together, in the order of time. A line is an agent's only when an entry
-    proves it. Without a base, only what the session shows is known.
+    Files are records or native sessions; several are replayed together, in the order of time. A line is an agent's only when an
+    entry proves it. Without a base, only what the session shows is known.
 
     \b
     Example:
@@ -72,12 +75,14 @@ def command(
         return _check(found, tree, voice)
     done = []
     for one, record in zip(found, attribute([one.record for one in found], tree, wishes), strict=True):
-        identify(record)
+        identify(cast("Record", record))
         data = codec.encode(record, one.form)
         if output == STDIN:
             outputs.write_stdout([data, b"\n" if one.form == "json" else b""])
             continue
-        target = Path(output or ".") / f"{one.stem}.attributed.acr.{one.form}" if outputs.is_folder(output) else Path(output or "")
+        target = (
+            Path(output or ".") / f"{one.stem}.attributed.acr.{one.form}" if outputs.is_folder(output) else Path(output or "")
+        )
         state = outputs.write_new(target, data, one.path, files, overwrite=overwrite)
         voice.result(f"{target}: {_summary(record)}{', unchanged' if state == 'unchanged' else ''}")
         done.append({"source": one.path, "output": str(target), "state": state, "id": record["id"], **_counts(record)})

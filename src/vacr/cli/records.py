@@ -46,7 +46,9 @@ def given(path: str) -> Iterator[Given]:
     for record in vacr.read(path):
         session = record["session"]["session-id"].rpartition("/")[2]
         stem = _stem(path)
-        yield Given(path, stem if stem.endswith(session) or "parent" not in record["vacr"] else f"{stem}.{session}", "json", record)
+        yield Given(
+            path, stem if stem.endswith(session) or "parent" not in record["vacr"] else f"{stem}.{session}", "json", record
+        )
 
 
 def _stem(path: str) -> str:

@@ -33,8 +33,8 @@ def command(
 ) -> int:
     """Rebuild the files that sessions left, from what the sessions show, and from the base where one is given.
 
-    FILEs are records or native sessions, replayed together in the order of time. A file is written only when all of it is known. The report
-    names every file that the sessions changed, whether it is known whole, and what proves it.
+    FILEs are records or native sessions, replayed together in the order of time. A file is written only when all of it is known.
+    The report names every file that the sessions changed, whether it is known whole, and what proves it.
 
     \b
     Example:

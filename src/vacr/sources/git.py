@@ -30,12 +30,19 @@ class Repository:
         self._git("rev-parse", "--git-dir")
 
     def _git(self, *arguments: str, stdin: bytes | None = None) -> bytes:
-        environment = os.environ | {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1"}
+        environment = os.environ | {
+            "LC_ALL": "C",
+            "GIT_OPTIONAL_LOCKS": "0",
+            "GIT_TERMINAL_PROMPT": "0",
+            "GIT_NO_LAZY_FETCH": "1",
+        }
         command = ["git", *_QUIET, "-C", str(self.path), *arguments]
         try:
             done = subprocess.run(command, input=stdin, capture_output=True, env=environment, check=False)  # noqa: S603
         except FileNotFoundError as error:
-            raise UnreadableInput("git is not installed", where=str(self.path), hint="Install git, or leave --base out.") from error
+            raise UnreadableInput(
+                "git is not installed", where=str(self.path), hint="Install git, or leave --base out."
+            ) from error
         if done.returncode:
             said = done.stderr.decode("utf-8", "replace").strip().splitlines()
             raise UnreadableInput(said[-1] if said else "git failed", where=str(self.path))

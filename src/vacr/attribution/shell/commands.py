@@ -1,33 +1,35 @@
 """What the commands of one shell call did to files, and what its output showed of them. Step: attribute.
 
-Only what a command's text proves is applied: writing a here-document or a literal, removing, moving, copying, putting back by git. What other
-commands may have changed is said with `Touch`, so that the next look at the file decides.
+Only what a command's text proves is applied: writing a here-document or a literal, removing, moving, copying, putting back by
+git. What other commands may have changed is said with `Touch`, so that the next look at the file decides.
 """
 
 import posixpath
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from vacr.attribution import apply_patch, tools
 from vacr.attribution.calls import DONE, Call
-from vacr.attribution.events import Delete, Event, Move, Patch, Revert, Touch, Write
-from vacr.attribution.shell.lexer import Command, Script, parse
+from vacr.attribution.events import Delete, Event, Move, Revert, Touch, Write
+from vacr.attribution.patches import patch_events
+from vacr.attribution.shell.lexer import Command, parse
 from vacr.attribution.shell.outputs import output_of, shown_by
 
 # Commands that change no file of a project. Options that do are in `_WRITING`.
-READ_ONLY = frozenset(
-    "[ alias awk basename cat cd cmp column command curl cut date df diff dirname du echo env expr export false fd file find "
-    "gh grep egrep fgrep head hexdump history id jq less locale ls lsof md5sum nl od paste pgrep printf ps pwd readlink realpath rg "
-    "seq set sha256sum shasum sleep sort stat strings tail test time top tr tree true type uname uniq wait wc which whoami xxd yes".split()
-)
-_GIT_READ_ONLY = frozenset(
-    "add blame branch cat-file check-ignore commit config describe diff fetch for-each-ref grep log ls-files ls-remote ls-tree merge-base "
-    "name-rev push reflog remote rev-list rev-parse shortlog show show-ref status tag var version whatchanged".split()
-)
-_WRITING = ("-delete", "-exec", "-execdir", "-i", "--in-place")
-
-Resolve = Callable[[str], str]
+_READ_ONLY = """
+[ alias awk basename cat cd cmp column command curl cut date df diff dirname du echo egrep env export expr false fd fgrep
+file find gh grep head hexdump history id jq less locale ls lsof md5sum nl od paste pgrep printf ps pwd readlink realpath rg sed seq set
+sha256sum shasum sleep sort stat strings tail test time top tr tree true type uname uniq wait wc which whoami xxd yes
+"""
+_GIT_READ_ONLY = """
+add blame branch cat-file check-ignore commit config describe diff fetch for-each-ref grep log ls-files ls-remote ls-tree
+merge-base name-rev push reflog remote rev-list rev-parse shortlog show show-ref status tag var version whatchanged
+"""
+READ_ONLY = frozenset(_READ_ONLY.split())
+GIT_READ_ONLY = frozenset(_GIT_READ_ONLY.split())
+_WRITING = ("-delete", "-exec", "-i", "--in-place")
 
 
 def shell_events(call: Call) -> Iterator[Event]:
@@ -35,7 +37,7 @@ def shell_events(call: Call) -> Iterator[Event]:
     text, folder = command_of(call.input)
     if text is None:
         return
-    text, exit_code, output = text, *output_of(call)
+    exit_code, output = output_of(call)
     sure = call.state == DONE and exit_code in (0, None)
     script = parse(text)
     shown = shown_by(script, output) if output else {}
@@ -46,7 +48,7 @@ def shell_events(call: Call) -> Iterator[Event]:
             place = posixpath.join(place, words[1])
             continue
         at = _at(place)
-        for event in _effects(command, text, sure=sure):
+        for event in _effects(command, sure=sure):
             yield at(event)
         for event in shown.get(number, ()):
             yield at(event)
@@ -64,7 +66,7 @@ def command_of(arguments: Any) -> tuple[str | None, str | None]:
     text = tools.text(arguments, tools.COMMANDS)
     if text is None and isinstance(arguments, dict) and isinstance(arguments.get("command"), list):
         words = [word for word in arguments["command"] if isinstance(word, str)]
-        if len(words) > 2 and words[1] in ("-c", "-lc", "-cl"):
+        if words[2:] and words[1] in ("-c", "-lc", "-cl"):
             text = words[2]
         elif words:
             text = " ".join("'" + word.replace("'", "'\\''") + "'" for word in words)
@@ -73,7 +75,6 @@ def command_of(arguments: Any) -> tuple[str | None, str | None]:
 
 def _at(place: str) -> Callable[[Event], Event]:
     """Give what names the files of an event from a folder."""
-    from dataclasses import replace
 
     def named(event: Event) -> Event:
         if not place or not event.path:
@@ -85,19 +86,21 @@ def _at(place: str) -> Callable[[Event], Event]:
 
 
 def _join(place: str, path: str) -> str:
-    return path if path.startswith("/") or path[1:2] == ":" or path.startswith("\\\\") else posixpath.join(place, path)
+    return path if path.startswith(("/", "\\\\")) or path[1:2] == ":" else posixpath.join(place, path)
 
 
-def _effects(command: Command, script: str, *, sure: bool) -> Iterator[Event]:
-    words = [word for word in command.words]
-    writes = [r for r in command.redirects if r.operator in (">", ">>", ">|") and r.descriptor in ("", "1", "&") and r.target != "/dev/null"]
+def _effects(command: Command, *, sure: bool) -> Iterator[Event]:
+    words = command.words
+    writes = [
+        r
+        for r in command.redirects
+        if r.operator in (">", ">>", ">|") and r.descriptor in ("", "1", "&") and r.target != "/dev/null"
+    ]
     body = next((r.body for r in command.redirects if r.operator in ("<<", "<<-")), None)
     name = words[0] if words else None
     if name == "apply_patch":
         patch = body if body is not None else words[1] if len(words) > 1 else None
         if patch and sure:
-            from vacr.attribution.derive import patch_events
-
             yield from patch_events(patch)
         return
     if writes:
@@ -129,14 +132,14 @@ def _effects(command: Command, script: str, *, sure: bool) -> Iterator[Event]:
 
 def _literal(words: list[str | None], body: str | None) -> str | None:
     """Give what `cat`, `echo` or `printf` prints, where its text says it all."""
-    if words == ["cat"] or words == ["cat", "-"]:
+    if words in (["cat"], ["cat", "-"]):
         return body
     if None in words or not words:
         return None
     plain = [word or "" for word in words]
     if plain[0] == "echo" and not (len(plain) > 1 and re.fullmatch(r"-[neE]+", plain[1])):
         return " ".join(plain[1:]) + "\n" if "\\" not in "".join(plain[1:]) else None
-    if plain == [":"] or plain == ["true"]:
+    if plain in ([":"], ["true"]):
         return ""
     return None
 
@@ -163,7 +166,7 @@ def _cp(words: list[str | None]) -> Iterator[Event]:
 
 def _moved(words: list[str | None], *, copy: bool) -> Iterator[Event]:
     files = _files(words)
-    if None in words or len(files) < 2:
+    if None in words or not files[1:]:
         yield Touch("")
         return
     *sources, target = files
@@ -181,7 +184,7 @@ def _git(words: list[str | None], *, sure: bool) -> Iterator[Event]:
     while rest and rest[0] is not None and rest[0].startswith("-"):
         rest = rest[1:]
     verb = rest[0] if rest else None
-    if verb in _GIT_READ_ONLY:
+    if verb in GIT_READ_ONLY:
         return
     if sure and verb in ("mv", "rm"):
         if verb == "mv":
@@ -203,8 +206,8 @@ _EFFECTS: dict[str, Callable[[list[str | None]], Iterator[Event]]] = {
     "rm": _rm,
     "mv": _mv,
     "cp": _cp,
-    "mkdir": lambda words: iter(()),
-    "rmdir": lambda words: iter(()),
-    "chmod": lambda words: iter(()),
-    "touch": lambda words: iter(()),
+    "mkdir": lambda _: iter(()),
+    "rmdir": lambda _: iter(()),
+    "chmod": lambda _: iter(()),
+    "touch": lambda _: iter(()),
 }

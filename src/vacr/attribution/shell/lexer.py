@@ -1,8 +1,8 @@
 """A shell script as simple commands. Step: attribute.
 
-Follows the token rules of POSIX (Shell Command Language, 2.2, 2.3, 2.7) as far as a sure answer needs them. A word whose value only the shell
-knows (an expansion, a glob, a substitution) is `None`; a construct that is not read (a loop, a function, a subshell) ends the script with
-`opaque`.
+Follows the token rules of POSIX (Shell Command Language, 2.2, 2.3, 2.7) as far as a sure answer needs them. A word whose value
+only the shell knows (an expansion, a glob, a substitution) is `None`; a construct that is not read (a loop, a function, a
+subshell) ends the script with `opaque`.
 """
 
 import re
@@ -11,7 +11,33 @@ from dataclasses import dataclass, field
 _OPERATOR = re.compile(r"&&|\|\||;;|\|&|[;|&\n()]")
 _REDIRECT = re.compile(r"(\d*|&)(<<-|<<<|<<|>>|>\||>&|<&|<>|>|<)")
 _KEYWORDS = frozenset(
-    "if then else elif fi for while until do done case esac function select { } ! [[ time coproc eval source . exec trap".split()
+    [
+        "if",
+        "then",
+        "else",
+        "elif",
+        "fi",
+        "for",
+        "while",
+        "until",
+        "do",
+        "done",
+        "case",
+        "esac",
+        "function",
+        "select",
+        "{",
+        "}",
+        "!",
+        "[[",
+        "time",
+        "coproc",
+        "eval",
+        "source",
+        ".",
+        "exec",
+        "trap",
+    ]
 )
 _PLAIN = re.compile(r"[^\s\"'\\$`*?\[{~#;&|()<>!=]+")
 

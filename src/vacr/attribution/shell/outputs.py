@@ -1,7 +1,7 @@
 """Which lines of a shell call's output are which lines of which file. Step: attribute.
 
-A script often shows several files, with a line of `echo` between them. Each command that prints is given its part of the output where that part is
-certain; what follows an unknown amount of output is found again at the next line that an `echo` is known to have printed.
+A script often shows several files, with a line of `echo` between them. Each command that prints is given its part of the output
+where that part is certain; what follows an unknown amount of output is found again at the next line that an `echo` printed.
 """
 
 import re
@@ -13,8 +13,16 @@ from vacr.attribution.calls import Call
 from vacr.attribution.events import DiffSeen, Event, Move, Observe
 from vacr.attribution.shell.lexer import Command, Script
 
-_CODEX_HEAD = re.compile(r"\A(?:Chunk ID:.*\n)?(?:Exit code: (-?\d{1,5})\n)?Wall time:.*\n(?:Process (?:exited with code (-?\d{1,5})|running.*)\n)?(?:.*\n)??(?:.*\n)??Output:\n")
-_CUT = re.compile(r"^(?:…|\.\.\.)\s?\[?\d+ (?:tokens|chars|lines|characters) (?:truncated|omitted)|^\[?\.\.\. \[?\d+ lines truncated|<persisted-output>|^Output too large", re.M)
+_CODEX_HEAD = re.compile(
+    r"\A(?:Chunk ID:.*\n)?(?:Exit code: (-?\d{1,5})\n)?Wall time:.*\n(?:Process (?:exited with code (-?\d{1,5})|running.*)\n)?"
+    r"(?:.*\n)??(?:.*\n)??Output:\n"
+)
+_CUT = re.compile(
+    r"^(?:…|\.\.\.)\s?\[?\d+ (?:tokens|chars|lines|characters) (?:truncated|omitted)|^\[?\.\.\. \[?\d+ lines truncated"
+    r"|<persisted-output>|^Output too large",
+    re.MULTILINE,
+)
+_TELLING = 3  # a shorter line may be anybody's
 
 Shows = Callable[[Sequence[str]], Iterator[Event]]
 
@@ -41,7 +49,7 @@ def output_of(call: Call) -> tuple[int | None, str]:
         return (int(code) if code else None), call.output[head.end() :]
     display = call.output
     if display.startswith("Command: ") and "\nStdout: " in display:  # Gemini CLI until 2025
-        code_found = re.search(r"^Exit Code: (-?\d{1,5})$", display, re.M)
+        code_found = re.search(r"^Exit Code: (-?\d{1,5})$", display, re.MULTILINE)
         stdout = display.partition("\nStdout: ")[2].partition("\nStderr: ")[0]
         return (int(code_found[1]) if code_found else None), stdout
     if display.startswith("Output: "):
@@ -60,10 +68,10 @@ def shown_by(script: Script, output: str) -> dict[int, list[Event]]:
     parts = list(_parts(script))
     if script.opaque:
         parts.append(_Part(-1))
-    return _dealt(parts, lines, whole=cut is None)
+    return _dealt(parts, lines)
 
 
-def _dealt(parts: Sequence[_Part], lines: Sequence[str], *, whole: bool) -> dict[int, list[Event]]:
+def _dealt(parts: Sequence[_Part], lines: Sequence[str]) -> dict[int, list[Event]]:
     events: dict[int, list[Event]] = {}
     at: int | None = 0
     for i, part in enumerate(parts):
@@ -79,7 +87,7 @@ def _dealt(parts: Sequence[_Part], lines: Sequence[str], *, whole: bool) -> dict
             events.setdefault(part.number, []).extend(part.show(lines[at or 0 :]))
         if at is None:
             continue
-        end = _end(part, following, lines, at, whole=whole)
+        end = _end(part, following, lines, at)
         if end is not None and part.show is not None and not part.anywhere:
             seen = lines[at:end]
             if not any(line.startswith(("cat: ", "sed: ", "grep: ", "head: ", "bash: ", "fatal: ")) for line in seen[:3]):
@@ -88,7 +96,7 @@ def _dealt(parts: Sequence[_Part], lines: Sequence[str], *, whole: bool) -> dict
     return events
 
 
-def _end(part: _Part, following: Sequence[_Part], lines: Sequence[str], at: int, *, whole: bool) -> int | None:
+def _end(part: _Part, following: Sequence[_Part], lines: Sequence[str], at: int) -> int | None:
     """Find where the output of a part ends; `None` when that is not certain."""
     if not following:
         return len(lines) if part.count is None or len(lines) - at <= part.count else None
@@ -106,13 +114,13 @@ def _end(part: _Part, following: Sequence[_Part], lines: Sequence[str], at: int,
 
 def _again(lines: Sequence[str], literal: Sequence[str]) -> int | None:
     """Find a line that was printed, after an unknown amount of output; it must stand there once, and say something."""
-    if not any(len(line.strip()) > 2 for line in literal):
+    if not any(len(line.strip()) >= _TELLING for line in literal):
         return None
     found = [n for n in range(len(lines) - len(literal) + 1) if list(lines[n : n + len(literal)]) == list(literal)]
     return found[0] if len(found) == 1 else None
 
 
-_SILENT = frozenset("cd mkdir rm mv cp chmod export true set sleep touch :".split())
+_SILENT = frozenset(["cd", "mkdir", "rm", "mv", "cp", "chmod", "export", "true", "set", "sleep", "touch", ":"])
 
 
 def _parts(script: Script) -> Iterator[_Part]:
@@ -133,9 +141,15 @@ def _printed(pipeline: Sequence[tuple[int, Command]]) -> _Part | None:
     number, command = pipeline[0]
     words = command.words
     name = words[0] if words else ""
-    if len(pipeline) == 1 and (name in _SILENT or any(r.operator in (">", ">>") and r.descriptor in ("", "1") for r in command.redirects)):
+    if len(pipeline) == 1 and (
+        name in _SILENT or any(r.operator in (">", ">>") and r.descriptor in ("", "1") for r in command.redirects)
+    ):
         return None
-    if any(command.redirects and r.operator in (">", ">>") and r.descriptor in ("", "1") for _, command in pipeline[-1:] for r in command.redirects):
+    if any(
+        command.redirects and r.operator in (">", ">>") and r.descriptor in ("", "1")
+        for _, command in pipeline[-1:]
+        for r in command.redirects
+    ):
         return None
     if None in words:
         return _Part(number)
@@ -156,7 +170,7 @@ def _printed(pipeline: Sequence[tuple[int, Command]]) -> _Part | None:
 
 
 def _piped(part: _Part, command: Command) -> _Part | None:
-    words = [word for word in command.words]
+    words = command.words
     if words[:1] == ["head"]:
         limit = _head_count(words[1:])
         if limit is None:
@@ -196,7 +210,7 @@ def _head_count(words: Sequence[str | None]) -> int | None:
 def _sed_ranges(words: Sequence[str | None]) -> tuple[tuple[int, int | None], str | None] | None:
     """Read `sed -n 'a,bp' [file]`."""
     rest = [word for word in words[1:] if word not in ("-n", "-e", "-E")]
-    if "-n" not in words or not rest or rest[0] is None or len(rest) > 2:
+    if "-n" not in words or not rest or rest[0] is None or rest[2:]:
         return None
     found = re.fullmatch(r"\s*(\d{1,7})\s*(?:,\s*(\d{1,7}|\$|\+\d{1,7}))?\s*p\s*;?\s*(?:\d{1,7}q)?", rest[0])
     if not found:
@@ -207,7 +221,7 @@ def _sed_ranges(words: Sequence[str | None]) -> tuple[tuple[int, int | None], st
         last = None
     elif found[2]:
         last = first + int(found[2][1:]) if found[2].startswith("+") else int(found[2])
-    return (first, last), rest[1] if len(rest) == 2 else None
+    return (first, last), rest[1] if rest[1:] else None
 
 
 def _plain(path: str, first: int) -> Shows:
@@ -231,7 +245,7 @@ def _sed(number: int, words: Sequence[str]) -> _Part | None:
     ranges = _sed_ranges(words)
     if ranges is None or ranges[1] is None:
         return None
-    (first, last), path = ranges
+    (first, last), path = ranges[0], str(ranges[1])
     return _Part(number, None, None if last is None else last - first + 1, _plain(path, first))
 
 
@@ -251,7 +265,7 @@ def _nl(number: int, words: Sequence[str]) -> _Part | None:
 
 
 def _head(number: int, words: Sequence[str]) -> _Part | None:
-    if len(words) < 2 or words[-1].startswith("-"):
+    if not words[1:] or words[-1].startswith("-"):
         return None
     count = _head_count(words[1:-1])
     return None if count is None else _Part(number, None, count, _plain(words[-1], 1))
@@ -312,7 +326,10 @@ def _git(number: int, words: Sequence[str]) -> _Part | None:
         return None
     rest = words[2:]
     arguments = rest[: rest.index("--")] if "--" in rest else rest
-    if any(word not in ("HEAD", "--no-color", "-U3") and (not word or word.startswith("-") or "/" not in word and "." not in word) for word in arguments):
+    if any(
+        word not in ("HEAD", "--no-color", "-U3") and (not word or word.startswith("-") or ("/" not in word and "." not in word))
+        for word in arguments
+    ):
         return None
 
     def show(lines: Sequence[str]) -> Iterator[Event]:
