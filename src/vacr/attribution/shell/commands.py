@@ -20,7 +20,8 @@ from vacr.attribution.shell.outputs import output_of, shown_by
 # Commands that change no file of a project. Options that do are in `_WRITING`.
 _READ_ONLY = """
 [ alias awk basename cat cd cmp column command curl cut date df diff dirname du echo egrep env export expr false fd fgrep
-file find gh grep head hexdump history id jq less locale ls lsof md5sum nl od paste pgrep printf ps pwd readlink realpath rg sed seq set
+file find gh grep head hexdump history id jq less locale ls lsof md5sum nl od paste pgrep printf ps pwd readlink realpath rg sed
+seq set
 sha256sum shasum sleep sort stat strings tail test time top tr tree true type uname uniq wait wc which whoami xxd yes
 """
 _GIT_READ_ONLY = """
