@@ -4,10 +4,13 @@ A look at a file that does not fit what is known is aligned with it. Lines that 
 that only a formatter changed, whose tokens are the same; lines between them are the work of somebody outside.
 """
 
+import re
 from collections.abc import Callable, Sequence
 
 from vacr.attribution.diff import NEW, origins
 from vacr.attribution.text import bare
+
+_WORD = re.compile(r"\w+|[^\w\s]")
 
 
 def aligned(known: Sequence[str], seen: Sequence[str]) -> list[int]:
@@ -52,6 +55,13 @@ def _same_tokens(known: Sequence[str], seen: Sequence[str], shift: int) -> list[
     return matched
 
 
-def outside(found: Sequence[int], apart: Callable[[int, int], bool], count: int) -> list[int]:
-    """Give the indices of new lines that took the place of known ones: those with nothing unknown between their neighbours."""
-    return [i for at, stop, low, high in _gaps(found, count) if not apart(low - 1, high) for i in range(at, stop)]
+def outside(found: Sequence[int], apart: Callable[[int, int], bool], count: int) -> dict[int, range]:
+    """Give the new lines that took the place of known ones, with those: where nothing unknown lies between their neighbours."""
+    gaps = [gap for gap in _gaps(found, count) if not apart(gap[2] - 1, gap[3])]
+    return {i: range(low, high) for at, stop, low, high in gaps for i in range(at, stop)}
+
+
+def alike(before: str, after: str) -> bool:
+    """Tell whether a line is another one with a part changed: more than half of its words are that one's."""
+    old, new = set(_WORD.findall(before)), set(_WORD.findall(after))
+    return bool(new) and 2 * len(old & new) > len(new)

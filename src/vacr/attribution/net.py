@@ -27,6 +27,8 @@ class Run:
     maker: int
     text: str
     fresh: bool
+    mixed_with: int = 0
+    """The agent's call that wrote the lines as they were before their maker changed them."""
 
 
 def settle(file: SparseFile) -> None:
@@ -59,10 +61,13 @@ def _give_back(file: SparseFile, chunk: Chunk, at: int, stop: int, known: Sequen
 def runs(file: SparseFile) -> Iterator[Run]:
     """Give the runs of lines that the base does not have, each of one maker."""
     for chunk in file.chunks:
-        makers = [maker or file.outside.get(place, 0) for maker, place in zip(chunk.makers, chunk.places, strict=True)]
+        makers = [
+            (maker or file.outside.get(place, 0), 0 if maker else file.mixed.get(place, 0))
+            for maker, place in zip(chunk.makers, chunk.places, strict=True)
+        ]
         at = 0
-        for maker, same in groupby(makers):
+        for (maker, mixed_with), same in groupby(makers):
             stop = at + sum(1 for _ in same)
             if maker:
-                yield Run(chunk.first + at, chunk.first + stop - 1, maker, "".join(chunk.lines[at:stop]), chunk.fresh)
+                yield Run(chunk.first + at, chunk.first + stop - 1, maker, "".join(chunk.lines[at:stop]), chunk.fresh, mixed_with)
             at = stop

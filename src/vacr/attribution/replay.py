@@ -28,7 +28,7 @@ class Maker:
     """Who made lines: a call of an agent (`ai`), or somebody outside: the user, a command, or nobody knows."""
 
     kind: str
-    entry: str
+    entries: list[str]
     call_id: str
     model: str
     evidence: str
@@ -103,7 +103,8 @@ class Replay:
         """Give a maker of lines a number."""
         call_id, model = (step.call_id, step.model) if isinstance(step, Call) else ("", "")
         contributor = step.contributor if isinstance(step, Call) and kind == "ai" else None
-        self.makers.append(Maker(kind, step.entry, call_id, model, evidence, self.record, contributor))
+        entries = [step.entry, step.result_entry] if isinstance(step, Call) and step.result_entry else [step.entry]
+        self.makers.append(Maker(kind, list(dict.fromkeys(entries)), call_id, model, evidence, self.record, contributor))
         return -len(self.makers)
 
     def _apply(self, event: Event, step: Step) -> None:
@@ -133,10 +134,11 @@ class Replay:
                 if isinstance(step, Call):
                     self._change(tracked, event, step)
 
-    def _look(self, tracked: Tracked, step: Step, observe: Callable[[int], bool], kind: str = "unknown") -> None:
+    def _look(self, tracked: Tracked, step: Step, observe: Callable[[int], bool], kind: str = "") -> None:
+        """Look at a file; what is new in it since the last look is the work of whoever could have done it."""
         if self.touched > tracked.looked:
             kind = "shell"
-        observe(self.maker(kind, step, EXTERNAL))
+        observe(self.maker(kind or ("user" if self.base is not None else "unknown"), step, EXTERNAL))
         tracked.looked, tracked.dirty = self.clock, False
         if tracked.loose:
             placed = locate.anchor(tracked.file, [(event.edits, maker) for event, _, maker in tracked.loose])
@@ -163,7 +165,7 @@ class Replay:
                 tracked.loose.append((event, change, maker))
                 if any(edit.old.count("\n") != edit.new.count("\n") for edit in event.edits):
                     tracked.file.shake()
-            else:
+            elif isinstance(event, Patch) or event.append:
                 tracked.file.shake()
             self.history.append(change)
             return
@@ -190,7 +192,9 @@ class Replay:
         if event.created or tracked.gone:
             tracked.file, tracked.gone = SparseFile(length=0), False
         if not event.append:
-            return tracked.file.write(event.text, maker)
+            known = bool(tracked.file.chunks) or tracked.file.length == 0
+            ranges = tracked.file.write(event.text, maker if known else 0)
+            return ranges if known else None  # which of its lines were there before, nobody can tell
         whole = tracked.file.text
         return None if whole is None else tracked.file.write(whole + event.text, maker)
 

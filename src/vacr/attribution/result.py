@@ -53,8 +53,9 @@ def _ranges(tracked: Tracked, makers: Sequence[Maker], number: int) -> tuple[lis
         if not run.fresh or maker.record != number:
             continue
         place = {"start-line": run.first, "end-line": run.last}
-        ranges.append(place | {"content-hash": hashlib.sha256(to_bytes(run.text)).hexdigest(), "contributor": contributor(maker)})
-        proofs.append(place | {"evidence": maker.evidence, "entries": [maker.entry]})
+        who = contributor(maker) if not run.mixed_with else {"type": "mixed", "model-id": makers[-run.mixed_with - 1].model}
+        ranges.append(place | {"content-hash": hashlib.sha256(to_bytes(run.text)).hexdigest(), "contributor": who})
+        proofs.append(place | {"evidence": maker.evidence, "entries": maker.entries})
     return ranges, proofs
 
 

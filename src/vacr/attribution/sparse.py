@@ -27,6 +27,8 @@ class SparseFile:
     """Their places in order."""
     outside: dict[int, int] = field(default_factory=dict)
     """The places of those that somebody outside put there since, with their makers."""
+    mixed: dict[int, int] = field(default_factory=dict)
+    """The places of those that were an agent's and that somebody outside changed, with the agent's call."""
     crlf: bool = False  # hosts show CR LF as LF; a base shows what it is
 
     @classmethod
@@ -257,10 +259,20 @@ class SparseFile:
         _ascend(window.places)
         after = [chunk.place_first for chunk in fresh if chunk.first >= window.next]
         window.places = self._settled(window.places, seen, self._place_at(first) - STEP, after[0] if after else None)
-        self.outside |= {window.places[at]: maker for at in theirs if not window.makers[at]}
+        for at, near in theirs.items():
+            if not window.makers[at]:
+                self.outside[window.places[at]] = maker
+                self._mix(window.places[at], seen[at], [known[i] for i in near])
         window.place_next = window.places[-1] + STEP
         self._put([*_joined(fresh, window), *(chunk for chunk in fresh if chunk.next < first or chunk.first > window.next)])
         self._around(known, numbers, [(i, origin) for i, origin in enumerate(found) if origin != NEW], first)
+
+    def _mix(self, place: int, line: str, before: Sequence[tuple[Chunk, int]]) -> None:
+        """Keep whose line it was that somebody outside changed in part."""
+        for chunk, i in before:
+            if chunk.makers[i] and drift.alike(chunk.lines[i], line):
+                self.mixed[place] = chunk.makers[i]
+                return
 
     def _around(
         self, known: Sequence[tuple[Chunk, int]], numbers: Sequence[int], matched: Sequence[tuple[int, int]], first: int
