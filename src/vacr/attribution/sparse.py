@@ -9,9 +9,9 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from vacr.attribution import drift, net
 from vacr.attribution.chunks import STEP, Chunk, Ranges, between, ranges_of
 from vacr.attribution.diff import NEW, origins
+from vacr.attribution.realign import realign
 from vacr.attribution.text import bare, lines_of
 
 
@@ -130,7 +130,7 @@ class SparseFile:
         if not contradicted:
             self._fill(first, seen)
         else:
-            self._realign(first, seen, maker)
+            realign(self, first, seen, maker)
         return fits
 
     def observe_whole(self, text: str, maker: int) -> bool:
@@ -149,7 +149,7 @@ class SparseFile:
             self._fill(1, lines)
         else:
             self.shake()
-            self._realign(1, lines, maker)
+            realign(self, 1, lines, maker)
             self.chunks = self.chunks[:1]
         if lines:  # a listing does not show how the last line ends; the whole text does
             chunk = self.chunks[0]
@@ -169,7 +169,7 @@ class SparseFile:
         if len(touching) == 1 and touching[0].first <= first and touching[0].next >= stop:
             touching[0].fresh = True
             return touching[0]
-        merged = Chunk(first, [], [], [], self._place_at(first))
+        merged = Chunk(first, [], [], [], self.place_at(first))
         for chunk in touching:
             if chunk.first < first:
                 merged.first = chunk.first
@@ -182,21 +182,22 @@ class SparseFile:
         if merged.next < stop:
             following = next((chunk.place_first for chunk in self.chunks if chunk.first >= stop), None)
             self._append(merged, seen[merged.next - first :], following)
-        self._put([chunk for chunk in self.chunks if not any(chunk is other for other in touching)] + [merged])
+        self.put([chunk for chunk in self.chunks if not any(chunk is other for other in touching)] + [merged])
         return merged
 
-    def _put(self, chunks: list[Chunk]) -> None:
+    def put(self, chunks: list[Chunk]) -> None:
+        """Keep chunks in order."""
         self.chunks = sorted(chunks, key=lambda chunk: chunk.first)
 
     def _append(self, chunk: Chunk, seen: Sequence[str], high: int | None) -> None:
         """Add lines that no agent made to a chunk."""
         if seen:
-            chunk.places += self._settled([0] * len(seen), seen, chunk.place_next - STEP, high)
+            chunk.places += self.settled([0] * len(seen), seen, chunk.place_next - STEP, high)
             chunk.makers += [0] * len(seen)
             chunk.lines += seen
             chunk.place_next = chunk.places[-1] + STEP
 
-    def _settled(self, places: list[int], lines: Sequence[str], low: int, high: int | None) -> list[int]:
+    def settled(self, places: list[int], lines: Sequence[str], low: int, high: int | None) -> list[int]:
         """Give lines without a place, which no agent made, one between their neighbours: the one that they had before, if any."""
         at = 0
         while at < len(places):
@@ -229,7 +230,7 @@ class SparseFile:
             else:
                 insort(self.order, places[i])
 
-    def _place_at(self, number: int) -> int:
+    def place_at(self, number: int) -> int:
         """Count the place of a line that nothing is known of."""
         before = [chunk for chunk in self.chunks if chunk.next <= number]
         return before[-1].place_next + (number - before[-1].next) * STEP if before else number * STEP
@@ -239,91 +240,6 @@ class SparseFile:
         del self.base[place]
         del self.order[bisect_left(self.order, place)]
 
-    def _realign(self, first: int, seen: Sequence[str], maker: int) -> None:
-        """Put lines in the place of the stale ones that they contradict, which stay what they are where they are the same."""
-        net.settle(self)  # what was reverted is nobody's again, before its neighbours change
-        fresh = [chunk for chunk in self.chunks if chunk.fresh]
-        known = [(chunk, i) for chunk in self.chunks if not chunk.fresh for i in range(len(chunk.lines))]
-        numbers = [chunk.first + i for chunk, i in known]
-        found = drift.aligned([chunk.lines[i] for chunk, i in known], seen)
-        window = Chunk(first, list(seen), [0] * len(seen), [0] * len(seen), 0)
-        for at, origin in enumerate(found):
-            if origin != NEW:
-                chunk, i = known[origin]
-                window.makers[at], window.places[at] = chunk.makers[i], chunk.places[i]
-        theirs = drift.outside(found, _apart(numbers), len(known))
-        for chunk in fresh:
-            for number in range(max(chunk.first, first), min(chunk.next, window.next)):
-                i, at = number - chunk.first, number - first
-                window.makers[at], window.places[at] = chunk.makers[i], chunk.places[i]
-        _ascend(window.places)
-        after = [chunk.place_first for chunk in fresh if chunk.first >= window.next]
-        window.places = self._settled(window.places, seen, self._place_at(first) - STEP, after[0] if after else None)
-        for at, near in theirs.items():
-            if not window.makers[at]:
-                self.outside[window.places[at]] = maker
-                self._mix(window.places[at], seen[at], [known[i] for i in near])
-        window.place_next = window.places[-1] + STEP
-        self._put([*_joined(fresh, window), *(chunk for chunk in fresh if chunk.next < first or chunk.first > window.next)])
-        self._around(known, numbers, [(i, origin) for i, origin in enumerate(found) if origin != NEW], first)
-
-    def _mix(self, place: int, line: str, before: Sequence[tuple[Chunk, int]]) -> None:
-        """Keep whose line it was that somebody outside changed in part."""
-        for chunk, i in before:
-            if chunk.makers[i] and drift.alike(chunk.lines[i], line):
-                self.mixed[place] = chunk.makers[i]
-                return
-
-    def _around(
-        self, known: Sequence[tuple[Chunk, int]], numbers: Sequence[int], matched: Sequence[tuple[int, int]], first: int
-    ) -> None:
-        """Keep the stale lines around a window, moved as its edges have moved."""
-        if matched:
-            (top, low), (bottom, high) = matched[0], matched[-1]
-            up, down, high = first + top - numbers[low], first + bottom - numbers[high], high + 1
-        else:
-            low = high = sum(number < first for number in numbers)
-            up = down = 0
-        moved = [(n + up, one) for n, one in zip(numbers[:low], known[:low], strict=True)]
-        moved += [(n + down, one) for n, one in zip(numbers[high:], known[high:], strict=True)]
-        pieces: list[Chunk] = []
-        for number, (chunk, i) in moved:
-            if number < 1 or any(other.first <= number < other.next for other in self.chunks):
-                continue
-            if not pieces or pieces[-1].next != number:
-                pieces.append(Chunk(number, [], [], [], 0, fresh=False))
-            pieces[-1].lines.append(chunk.lines[i])
-            pieces[-1].makers.append(chunk.makers[i])
-            pieces[-1].places.append(chunk.places[i])
-            pieces[-1].place_next = chunk.places[i] + STEP
-        self._put(self.chunks + pieces)
-
-
-def _ascend(places: list[int]) -> None:
-    """Let go of places that would not grow from line to line."""
-    last = 0
-    for i, place in enumerate(places):
-        if place and place <= last:
-            places[i] = 0
-        last = max(last, place)
-
-
-def _joined(fresh: Sequence[Chunk], window: Chunk) -> list[Chunk]:
-    """Join a window with the chunks that it touches and agrees with."""
-    before = next((chunk for chunk in fresh if chunk.first < window.first <= chunk.next), None)
-    after = next((chunk for chunk in fresh if chunk.first <= window.next < chunk.next), None)
-    cut = window.first - before.first if before else 0
-    left = window.next - after.first if after else 0
-    return [
-        Chunk(
-            before.first if before else window.first,
-            [*(before.lines[:cut] if before else ()), *window.lines, *(after.lines[left:] if after else ())],
-            [*(before.makers[:cut] if before else ()), *window.makers, *(after.makers[left:] if after else ())],
-            [*(before.places[:cut] if before else ()), *window.places, *(after.places[left:] if after else ())],
-            after.place_next if after else window.place_next,
-        )
-    ]
-
 
 def _agrees(chunk: Chunk, first: int, seen: Sequence[str]) -> bool:
     for number in range(max(chunk.first, first), min(chunk.next, first + len(seen))):
@@ -331,14 +247,3 @@ def _agrees(chunk: Chunk, first: int, seen: Sequence[str]) -> bool:
         if known != line and bare(known) != bare(line):
             return False
     return True
-
-
-def _apart(numbers: Sequence[int]) -> Callable[[int, int], bool]:
-    """Give what tells whether unknown lines may lie between two known ones."""
-
-    def apart(low: int, high: int) -> bool:
-        if low < 0 or high >= len(numbers):
-            return True
-        return numbers[high] - numbers[low] != high - low
-
-    return apart
