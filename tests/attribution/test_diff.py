@@ -1,0 +1,78 @@
+"""The line diff: the ties that are written down, the same with and without a known suffix, and bounded work."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vacr.attribution.diff import NEW, origins
+
+LINES = st.lists(st.sampled_from("abc"), max_size=12)
+
+
+def plain(old, new):
+    """Search as the rule is written down, with nothing clever: all diagonals of all distances."""
+    best = {1: (0, ())}
+    for distance in range(len(old) + len(new) + 1):
+        paths = {}
+        for k in range(-distance, distance + 1, 2):
+            removal, addition = best.get(k - 1), best.get(k + 1)
+            if distance == 0:
+                x, pairs = 0, ()
+            else:
+                may_remove = removal is not None and removal[0] < len(old)
+                may_add = addition is not None and addition[0] - k <= len(new)
+                if may_add and (not may_remove or addition[0] > removal[0]):
+                    x, pairs = addition
+                elif may_remove:
+                    x, pairs = removal[0] + 1, removal[1]
+                else:
+                    continue
+            while x < len(old) and x - k < len(new) and old[x] == new[x - k]:
+                pairs = (*pairs, (x, x - k))
+                x += 1
+            paths[k] = (x, pairs)
+            if x >= len(old) and x - k >= len(new):
+                found = [NEW] * len(new)
+                for a, b in pairs:
+                    found[b] = a
+                return found
+        best = paths
+    raise AssertionError("there is always a way")
+
+
+def whole(old, new, suffix=0):
+    found = origins(old, new, suffix)
+    left = len(new) - len(found)
+    return found + list(range(len(old) - left, len(old)))
+
+
+@given(LINES, LINES)
+def test_ties_are_as_they_are_written_down(old, new):
+    assert whole(old, new) == plain(old, new)
+
+
+@given(LINES, LINES, LINES)
+def test_a_known_suffix_changes_nothing(old, new, suffix):
+    old, new = old + suffix, new + suffix
+    assert whole(old, new, len(suffix)) == plain(old, new)
+
+
+@given(st.lists(st.integers(0, 9).map(str), max_size=60), st.lists(st.integers(0, 9).map(str), max_size=60))
+def test_beyond_the_cap_lines_still_match_in_order(old, new):
+    found = origins(old, new, work=1)
+    kept = [i for i in found if i != NEW]
+    assert kept == sorted(set(kept))
+    assert all(i == NEW or old[i] == line for i, line in zip(found, new, strict=True))
+
+
+@pytest.mark.parametrize("lines", [3000, 6000])
+def test_a_rewritten_file_is_no_endless_work(lines):
+    old = [f"old {i % 97}" for i in range(lines)]
+    new = [f"old {i * 31 % 97}" if i % 2 else f"new {i}" for i in range(lines)]
+    assert len(origins(old, new)) == lines
+
+
+def test_what_only_one_side_has_is_new():
+    assert origins(["a"] * 5, ["b"] * 3) == [NEW] * 3
+    assert origins([], ["a"]) == [NEW]
+    assert origins(["a", "b"], ["a"]) == [0]

@@ -1,0 +1,99 @@
+"""`vacr attribute`: what is written, printed, compared and refused."""
+
+import json
+import subprocess
+
+import pytest
+
+from tests.attribution.sessions import ROOT, Told
+
+TEXT = "one\ntwo\nthree\n"
+
+
+@pytest.fixture
+def session(tmp_path):
+    told = Told()
+    told.read("a.py", TEXT)
+    told.edit("a.py", "two", "2")
+    (tmp_path / "s.jsonl").write_bytes(told.native())
+    return told
+
+
+@pytest.mark.usefixtures("session")
+def test_a_session_and_its_record_give_the_same(vacr, tmp_path):
+    assert vacr("record", "s.jsonl").returncode == 0
+    done = vacr("attribute", "s.acr.json")
+    assert (done.returncode, done.out) == (0, "s.attributed.acr.json: 1 file, lines: 1 ai\n")
+    assert vacr("attribute", "s.jsonl", "-o", "n/").returncode == 0
+    assert (tmp_path / "n" / "s.attributed.acr.json").read_bytes() == (tmp_path / "s.attributed.acr.json").read_bytes()
+    assert vacr("validate", "s.attributed.acr.json").returncode == 0
+    assert vacr("attribute", "s.acr.json").out.endswith(", unchanged\n")
+    assert vacr("convert", "s.attributed.acr.json", "--to", "v1").returncode == 0
+
+
+@pytest.mark.usefixtures("session")
+def test_history(vacr):
+    (line,) = vacr("attribute", "s.jsonl", "--history").out.splitlines()
+    call = {
+        "call-id": "s-call-2",
+        "path": "a.py",
+        "ranges": [[2, 2]],
+        "evidence": "replayed",
+        "model-id": "anthropic/claude-opus-4-5",
+    }
+    assert json.loads(line) == call
+
+
+@pytest.mark.usefixtures("session")
+def test_a_changed_attribution_is_found(vacr, tmp_path):
+    vacr("attribute", "s.jsonl")
+    assert vacr("attribute", "s.attributed.acr.json", "--check").returncode == 0
+    path = tmp_path / "s.attributed.acr.json"
+    record = json.loads(path.read_bytes())
+    record["file-attribution"]["files"][0]["conversations"][0]["ranges"][0]["end-line"] = 3
+    path.write_text(json.dumps(record))
+    done = vacr("attribute", path, "--check", "--format", "json")
+    assert done.returncode == 1
+    assert json.loads(done.out)["results"][0]["same"] is False
+    vacr("record", "s.jsonl")
+    assert vacr("attribute", "s.acr.json", "--check").returncode == 1
+
+
+def test_a_base(vacr, tmp_path, session):
+    repository = tmp_path / "with space"
+    repository.mkdir()
+    (repository / "a.py").write_text(TEXT)
+    for command in (["init", "-q"], ["add", "."], ["-c", "user.name=m", "-c", "user.email=m@x", "commit", "-qm", "x"]):
+        subprocess.run(["git", "-C", repository, *command], check=True)
+    session.lines = [line for line in session.lines if "Read" not in json.dumps(line) and '"startLine"' not in json.dumps(line)]
+    (tmp_path / "s.jsonl").write_bytes(session.native())
+    done = vacr("attribute", "s.jsonl", "--base", repository, "--format", "json")
+    assert json.loads(done.out)["records"][0]["lines"] == {"ai": 1}
+    assert vacr("attribute", "s.attributed.acr.json", "--check").returncode == 1
+    assert vacr("attribute", "s.attributed.acr.json", "--check", "--base", f"{repository}@HEAD").returncode == 0
+    for wrong, code in ((f"{repository}@nope", 3), (tmp_path / "nowhere", 2)):
+        done = vacr("attribute", "s.jsonl", "--base", wrong)
+        assert done.returncode == code
+
+
+@pytest.mark.usefixtures("session")
+def test_what_cannot_be_related_is_refused(vacr):
+    assert vacr("attribute", "s.jsonl", "--related", "issue").returncode == 2
+
+
+def test_of_two_recordings_of_a_session_the_longer_counts(vacr, tmp_path, session):
+    session.edit("a.py", "three", "3")
+    (tmp_path / "longer.jsonl").write_bytes(session.native())
+    done = vacr("attribute", "s.jsonl", "longer.jsonl", "--history")
+    assert len(done.out.splitlines()) == 2
+    assert "a shorter recording of longer.jsonl" in done.err
+
+
+def test_replay_writes_what_is_known_whole(vacr, tmp_path, session):
+    session.call("Edit", {"file_path": f"{ROOT}/b.py", "old_string": "old words here", "new_string": "new words here"})
+    (tmp_path / "s.jsonl").write_bytes(session.native())
+    done = vacr("replay", "s.jsonl", "--out", "tree", "--format", "json")
+    report = {file["path"]: file["complete"] for file in json.loads(done.out)["files"]}
+    assert report == {"a.py": True, "b.py": False}
+    assert (tmp_path / "tree" / "a.py").read_text() == TEXT.replace("two", "2")
+    assert not (tmp_path / "tree" / "b.py").exists()
