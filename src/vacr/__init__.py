@@ -5,6 +5,7 @@
         vacr.validate(record).raise_for_errors()
         data = vacr.encode(record, "json")          # canonical bytes; decode is its inverse
         older = vacr.convert(record, "v2")          # as another version of the format has it
+        record = vacr.attribute(record)             # → record that says which lines the agent wrote
 
 Everything is loaded when first used, so that importing the package costs nothing.
 """
@@ -15,7 +16,7 @@ from vacr.version import __version__
 
 TYPE_CHECKING = False  # Type checkers know the name; importing it from `typing` would cost as much as all the rest.
 
-__all__ = ["__version__", "convert", "decode", "encode", "read", "validate"]
+__all__ = ["__version__", "attribute", "convert", "decode", "encode", "read", "validate"]
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,6 +54,23 @@ def read(path: str | Path, *, agent: str | None = None) -> Iterator[Record]:
                 raise
     if failed is not None:
         raise failed
+
+
+def attribute(record: Record, *, base: str | None = None) -> Record:
+    """Give a record that says which lines of which files its agent wrote; `base` is a git repository, `~/repo@HEAD~3`.
+
+    Raises:
+        UnreadableInput: the base cannot be read.
+    """
+    from typing import cast
+
+    from vacr.attribution import attribute as attributed
+    from vacr.identity import identify
+    from vacr.sources.git import base_of
+
+    (made,) = attributed([cast("dict[str, Any]", record)], base_of(base) if base is not None else None)
+    identify(cast("Record", made))
+    return cast("Record", made)
 
 
 def __dir__() -> list[str]:

@@ -9,10 +9,11 @@ from typing import Any, cast
 import click
 
 from vacr import codec
-from vacr.attribution import Base, Wishes, attribute, history, replayed
+from vacr.attribution import Base, Wishes, attribute, replayed
+from vacr.attribution import history as told
 from vacr.cli import options, outputs
 from vacr.cli.options import PATH, Voice, plural
-from vacr.cli.records import Given, given
+from vacr.cli.records import Given, distinct, given
 from vacr.codec.canonical_json import encode
 from vacr.errors import UsageError
 from vacr.identity import identify
@@ -26,7 +27,7 @@ FAILED = 1
 @click.command(no_args_is_help=True)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PATH)
 @click.option("--base", metavar="REPOSITORY[@REVISION]", help="The files as they were before: a git repository, bare or not.")
-@click.option("--history", "as_history", is_flag=True, help="Print what each call made, a JSON line each, and write nothing.")
+@click.option("--history", is_flag=True, help="Print what each call made, a JSON line each, and write nothing.")
 @click.option("--check", is_flag=True, help="Redo the attribution of records and compare; write nothing.")
 @click.option("--url", metavar="URL", help="Where the conversation can be read.")
 @click.option("--related", metavar="TYPE=URL", multiple=True, help="What the conversation is related to; may be given again.")
@@ -38,7 +39,7 @@ FAILED = 1
 def command(
     files: tuple[str, ...],
     base: str | None,
-    as_history: bool,  # noqa: FBT001 - click passes flags so
+    history: bool,  # noqa: FBT001 - click passes flags so
     check: bool,  # noqa: FBT001
     url: str | None,
     related: tuple[str, ...],
@@ -65,11 +66,11 @@ def command(
         voice = Voice("text", quiet, verbose)
     outputs.refuse_one_file_for_many(files, output)
     tree = base_of(base) if base is not None else None
-    found = [one for path in files for one in given(path)]
+    found = distinct([one for path in files for one in given(path)], voice)
     wishes = Wishes(url, tuple(map(_pair, related)))
-    if as_history:
+    if history:
         replay, roots = replayed([one.record for one in found], tree)
-        outputs.write_stdout(encode(line) + b"\n" for line in history(replay, roots))
+        outputs.write_stdout(encode(line) + b"\n" for line in told(replay, roots))
         return 0
     if check:
         return _check(found, tree, voice)

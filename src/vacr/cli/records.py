@@ -10,6 +10,7 @@ from typing import Any
 
 import vacr
 from vacr import codec
+from vacr.cli.options import Voice
 from vacr.codec import Form
 from vacr.errors import UnreadableInput
 from vacr.sources import read_bytes
@@ -49,6 +50,24 @@ def given(path: str) -> Iterator[Given]:
         yield Given(
             path, stem if stem.endswith(session) or "parent" not in record["vacr"] else f"{stem}.{session}", "json", record
         )
+
+
+def distinct(found: list[Given], voice: Voice) -> list[Given]:
+    """Leave out shorter recordings of a session of which there is a longer one."""
+    longest: dict[str, Given] = {}
+    for one in found:
+        other = longest.setdefault(_session(one), one)
+        if len(one.record["session"]["entries"]) > len(other.record["session"]["entries"]):
+            longest[_session(one)] = one
+    for one in found:
+        if longest[_session(one)] is not one:
+            voice.notice(f"{one.path}: a shorter recording of {longest[_session(one)].path}, left out")
+    return [one for one in found if longest[_session(one)] is one]
+
+
+def _session(one: Given) -> str:
+    name: str = one.record["session"]["session-id"]
+    return name
 
 
 def _stem(path: str) -> str:

@@ -12,7 +12,7 @@ from vacr.attribution import replayed
 from vacr.attribution.result import left_files
 from vacr.cli import options
 from vacr.cli.options import PATH, Voice
-from vacr.cli.records import given
+from vacr.cli.records import distinct, given
 from vacr.errors import UsageError
 from vacr.recording.files import write
 from vacr.sources.git import base_of
@@ -43,7 +43,7 @@ def command(
     """
     voice = Voice(format, quiet, verbose)
     tree = base_of(base) if base is not None else None
-    records = [one.record for path in files for one in given(path)]
+    records = [one.record for one in distinct([one for path in files for one in given(path)], voice)]
     replay, roots = replayed(records, tree)
     report: list[dict[str, Any]] = []
     for path, text, about in left_files(replay, roots):
