@@ -13,7 +13,9 @@ from processes import folders, memory, start
 from records import growth, recording, validation
 from sessions import CORPUS
 
-PARTS = {part.__name__: part for part in (recording, growth, validation, memory, folders, start)}
+from attribution import attribution
+
+PARTS = {part.__name__: part for part in (recording, growth, validation, attribution, memory, folders, start)}
 
 if __name__ == "__main__":
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

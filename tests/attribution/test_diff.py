@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vacr.attribution.diff import NEW, origins
+from vacr.attribution.diff import NEW, near_origins, origins
 
 LINES = st.lists(st.sampled_from("abc"), max_size=12)
 
@@ -55,6 +55,13 @@ def test_ties_are_as_they_are_written_down(old, new):
 def test_a_known_suffix_changes_nothing(old, new, suffix):
     old, new = old + suffix, new + suffix
     assert whole(old, new, len(suffix)) == plain(old, new)
+
+
+@given(LINES, LINES, LINES, st.integers(1, 6))
+def test_looking_only_a_little_ahead_changes_nothing(old, new, suffix, ahead):
+    near = near_origins(old + suffix[:ahead], new + suffix[:ahead], len(suffix[:ahead]))
+    found = origins(old + suffix, new + suffix, len(suffix))
+    assert near is None or near == found
 
 
 @given(st.lists(st.integers(0, 9).map(str), max_size=60), st.lists(st.integers(0, 9).map(str), max_size=60))

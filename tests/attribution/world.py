@@ -286,10 +286,12 @@ class World:
             return
         path, file = picked
         at = self.random.randrange(len(file.lines))
-        text, _ = file.lines[at]
+        text, owner = file.lines[at]
         new = self.new_text()
         self.edited(path, text, new)
-        self.edited(path, new, text)
+        call_id = self.edited(path, new, text)
+        if owner not in (BASE, HUMAN):
+            file.lines[at] = (text, call_id)  # an agent's line that comes back is the work of the call that brought it
 
     def move(self) -> None:
         """The agent gives a file another name."""

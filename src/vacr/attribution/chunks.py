@@ -7,13 +7,15 @@ that is put between two others gets a place between theirs, so that what was tak
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from vacr.attribution.diff import NEW, origins
+from vacr.attribution.diff import NEW, near_origins, origins
 from vacr.attribution.text import lines_of
 
 Ranges = list[tuple[int, int]]
 
 # The room between two lines that were there from the beginning: as often as it can be halved, something can be put between them.
 STEP = 1 << 128
+# How far a change is compared with what follows it, before all that follows is taken.
+_AHEAD = 32
 
 
 @dataclass(slots=True)
@@ -57,10 +59,14 @@ class Chunk:
 
     def splice(self, at: int, stop: int, new: Sequence[str], maker: int) -> Ranges:
         """Replace lines: those that differ are the maker's, the others stay as they are. Gives the numbers of the maker's."""
-        rest = self.lines[stop:]
+        rest = self.lines[stop : stop + _AHEAD]
         after = [*new, *rest]
-        found = origins(self.lines[at:], after, len(rest))
-        stop = len(self.lines) - (len(after) - len(found))
+        found = near_origins(self.lines[at : stop + _AHEAD], after, len(rest)) if len(rest) == _AHEAD else None
+        if found is None:
+            rest = self.lines[stop:]
+            after = [*new, *rest]
+            found = origins(self.lines[at:], after, len(rest))
+        stop += len(rest) - (len(after) - len(found))
         self._put(at, stop, after[: len(found)], [i if i == NEW else i + at for i in found], maker)
         return ranges_of([self.first + at + i for i, origin in enumerate(found) if origin == NEW])
 

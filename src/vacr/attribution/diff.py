@@ -37,6 +37,15 @@ def origins(old: Sequence[str], new: Sequence[str], suffix: int = 0, work: int =
     return kept + (_anchored(old[start:], new[start:], start) if found is None else found)
 
 
+def near_origins(old: Sequence[str], new: Sequence[str], suffix: int) -> list[int] | None:
+    """Give the same for the beginnings of lists that go on alike after the suffix; `None` where what follows could matter."""
+    start = _common_prefix(old, new)
+    if start >= min(len(old), len(new)):
+        return None
+    found = _search(old, new, start, suffix, WORK, goes_on=True)
+    return None if found is None else list(range(start)) + found
+
+
 def _common_prefix(old: Sequence[str], new: Sequence[str]) -> int:
     at = 0
     for a, b in zip(old, new, strict=False):
@@ -46,8 +55,10 @@ def _common_prefix(old: Sequence[str], new: Sequence[str]) -> int:
     return at
 
 
-def _search(old: Sequence[str], new: Sequence[str], start: int, suffix: int, work: int) -> list[int] | None:
-    """Search forward from `start`; `None` when the work passes its cap."""
+def _search(
+    old: Sequence[str], new: Sequence[str], start: int, suffix: int, work: int, *, goes_on: bool = False
+) -> list[int] | None:
+    """Search forward from `start`; `None` when the work passes its cap, or an end is met where the lists go on."""
     n, m = len(old), len(new)
     goal = n - m  # the only diagonal that can reach both ends
     near = max(n - suffix, start)  # from here on, everything on the goal's diagonal is equal
@@ -74,10 +85,10 @@ def _search(old: Sequence[str], new: Sequence[str], start: int, suffix: int, wor
             trails[k] = (trail, begin, begin - k, x - begin) if x > begin else trail
             if k == goal and x >= near:
                 return _walk(trails[k], start, y)
-            if x >= n:
-                high = min(high, k - 1)
-            if y >= m:
-                low = max(low, k + 1)
+            if x >= n or y >= m:
+                if goes_on:
+                    return None
+                high, low = min(high, k - 1) if x >= n else high, max(low, k + 1) if y >= m else low
     return None
 
 

@@ -192,7 +192,7 @@ class Replay:
         if event.created or tracked.gone:
             tracked.file, tracked.gone = SparseFile(length=0), False
         if not event.append:
-            known = bool(tracked.file.chunks) or tracked.file.length == 0
+            known = event.created is not False or bool(tracked.file.chunks) or tracked.file.length == 0
             ranges = tracked.file.write(event.text, maker if known else 0)
             return ranges if known else None  # which of its lines were there before, nobody can tell
         whole = tracked.file.text
