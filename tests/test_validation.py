@@ -161,3 +161,15 @@ def test_children_that_disagree_are_gone_through_once_and_not_for_each():
         semantics.views(blocks, children, (0,))
         assert semantics.findings[1].pointer == "/0/children/1/name"
         assert children.steps < 5 * len(children)
+
+
+ODD_USAGE = [5, None, [], {"input": {}, "cached": 1}, {"input": 1, "cached": "2"}, {"input": True, "cached": 2}]
+
+
+@pytest.mark.parametrize("usage", ODD_USAGE)
+def test_an_open_member_of_any_kind_is_no_usage(usage):
+    """Only messages have a usage that the schema knows; another entry may hold anything under that name."""
+    record = record_of((EXAMPLES / "codex-cli.jsonl").read_bytes())
+    call = next(entry for entry in record["session"]["entries"] if entry["type"] == "tool-call")
+    call["token-usage"] = usage
+    assert vacr.validate(record).findings == []

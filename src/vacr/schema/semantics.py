@@ -84,7 +84,7 @@ class Semantics:
                 self.calls.setdefault(entry["call-id"], path)
             elif kind == "tool-result":
                 self.results.setdefault(entry["call-id"], path)
-        if "token-usage" in entry:
+        if type(entry.get("token-usage")) is dict:
             self.usage(entry["token-usage"], path)
         children = entry.get("children")
         if kind in _MESSAGES and type(entry.get("content")) is list and (children or self.strict_views):
@@ -126,7 +126,7 @@ class Semantics:
     def usage(self, usage: Native, path: Path) -> None:
         """Check that parts are not larger than what they are parts of."""
         for part, whole in _PARTS:
-            if part in usage and whole in usage and usage[part] > usage[whole]:
+            if type(usage.get(part)) is type(usage.get(whole)) is int and usage[part] > usage[whole]:
                 told = f"{usage[part]} {part} tokens"
                 self.remark(path, f"token-usage/{part}", "usage is sane", told, f"at most the {usage[whole]} of {whole}")
 
