@@ -83,7 +83,7 @@ def _with_attribution(
     if related:
         conversation["related"] = related
     attribution, evidence = file_attribution(replay, number, root, conversation)
-    ours = {**record.get("vacr", {}), "attribution": evidence}
+    ours = {**_map(record.get("vacr")), "attribution": evidence}
     inputs: dict[str, Any] = {}
     if base is not None:
         inputs["base"] = {"type": "git", "revision": base.revision}
@@ -94,12 +94,16 @@ def _with_attribution(
     if len(records) > 1:
         inputs["records"] = sorted(str(other.get("id", "")) for other in records if other is not record)
     if inputs:
-        ours["inputs"] = {**record.get("vacr", {}).get("inputs", {}), **inputs}
+        ours["inputs"] = {**_map(ours.get("inputs")), **inputs}
     made = {**record, "file-attribution": attribution, "vacr": ours}
     revision = newest_revision(record)
     if revision is not None:
         made["vcs"] = {"type": "git", **record.get("vcs", {}), "revision": revision}
     return made
+
+
+def _map(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _pull_requests(record: dict[str, Any]) -> list[dict[str, Any]]:

@@ -122,18 +122,18 @@ def _check(found: list[Given], tree: Base | None, voice: Voice) -> int:
     failed, results = False, []
     wishes = [_wishes(one.record) for one in found]
     for i, one in enumerate(found):
-        inputs = one.record.get("vacr", {}).get("inputs", {})
-        named = inputs.get("base", {}).get("revision")
+        inputs = _inputs(one.record)
+        named = inputs["base"].get("revision") if isinstance(inputs.get("base"), dict) else None
         if "file-attribution" not in one.record:
             verdict = "it has no attribution"
         elif named is not None and (tree is None or tree.revision != named):
             verdict = f"it was made with the base {named}, which --base has to give"
-        elif sorted(inputs.get("records", [])) and len(found) == 1:
+        elif inputs.get("records") and len(found) == 1:
             verdict = "it was made together with other records, which have to be named too"
         else:
             again = attribute([_before(other.record) for other in found], tree, wishes[i])[i]
             same = all(again.get(name) == one.record.get(name) for name in ("file-attribution", "vcs"))
-            same = same and again["vacr"]["attribution"] == one.record["vacr"].get("attribution")
+            same = same and again["vacr"]["attribution"] == _ours(one.record).get("attribution")
             verdict = "" if same else "its attribution is not what the record yields"
         failed = failed or bool(verdict)
         voice.result(f"{one.path}: {verdict or 'attributed as the record yields'}")
@@ -143,12 +143,24 @@ def _check(found: list[Given], tree: Base | None, voice: Voice) -> int:
 
 
 def _wishes(record: dict[str, Any]) -> Wishes:
-    inputs = record.get("vacr", {}).get("inputs", {})
-    related = tuple((one["type"], one["url"]) for one in inputs.get("related", ()))
-    return Wishes(inputs.get("url"), related)
+    inputs = _inputs(record)
+    related = inputs.get("related")
+    pairs = [(one.get("type"), one.get("url")) for one in related if isinstance(one, dict)] if isinstance(related, list) else []
+    url = inputs.get("url")
+    return Wishes(url if isinstance(url, str) else None, tuple((str(kind), str(place)) for kind, place in pairs))
+
+
+def _ours(record: dict[str, Any]) -> dict[str, Any]:
+    ours = record.get("vacr")
+    return ours if isinstance(ours, dict) else {}
+
+
+def _inputs(record: dict[str, Any]) -> dict[str, Any]:
+    inputs = _ours(record).get("inputs")
+    return inputs if isinstance(inputs, dict) else {}
 
 
 def _before(record: dict[str, Any]) -> dict[str, Any]:
     """Give a record as it was before it was attributed."""
-    ours = {name: value for name, value in record.get("vacr", {}).items() if name not in ("attribution", "inputs")}
+    ours = {name: value for name, value in _ours(record).items() if name not in ("attribution", "inputs")}
     return {**{name: value for name, value in record.items() if name != "file-attribution"}, "vacr": ours}

@@ -42,6 +42,7 @@ def given(path: str) -> Iterator[Given]:
             return
     elif path.endswith(_ENDINGS):
         record, form = load(path)
+        vacr.validate(record, json=form == "json").raise_for_errors()
         yield Given(path, _stem(path), form, record)
         return
     for record in vacr.read(path):
