@@ -168,8 +168,9 @@ ODD_USAGE = [5, None, [], {"input": {}, "cached": 1}, {"input": 1, "cached": "2"
 
 @pytest.mark.parametrize("usage", ODD_USAGE)
 def test_an_open_member_of_any_kind_is_no_usage(usage):
-    """Only messages have a usage that the schema knows; another entry may hold anything under that name."""
+    """Only messages have a usage and a parent that the schema knows; another entry may hold anything under these names."""
     record = record_of((EXAMPLES / "codex-cli.jsonl").read_bytes())
     call = next(entry for entry in record["session"]["entries"] if entry["type"] == "tool-call")
-    call["token-usage"] = usage
-    assert vacr.validate(record).findings == []
+    call |= {"token-usage": usage, "parent-id": usage}
+    record["vacr"]["source"]["format"] = usage
+    assert validate(record).findings == []

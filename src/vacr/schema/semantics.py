@@ -76,7 +76,7 @@ class Semantics:
                 )
             else:
                 self.ids[identity] = path
-        if "parent-id" in entry:
+        if type(entry.get("parent-id")) is str:
             self.parents.setdefault(entry["parent-id"], path)
         kind = entry["type"]
         if "call-id" in entry:
@@ -157,7 +157,7 @@ class Semantics:
 def check_record(record: Native) -> tuple[list[Finding], list[Finding]]:
     """Give the findings and the remarks about the session of a record that its schema accepts."""
     source = ours(record).get("source")
-    beside = type(source) is dict and source.get("format") in content.BESIDE
+    beside = type(source) is dict and type(source.get("format")) is str and source["format"] in content.BESIDE
     semantics = Semantics("/session/entries", strict_views=made_by_vacr(record), beside=beside)
     return _check(semantics, record["session"], "/session")
 
