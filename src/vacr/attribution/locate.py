@@ -8,7 +8,7 @@ unknown.
 from collections.abc import Sequence
 
 from vacr.attribution import apply_patch, net
-from vacr.attribution.chunks import Chunk, Ranges
+from vacr.attribution.chunks import Chunk, Ranges, ranges_of
 from vacr.attribution.events import Edit, Hunk, Observe
 from vacr.attribution.sparse import SparseFile
 from vacr.attribution.text import bare, lines_of
@@ -40,13 +40,23 @@ def _sequence(file: SparseFile, edits: Sequence[Edit], maker: int) -> Ranges | N
                 return None
             text = text.replace(old, new) if edit.every else text.replace(old, new, 1)
         return file.write(text, maker)
-    made: Ranges = []
-    for edit in edits:
+    for number, edit in enumerate(edits):
         plan = _plan(file, edit)
         if plan is None:
-            return made or None
-        made += _rewrite(file, *plan, maker)
-    return made
+            if any(rest.old.count("\n") != rest.new.count("\n") for rest in edits[number:]):
+                file.shake()  # it may have moved what the others made
+            return _made_by(file, maker) or None
+        _rewrite(file, *plan, maker)
+    return _made_by(file, maker)
+
+
+def _made_by(file: SparseFile, maker: int) -> Ranges:
+    """Give the numbers of the lines that are a maker's now; a later edit may have moved what an earlier one made."""
+    return [
+        pair
+        for chunk in file.chunks
+        for pair in ranges_of([chunk.first + i for i, one in enumerate(chunk.makers) if one == maker])
+    ]
 
 
 def _plan(file: SparseFile, edit: Edit) -> tuple[Edit, list[tuple[Chunk, int]]] | None:

@@ -14,7 +14,21 @@ from vacr.attribution.base import Base
 from vacr.attribution.calls import DONE, Call, Step, steps
 from vacr.attribution.chunks import Ranges
 from vacr.attribution.derive import events_of, shown_events
-from vacr.attribution.events import Delete, DiffSeen, Event, Move, Notice, Observe, Patch, Replace, Revert, Snapshot, Touch, Write
+from vacr.attribution.events import (
+    Delete,
+    DiffSeen,
+    Event,
+    Move,
+    Notice,
+    Observe,
+    Patch,
+    Replace,
+    Revert,
+    Sketch,
+    Snapshot,
+    Touch,
+    Write,
+)
 from vacr.attribution.sparse import SparseFile
 from vacr.attribution.text import from_bytes
 
@@ -113,6 +127,8 @@ class Replay:
                 self._look(tracked, step, lambda outside: tracked.file.observe_whole(text, outside))
             case Observe():
                 self._look(tracked, step, lambda outside: tracked.file.observe(event.first, event.lines, outside))
+                if event.last:
+                    tracked.file.end_at(event.first + len(event.lines) - 1)
             case Notice(shown=shown):
                 for seen in shown:
                     self._look(tracked, step, lambda outside: tracked.file.observe(seen.first, seen.lines, outside), "user")  # noqa: B023
@@ -129,6 +145,11 @@ class Replay:
                 tracked.file = SparseFile()
             case Touch():
                 tracked.dirty, self.touched = True, self.clock
+            case Sketch():
+                if isinstance(step, Call):
+                    tracked.file.shake()
+                    tracked.dirty = True
+                    self.history.append(Change(step, tracked.path, [], CONTENT_ONLY, self.record))
             case Replace() | Patch() | Write():
                 if isinstance(step, Call):
                     self._change(tracked, event, step)
@@ -150,8 +171,9 @@ class Replay:
         maker = self.maker("ai", call, evidence)
         if isinstance(event, Write):
             ranges = self._write(tracked, event, maker)
+            evidence = RECORDED if event.recorded else evidence
         elif isinstance(event, Patch):
-            ranges = locate.patch(tracked.file, event.parts, maker)
+            ranges, evidence = self._patch(tracked, event, call, maker)
         else:
             ranges, evidence = self._replace(tracked, event, call, maker)
         if evidence == REPLAYED and tracked.file.text is None:
@@ -185,6 +207,13 @@ class Replay:
         if ranges is None and event.shown:
             ranges = locate.shown(file, event.edits, event.shown, maker, self.maker("unknown", call, EXTERNAL))
         return ranges, RECORDED if event.hunks else REPLAYED
+
+    def _patch(self, tracked: Tracked, event: Patch, call: Call, maker: int) -> tuple[Ranges | None, str]:
+        if event.hunks and tracked.file.text is None:
+            ranges = locate.recorded(tracked.file, event.hunks, maker, self.maker("unknown", call, EXTERNAL))
+            if ranges is not None:
+                return ranges, RECORDED
+        return locate.patch(tracked.file, event.parts, maker), REPLAYED
 
     def _write(self, tracked: Tracked, event: Write, maker: int) -> Ranges | None:
         if event.created or tracked.gone:

@@ -155,6 +155,15 @@ class SparseFile:
         self.length = len(lines)
         return fits
 
+    def end_at(self, number: int) -> None:
+        """Take in that no line follows the one of this number."""
+        for chunk in self.chunks:
+            keep = max(0, number + 1 - chunk.first)
+            if keep < len(chunk.lines):
+                chunk.cut(keep)
+        self.chunks = [chunk for chunk in self.chunks if chunk.lines]
+        self.length = None if self.length is None else number
+
     def _ended(self, seen: Sequence[str]) -> list[str]:
         if not self.crlf:
             return list(seen)
