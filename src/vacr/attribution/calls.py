@@ -126,6 +126,8 @@ class _Walk:
         call_id = entry.get("call-id")
         call = self._call(str(entry.get("name", "")), entry.get("input"), _name(entry, place), call_id)
         call.contributor = entry.get("contributor")
+        if isinstance(call.contributor, dict) and isinstance(call.contributor.get("model-id"), str):
+            call.model = call.contributor["model-id"]
         call.inherited = _is_inherited(entry)
         if isinstance(call_id, str):
             self.open[call_id] = call

@@ -84,6 +84,18 @@ def _rewrite(file: SparseFile, edit: Edit, hits: Sequence[tuple[Chunk, int]], ma
     return made
 
 
+def fits(file: SparseFile, hunks: Sequence[Hunk]) -> bool:
+    """Tell whether all of a file is known, and is what hunks expect."""
+    if file.text is None:
+        return False
+    lines = [bare(line) for line in file.chunks[0].lines] if file.chunks else []
+    for hunk in hunks:
+        before, at = [bare(line) for line in hunk.before()], max(hunk.old_first, 1) - 1
+        if before and lines[at : at + len(before)] != before:
+            return False
+    return True
+
+
 def recorded(file: SparseFile, hunks: Sequence[Hunk], maker: int, outside: int) -> Ranges | None:
     """Apply hunks at the places that the host recorded."""
     made: Ranges = []
@@ -124,7 +136,14 @@ def patch(file: SparseFile, parts: Sequence[apply_patch.Part], maker: int) -> Ra
         new = [line + _end(chunk, at) for line in part.new]
         made += file.change(chunk, lambda: chunk.splice(at, at + count, new, maker))  # noqa: B023
         moved[id(chunk)] = moved.get(id(chunk), 0) + len(chunk.lines) - before
+    if file.text is not None and file.chunks and not file.chunks[0].lines[-1].endswith("\n"):
+        made += _end_last(file.chunks[0], maker)  # the tool ends the last line, whatever it was
     return made
+
+
+def _end_last(chunk: Chunk, maker: int) -> Ranges:
+    at = len(chunk.lines) - 1
+    return chunk.splice(at, at + 1, [chunk.lines[at] + _end(chunk, 0)], maker)
 
 
 def _end(chunk: Chunk, at: int) -> str:

@@ -17,6 +17,7 @@ from vacr.attribution.derive import events_of, shown_events
 from vacr.attribution.events import (
     Delete,
     DiffSeen,
+    Edit,
     Event,
     Move,
     Notice,
@@ -91,7 +92,12 @@ class Replay:
         """Replay records together, in the order of time."""
         agents = [str(record["session"].get("agent-meta", {}).get("cli-name", "")) for record in records]
         ways = [[(step.time, number, at, step) for at, step in enumerate(steps(record))] for number, record in enumerate(records)]
+        done: dict[tuple[str, str], tuple[int, Any]] = {}
         for _, self.record, _, step in merge(*ways) if len(ways) > 1 else ways[0] if ways else ():
+            if isinstance(step, Call):
+                first, asked = done.setdefault((step.call_id, step.name), (self.record, step.input))
+                if first != self.record and asked == step.input:
+                    continue  # a copy: forks and resumed sessions begin with what another one did
             self.step(step, events_of(step, agents[self.record]) if isinstance(step, Call) else shown_events(step))
 
     def step(self, step: Step, events: Iterable[Event]) -> None:
@@ -149,7 +155,7 @@ class Replay:
                 if isinstance(step, Call):
                     tracked.file.shake()
                     tracked.dirty = True
-                    self.history.append(Change(step, tracked.path, [], CONTENT_ONLY, self.record))
+                    self._remember(Change(step, tracked.path, [], CONTENT_ONLY, self.record))
             case Replace() | Patch() | Write():
                 if isinstance(step, Call):
                     self._change(tracked, event, step)
@@ -168,7 +174,9 @@ class Replay:
 
     def _change(self, tracked: Tracked, event: Replace | Patch | Write, call: Call) -> None:
         evidence = SHELL if call.state == DONE and isinstance(event, Write) and event.append else REPLAYED
-        maker = self.maker("ai", call, evidence)
+        if call.inherited:
+            evidence = EXTERNAL
+        maker = self.maker("unknown" if call.inherited else "ai", call, evidence)
         if isinstance(event, Write):
             ranges = self._write(tracked, event, maker)
             evidence = RECORDED if event.recorded else evidence
@@ -181,25 +189,32 @@ class Replay:
         tracked.looked = self.clock
         if ranges is None:
             change = Change(call, tracked.path, [], CONTENT_ONLY, self.record)
+            if isinstance(event, Patch):
+                event = Replace(event.path, [Edit(_text(part.old), _text(part.new)) for part in event.parts])
             if isinstance(event, Replace):
                 tracked.loose.append((event, change, maker))
                 if any(edit.old.count("\n") != edit.new.count("\n") for edit in event.edits):
                     tracked.file.shake()
             else:
                 tracked.file.shake()
-            self.history.append(change)
+            self._remember(change)
             return
         if not all(self._fresh(tracked.file, ranges)):
             ranges, evidence = [], CONTENT_ONLY
-        self.makers[-maker - 1].evidence = evidence
-        self.history.append(Change(call, tracked.path, ranges, evidence, self.record))
+        if not call.inherited:
+            self.makers[-maker - 1].evidence = evidence
+        self._remember(Change(call, tracked.path, ranges, evidence, self.record))
+
+    def _remember(self, change: Change) -> None:
+        if not change.call.inherited:
+            self.history.append(change)
 
     def _fresh(self, file: SparseFile, ranges: Ranges) -> list[bool]:
         return [chunk.fresh for chunk in file.chunks for first, _ in ranges if chunk.first <= first < chunk.next]
 
     def _replace(self, tracked: Tracked, event: Replace, call: Call, maker: int) -> tuple[Ranges | None, str]:
         file = tracked.file
-        if event.hunks and (file.text is None or not event.edits):
+        if event.hunks and (file.text is None or not event.edits or not locate.fits(file, event.hunks)):
             ranges = locate.recorded(file, event.hunks, maker, self.maker("unknown", call, EXTERNAL))
             if ranges is not None:
                 return ranges, RECORDED
@@ -209,7 +224,7 @@ class Replay:
         return ranges, RECORDED if event.hunks else REPLAYED
 
     def _patch(self, tracked: Tracked, event: Patch, call: Call, maker: int) -> tuple[Ranges | None, str]:
-        if event.hunks and tracked.file.text is None:
+        if event.hunks and not locate.fits(tracked.file, event.hunks):
             ranges = locate.recorded(tracked.file, event.hunks, maker, self.maker("unknown", call, EXTERNAL))
             if ranges is not None:
                 return ranges, RECORDED
@@ -239,3 +254,7 @@ class Replay:
             gone += [other for other in self.files.values() if other.path.startswith(tracked.path + "/")]
         for one in gone:
             one.file, one.gone = SparseFile(length=0), True
+
+
+def _text(lines: Sequence[str]) -> str:
+    return "".join(line + "\n" for line in lines)
