@@ -157,7 +157,7 @@ class _Walk:
         told = self.told.get(call.call_id, {})
         # What an earlier event told of this call, on its own, is not told again.
         call.native = {**(parents[-1] if parents else {}), **told, **call.native, **entry}
-        call.state = FAILED if hosts.failed(entry, told) else DONE
+        call.state = FAILED if hosts.failed(entry, told) or hosts.rejected(call.native) else DONE
         if call.contributor is None and hosts.user_modified(call.native, call.input):
             call.contributor = {"type": "mixed", "model-id": call.model}
         return call

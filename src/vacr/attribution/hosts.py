@@ -65,12 +65,18 @@ def failed(result: dict[str, Any], told: dict[str, Any]) -> bool:
     return _bad_output(result.get("output"))
 
 
+def rejected(native: dict[str, Any]) -> bool:
+    """Tell whether the user of Cursor's editor threw away what a call had made."""
+    tool = native.get("toolFormerData")
+    return isinstance(tool, dict) and tool.get("userDecision") == "rejected"
+
+
 def _bad_output(output: Any) -> bool:
     if isinstance(output, list):
         return any(_bad_output(item) for item in output)
     if isinstance(output, dict):
         answer = output.get("functionResponse")
-        answer = answer.get("response") if isinstance(answer, dict) else None
+        answer = answer.get("response") if isinstance(answer, dict) else output
         return isinstance(answer, dict) and "output" not in answer and bool(answer.get("error"))
     if not isinstance(output, str):
         return False
