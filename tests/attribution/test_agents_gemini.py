@@ -92,6 +92,13 @@ def test_writing_over_a_file_makes_the_lines_that_differ(gemini, tmp_path):
     assert said(gemini, tmp_path) == [("a.py", [[4, 4]], "replayed")]
 
 
+def test_which_lines_differ_in_a_file_that_nobody_saw_before_is_not_known(tmp_path):
+    gemini = Gemini()
+    gemini.call("write_file", {**PATH, "content": FILE}, "Successfully overwrote file: /w/a.py.")
+    gemini.call("replace", replaced("two = 2", "two = 3"))
+    assert said(gemini, tmp_path) == [("a.py", [], "content-only"), ("a.py", [[2, 2]], "replayed")]
+
+
 def test_what_the_user_changed_in_a_proposal_is_mixed(tmp_path):
     gemini = Gemini()
     counts = {"model_added_lines": 1, "user_added_lines": 1, "user_removed_lines": 1}

@@ -64,6 +64,14 @@ def test_a_window_proves_a_place(tmp_path):
     assert said(opencode, tmp_path) == [("a.py", [[71, 71]], "windowed")]
 
 
+def test_a_search_proves_a_place(tmp_path):
+    opencode = OpenCode()
+    found = f"Found 2 matches\n{ROOT}/a.py:\n  Line 71: there = 2\n\n{ROOT}/b.py:\n  Line 5: there = 9\n"
+    opencode.call("grep", {"pattern": "there", "path": ROOT}, found)
+    opencode.call("edit", edit("there = 2", "there = 3"))
+    assert said(opencode, tmp_path) == [("a.py", [[71, 71]], "windowed")]
+
+
 def test_an_edit_everywhere(opencode, tmp_path):
     opencode.call("edit", edit(" = 2", " = 3", replaceAll=True))
     assert said(opencode, tmp_path) == [("a.py", [[2, 3]], "windowed")]

@@ -152,9 +152,16 @@ def _write(call: Call) -> Iterator[Event]:
     if before is not None:
         yield Snapshot(path, before)
     recorded = created is True or before is not None
-    if created is None and call.output.startswith(("File created", "Successfully created")):
-        created = True
+    if created is None:
+        created = _said_created(call.output)
     yield Write(path, text if after is None else after, created=created, recorded=recorded)
+
+
+def _said_created(output: str) -> bool | None:
+    """Tell from a result's words whether a file is new."""
+    if output.startswith(("File created", "Successfully created")):
+        return True
+    return False if output.startswith(("Successfully overwrote", "The file ")) else None
 
 
 def _sketch(call: Call) -> Iterator[Event]:
@@ -188,7 +195,7 @@ def _delete(call: Call) -> Iterator[Event]:
 
 def _search(call: Call) -> Iterator[Event]:
     lines = call.output.split("\n")
-    for path, (first, seen) in listings.found_in(lines):
+    for path, (first, seen) in (*listings.found_in(lines), *listings.found_under(lines)):
         yield Observe(path, first, seen)
     named = tools.text(call.input, ("path",))
     if named is not None:

@@ -87,3 +87,14 @@ def found_in(lines: Iterable[str]) -> Iterator[tuple[str, Run]]:
             context = re.match(r"(\d{1,7})-", line[len(path) + 1 :])
             if context:
                 yield path, (int(context[1]), [line[len(path) + 1 + context.end() :] + "\n"])
+
+
+def found_under(lines: Iterable[str]) -> Iterator[tuple[str, Run]]:
+    """Read `path:` and below it `  Line 12: text`, as OpenCode's grep shows files."""
+    path: str | None = None
+    for line in lines:
+        found = re.match(r"  Line (\d{1,7}): ", line)
+        if found and path is not None and len(line) < LONGEST:
+            yield path, (int(found[1]), [line[found.end() :] + "\n"])
+        elif line.endswith(":") and not line.startswith(" "):
+            path = line[:-1]

@@ -174,6 +174,11 @@ class Replay:
 
     def _change(self, tracked: Tracked, event: Replace | Patch | Write, call: Call) -> None:
         evidence = SHELL if call.state == DONE and isinstance(event, Write) and event.append else REPLAYED
+        if isinstance(event, Write) and event.created is False and not event.append and tracked.file.is_unseen:
+            # Which of its lines were there before, nobody can say.
+            tracked.file.observe_whole(event.text, self.maker("unknown", call, EXTERNAL))
+            self._remember(Change(call, tracked.path, [], CONTENT_ONLY, self.record))
+            return
         if call.inherited:
             evidence = EXTERNAL
         maker = self.maker("unknown" if call.inherited else "ai", call, evidence)

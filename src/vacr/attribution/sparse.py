@@ -46,6 +46,11 @@ class SparseFile:
         whole = len(self.chunks) == 1 and chunk.fresh and chunk.first == 1 and len(chunk.lines) == self.length
         return chunk.text if whole else None
 
+    @property
+    def is_unseen(self) -> bool:
+        """Whether nothing is known of it, not even that it is empty."""
+        return not self.chunks and self.length is None
+
     def find(self, text: str) -> Iterator[tuple[Chunk, int]]:
         """Give each place where the known lines hold a text."""
         for chunk in self.chunks:
