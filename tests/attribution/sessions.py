@@ -1,67 +1,204 @@
-"""Small sessions of Claude Code, told in calls."""
-
-from __future__ import annotations
+"""Small sessions as each agent writes them, and what attribution says of them."""
 
 import json
-from typing import Any
 
 import vacr
+from tests.sources.cursor_databases import editor
+from vacr.attribution import attribute, history, replayed
 
 ROOT = "/home/mira/app"
+MODEL = "claude-opus-4-5-20251101"
 
 
-class Told:
-    """A session that is told call by call."""
+def records_of(folder, data, name="session.jsonl"):
+    """Read a session as it lies on disk."""
+    path = folder / name
+    path.write_bytes(data.encode() if isinstance(data, str) else data)
+    return list(vacr.read(path))
 
-    def __init__(self, name: str = "s", model: str = "claude-opus-4-5", start: int = 0) -> None:
-        """Begin."""
-        self.name, self.model, self.clock = name, model, start
-        self.lines: list[dict[str, Any]] = []
 
-    def line(self, **members: Any) -> None:
-        """Add a line as the host writes it."""
-        self.clock += 1
-        common = {"uuid": f"{self.name}-{len(self.lines)}", "sessionId": self.name, "cwd": ROOT, "version": "2.1.0"}
-        stamp = f"2026-03-01T{self.clock // 3600:02}:{self.clock // 60 % 60:02}:{self.clock % 60:02}.000Z"
-        self.lines.append({**common, "timestamp": stamp, **members})
+def rows(records):
+    """Give the history as a command prints it, without the call's id."""
+    return [(row["path"], row["ranges"], row["evidence"]) for row in history(*replayed(records))]
 
-    def call(self, tool: str, arguments: dict[str, Any], output: str = "ok", result: Any = None, *, error: bool = False) -> str:
-        """Let the agent call a tool."""
-        call_id = f"{self.name}-call-{len(self.lines)}"
-        block: dict[str, Any] = {"type": "tool_use", "id": call_id, "name": tool, "input": arguments}
-        self.line(type="assistant", message={"role": "assistant", "model": self.model, "content": [block]})
-        block = {"type": "tool_result", "tool_use_id": call_id, "content": output, "is_error": error}
-        more = {} if result is None else {"toolUseResult": result}
-        self.line(type="user", message={"role": "user", "content": [block]}, **more)
+
+def contributors(record):
+    """Give the contributor of each attributed line, by path and number."""
+    found = {}
+    (made,) = attribute([record])
+    for file in made["file-attribution"]["files"]:
+        for conversation in file["conversations"]:
+            for one in conversation["ranges"]:
+                who = one.get("contributor", conversation.get("contributor"))
+                for number in range(one["start-line"], one["end-line"] + 1):
+                    found[file["path"], number] = who
+    return found
+
+
+def evidence(record):
+    """Give what the record says to prove its attribution."""
+    (made,) = attribute([record])
+    return made["vacr"]["attribution"]
+
+
+def json_lines(lines):
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+class Claude:
+    """A transcript of Claude Code."""
+
+    def __init__(self):
+        self.lines = []
+        self.count = 0
+
+    def line(self, kind, **members):
+        self.count += 1
+        common = {"sessionId": "5f0d", "cwd": ROOT, "version": "2.1.0", "uuid": f"u{self.count}", "isSidechain": False}
+        stamp = f"2026-03-14T09:{self.count // 60:02}:{self.count % 60:02}.000Z"
+        self.lines.append({**common, "timestamp": stamp, "type": kind, **members})
+
+    def ask(self, name, arguments, model=MODEL, **more):
+        call_id = f"toolu_{self.count}"
+        block = {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
+        self.line("assistant", message={"role": "assistant", "model": model, "content": [block]}, **more)
         return call_id
 
-    def read(self, path: str, text: str) -> None:
-        """Let the agent read a whole file."""
-        lines = text.split("\n")
-        file = {"filePath": f"{ROOT}/{path}", "content": text, "startLine": 1, "numLines": len(lines), "totalLines": len(lines)}
-        self.call("Read", {"file_path": f"{ROOT}/{path}"}, "…", {"type": "text", "file": file})
+    def answer(self, call_id, text, native=None, *, error=False, **more):
+        block = {"type": "tool_result", "tool_use_id": call_id, "content": text, **({"is_error": True} if error else {})}
+        told = {} if native is None else {"toolUseResult": native}
+        self.line("user", message={"role": "user", "content": [block]}, **told, **more)
 
-    def edit(self, path: str, old: str, new: str, **more: Any) -> str:
-        """Let the agent replace a text."""
-        arguments = {"file_path": f"{ROOT}/{path}", "old_string": old, "new_string": new, **more}
-        return self.call("Edit", arguments, "The file has been updated successfully.", {"filePath": f"{ROOT}/{path}"})
+    def call(self, name, arguments, text="ok", native=None, *, error=False, **more):
+        self.answer(self.ask(name, arguments, **more), text, native, error=error)
 
-    def write(self, path: str, text: str, kind: str = "create") -> str:
-        """Let the agent write a file."""
-        result = {"type": kind, "filePath": f"{ROOT}/{path}", "content": text}
-        return self.call("Write", {"file_path": f"{ROOT}/{path}", "content": text}, "File written.", result)
+    def user(self, text):
+        self.line("user", message={"role": "user", "content": [{"type": "text", "text": text}]})
 
-    def bash(self, command: str, output: str = "") -> str:
-        """Let the agent run a command."""
-        return self.call("Bash", {"command": command}, output, {"stdout": output, "stderr": "", "interrupted": False})
+    def read(self, path, text, first=1):
+        lines = [f"{number:6}→{line}" for number, line in enumerate(text.removesuffix("\n").split("\n"), first)]
+        self.call("Read", {"file_path": f"{ROOT}/{path}"}, "\n".join(lines))
 
-    def native(self) -> bytes:
-        """Give the session as the host keeps it."""
-        return b"".join(json.dumps(line).encode() + b"\n" for line in self.lines)
+    def data(self):
+        return json_lines(self.lines)
 
-    def record(self, folder: Any) -> Any:
-        """Give the session as a record."""
-        path = folder / f"{self.name}.jsonl"
-        path.write_bytes(self.native())
-        (record,) = vacr.read(path)
-        return record
+
+class Codex:
+    """A rollout of Codex."""
+
+    def __init__(self, model="gpt-5.2-codex"):
+        meta = {"id": "019b", "timestamp": "2026-03-14T09:26:53.589Z", "cwd": ROOT, "cli_version": "0.140.0", "originator": "cli"}
+        self.lines = []
+        self.count = 0
+        self.line("session_meta", {**meta, "model_provider": "openai"})
+        self.turn(model)
+
+    def line(self, kind, payload):
+        self.lines.append({"timestamp": f"2026-03-14T09:27:{len(self.lines):02}.000Z", "type": kind, "payload": payload})
+
+    def turn(self, model):
+        self.line("turn_context", {"cwd": ROOT, "model": model})
+
+    def custom(self, name, text):
+        self.count += 1
+        call_id = f"call_{self.count}"
+        self.line("response_item", {"type": "custom_tool_call", "call_id": call_id, "name": name, "input": text})
+        return call_id
+
+    def function(self, name, arguments):
+        self.count += 1
+        call_id = f"call_{self.count}"
+        payload = {"type": "function_call", "call_id": call_id, "name": name, "arguments": json.dumps(arguments)}
+        self.line("response_item", payload)
+        return call_id
+
+    def output(self, call_id, text, kind="custom_tool_call_output"):
+        self.line("response_item", {"type": kind, "call_id": call_id, "output": text})
+
+    def shell(self, command, printed="", code=0):
+        call_id = self.function("exec_command", {"cmd": command})
+        head = f"Chunk ID: 1a\nWall time: 0.01 seconds\nProcess exited with code {code}\nOutput:\n"
+        self.output(call_id, head + printed, "function_call_output")
+
+    def event(self, **payload):
+        self.line("event_msg", payload)
+
+    def patched(self, call_id, changes, *, success=True):
+        self.event(type="patch_apply_end", call_id=call_id, success=success, changes=changes, stdout="", stderr="")
+
+    def data(self):
+        return json_lines(self.lines)
+
+
+class Gemini:
+    """A chat of Gemini CLI."""
+
+    def __init__(self):
+        self.messages = []
+
+    def call(self, name, arguments, answer="ok", display=None, status="success", *, model="gemini-3-pro", failed=False):
+        number = len(self.messages)
+        call_id = f"{name}-{number}"
+        response = {"error": answer} if failed else {"output": answer}
+        call = {"id": call_id, "name": name, "args": arguments, "timestamp": f"2026-03-14T09:30:{number:02}.000Z"}
+        if status is not None:
+            call |= {"status": status}
+        if answer is not None:
+            call |= {"result": [{"functionResponse": {"id": call_id, "name": name, "response": response}}]}
+        if display is not None:
+            call |= {"resultDisplay": display}
+        message = {"id": f"m{number}", "type": "gemini", "content": "", "timestamp": call["timestamp"], "model": model}
+        self.messages.append(message | {"toolCalls": [call]})
+
+    def data(self):
+        head = {"sessionId": "b6b1", "projectHash": "00ff", "startTime": "2026-03-14T09:29:00.000Z"}
+        return json.dumps({**head, "lastUpdated": "2026-03-14T09:31:00.000Z", "messages": self.messages})
+
+
+class OpenCode:
+    """An export of OpenCode."""
+
+    def __init__(self):
+        self.messages = []
+
+    def call(self, name, arguments, output="ok", metadata=None, status="completed", model="gpt-5.2"):
+        number = len(self.messages)
+        state = {"status": status, "input": arguments, "time": {"start": 1773480413000 + number, "end": 1773480413500 + number}}
+        state |= {"error": output} if status == "error" else {"output": output, "metadata": metadata or {}, "title": name}
+        if status in ("pending", "running"):
+            state = {"status": status, "input": arguments}
+        info = {"id": f"msg_{number}", "sessionID": "ses_1", "role": "assistant", "modelID": model, "providerID": "openai"}
+        info |= {"path": {"cwd": ROOT, "root": ROOT}, "time": {"created": 1773480413000 + number}}
+        part = {
+            "id": f"prt_{number}",
+            "messageID": f"msg_{number}",
+            "sessionID": "ses_1",
+            "type": "tool",
+            "callID": f"call_{number}",
+        }
+        self.messages.append({"info": info, "parts": [part | {"tool": name, "state": state}]})
+
+    def data(self):
+        return json.dumps({"info": {"id": "ses_1", "directory": ROOT, "version": "1.1.53"}, "messages": self.messages})
+
+
+def cursor_transcript(*calls):
+    """Make a transcript of Cursor's: calls without ids, and no results."""
+    lines = [{"role": "user", "message": {"content": [{"type": "text", "text": "<user_query>do it</user_query>"}]}}]
+    for name, arguments in calls:
+        lines.append({"role": "assistant", "message": {"content": [{"type": "tool_use", "name": name, "input": arguments}]}})
+    return json_lines(lines)
+
+
+def cursor_editor(path, *tools):
+    """Make a database of Cursor's editor, whose bubbles hold calls with results."""
+    names = [f"b{number}" for number in range(len(tools))]
+    headers = [{"bubbleId": name, "type": 2} for name in names]
+    composer = {"_v": 10, "composerId": "c1", "createdAt": 1785000000000, "fullConversationHeadersOnly": headers}
+    composer |= {"workspaceIdentifier": {"uri": {"fsPath": ROOT}}, "modelConfig": {"modelName": "gpt-5.2"}}
+    found = {"composerData:c1": composer}
+    for name, tool in zip(names, tools, strict=True):
+        data = {"tool": 5, "toolCallId": f"call_{name}", "status": "completed"} | tool
+        bubble = {"_v": 3, "type": 2, "bubbleId": name, "text": "", "toolFormerData": data}
+        found[f"bubbleId:c1:{name}"] = bubble | {"createdAt": f"2026-07-25T10:00:0{name[1:]}.000Z"}
+    return list(vacr.read(editor(path / "state.vscdb", found)))

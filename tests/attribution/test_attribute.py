@@ -5,7 +5,7 @@ import hashlib
 import pytest
 
 import vacr
-from tests.attribution.sessions import ROOT, Told
+from tests.attribution.told import ROOT, Told
 from vacr.attribution import Base, Wishes, attribute, history, replayed
 
 TEXT = "one\ntwo\nthree\nfour\nfive\n"

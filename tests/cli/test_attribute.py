@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from tests.attribution.sessions import ROOT, Told
+from tests.attribution.told import ROOT, Told
 
 TEXT = "one\ntwo\nthree\n"
 

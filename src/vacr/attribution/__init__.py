@@ -4,7 +4,7 @@ A pure function of records and of a base: anybody can redo it and compare. What 
 of tools) has versions, which every attribution names.
 """
 
-from vacr.attribution.attributing import Wishes, attribute, history, replayed
+from vacr.attribution.attributing import Wishes, attribute, history, replayed, unknown_tools
 from vacr.attribution.base import Base
 
-__all__ = ["Base", "Wishes", "attribute", "history", "replayed"]
+__all__ = ["Base", "Wishes", "attribute", "history", "replayed", "unknown_tools"]

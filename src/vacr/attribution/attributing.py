@@ -1,5 +1,6 @@
 """Records → records with `file-attribution`. Step: attribute."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 from vacr.attribution import paths
 from vacr.attribution.base import Base, root_of
 from vacr.attribution.calls import Call, steps
-from vacr.attribution.derive import events_of
+from vacr.attribution.derive import events_of, is_unknown
 from vacr.attribution.replay import Replay
 from vacr.attribution.result import file_attribution
 from vacr.attribution.revisions import newest_revision
@@ -57,6 +58,13 @@ def root(record: dict[str, Any], base: Base | None) -> str:
     return root_of(base, sorted(named), folder)
 
 
+def unknown_tools(record: dict[str, Any]) -> dict[str, int]:
+    """Count the calls that name a file and whose tools nothing is known of, by name."""
+    agent = str(record["session"].get("agent-meta", {}).get("cli-name", ""))
+    names = Counter(step.name for step in steps(record) if isinstance(step, Call) and is_unknown(step, agent))
+    return {name: names[name] for name in sorted(names)}
+
+
 def history(replay: Replay, roots: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Give what each applied call made, in the order of time."""
     for change in replay.history:
@@ -83,6 +91,9 @@ def _with_attribution(
     if related:
         conversation["related"] = related
     attribution, evidence = file_attribution(replay, number, root, conversation)
+    unknown = unknown_tools(record)
+    if unknown:
+        evidence["unknown-tools"] = unknown
     ours = {**_map(record.get("vacr")), "attribution": evidence}
     inputs: dict[str, Any] = {}
     if base is not None:

@@ -1,21 +1,21 @@
 """The tool calls of a record with their results, in the order in which they ended. Step: attribute.
 
 A call is applied where its result stands, because that is when its work was done. What an agent writes beside the entry members
-(working directory, host results) is read here and nowhere else.
+(working directory, host results) is read here and in `hosts`, and nowhere else.
 """
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from vacr.attribution import hosts
 from vacr.timestamps import milliseconds
 
-FAILED, DONE, PENDING = "failed", "done", "pending"
+# `UNTOLD`: the agent never writes results down. `PENDING`: it does, and has not.
+FAILED, DONE, PENDING, UNTOLD = "failed", "done", "pending", "untold"
 
-_BAD_STATUS = frozenset(
-    {"error", "failed", "failure", "cancelled", "canceled", "rejected", "declined", "aborted", "interrupted", "denied"}
-)
+# Agents whose transcripts hold calls without ids and without results.
+_SILENT = frozenset({"cursor"})
 _TELLING = frozenset({"patch_apply_end", "exec_command_end"})
 
 
@@ -35,6 +35,7 @@ class Call:
     result_entry: str = ""
     output: str = ""
     native: dict[str, Any] = field(default_factory=dict)
+    inherited: bool = False
 
 
 @dataclass(slots=True)
@@ -57,13 +58,15 @@ def steps(record: dict[str, Any]) -> Iterator[Step]:
         walk.context(entry)
         kind = entry.get("type")
         if kind == "tool-call":
-            walk.called(place, entry)
+            call = walk.called(place, entry)
         elif kind == "tool-result":
             call = walk.ended(place, entry, parents)
-            if call is not None:
-                yield call
-        elif kind in ("system-event", "user"):
-            yield Shown(_name(entry, place), walk.folder, entry, walk.time)
+        else:
+            call = walk.told_alone(place, entry)
+            if call is None and kind in ("system-event", "user"):
+                yield Shown(_name(entry, place), walk.folder, entry, walk.time)
+        if call is not None:
+            yield call
     for call in (*walk.open.values(), *walk.unnamed):
         call.time = walk.time
         yield call
@@ -89,10 +92,13 @@ class _Walk:
     def __init__(self, record: dict[str, Any]) -> None:
         session = record["session"]
         meta = session.get("agent-meta", {})
+        self.agent = str(meta.get("cli-name", ""))
         self.provider = str(meta.get("model-provider", ""))
         self.model = str(meta.get("model-id", ""))
         self.folder = str(session.get("environment", {}).get("working-dir", ""))
-        self.told = _told(session.get("entries", ()))
+        entries = session.get("entries", ())
+        self.named = {entry.get("call-id") for _, entry, _ in _entries(entries, "") if entry.get("type") == "tool-call"}
+        self.told = _told(entries)
         self.time = 0
         self.open: dict[str, Call] = {}
         self.unnamed: list[Call] = []
@@ -115,21 +121,25 @@ class _Walk:
         elif isinstance(path, dict) and isinstance(path.get("cwd"), str):
             self.folder = path["cwd"]
 
-    def called(self, place: str, entry: dict[str, Any]) -> None:
+    def called(self, place: str, entry: dict[str, Any]) -> Call | None:
+        """Take in a call; gives it when its agent never says more about it."""
         call_id = entry.get("call-id")
-        call = Call(
-            str(entry.get("name", "")),
-            entry.get("input"),
-            _name(entry, place),
-            call_id if isinstance(call_id, str) else _name(entry, place),
-            self._model_id(),
-            self.folder,
-            entry.get("contributor"),
-        )
+        call = self._call(str(entry.get("name", "")), entry.get("input"), _name(entry, place), call_id)
+        call.contributor = entry.get("contributor")
+        if isinstance(call.contributor, dict) and isinstance(call.contributor.get("model-id"), str):
+            call.model = call.contributor["model-id"]
+        call.inherited = _is_inherited(entry)
         if isinstance(call_id, str):
             self.open[call_id] = call
+        elif self.agent in _SILENT:
+            call.state, call.time = UNTOLD, self.time
+            return call
         else:
             self.unnamed.append(call)
+        return None
+
+    def _call(self, name: str, arguments: Any, entry: str, call_id: Any) -> Call:
+        return Call(name, arguments, entry, call_id if isinstance(call_id, str) else entry, self._model_id(), self.folder)
 
     def _model_id(self) -> str:
         if not self.provider or self.provider == "unknown" or self.model.startswith(self.provider + "/"):
@@ -137,49 +147,61 @@ class _Walk:
         return f"{self.provider}/{self.model or 'unknown'}"
 
     def ended(self, place: str, entry: dict[str, Any], parents: tuple[dict[str, Any], ...]) -> Call | None:
+        """Take in a result; gives the call that it ends."""
         call_id = entry.get("call-id")
         call = self.open.pop(call_id, None) if isinstance(call_id, str) else None
         if call is None:
             return None
         call.result_entry, call.time = _name(entry, place), self.time
-        call.output = _text(entry.get("output"))
-        call.native = {**(parents[-1] if parents else {}), **self.told.get(call.call_id, {}), **entry}
-        bad = (
-            entry.get("is-error") is True
-            or str(entry.get("status", "")).lower() in _BAD_STATUS
-            or call.native.get("success") is False
-        )
-        call.state = FAILED if bad else DONE
+        call.output = hosts.text_of(entry.get("output"))
+        told = self.told.get(call.call_id, {})
+        # What an earlier event told of this call, on its own, is not told again.
+        call.native = {**(parents[-1] if parents else {}), **told, **call.native, **entry}
+        call.state = FAILED if hosts.failed(entry, told) or hosts.rejected(call.native) else DONE
+        if call.contributor is None and hosts.user_modified(call.native, call.input):
+            call.contributor = {"type": "mixed", "model-id": call.model}
         return call
+
+    def told_alone(self, place: str, entry: dict[str, Any]) -> Call | None:
+        """Make a call of a patch that Codex tells of without one: a script had it applied."""
+        data = _patch_told(entry)
+        if data is None or data["call_id"] in self.named:
+            return None
+        scripts = [call for call in self.open.values() if call.name == "exec"]
+        name = _name(entry, place)
+        call = self._call("apply_patch", None, name, data["call_id"])
+        if len(scripts) == 1:
+            call.entry, call.call_id = scripts[0].entry, scripts[0].call_id
+            scripts[0].native["told"] = True
+        call.native, call.result_entry, call.time, call.inherited = data, name, self.time, _is_inherited(entry)
+        call.state = FAILED if hosts.failed({}, data) else DONE
+        return call
+
+
+def _is_inherited(entry: dict[str, Any]) -> bool:
+    ours = entry.get("vacr")
+    return isinstance(ours, dict) and ours.get("inherited") is True
+
+
+def _patch_told(entry: dict[str, Any]) -> dict[str, Any] | None:
+    """Give what an event of Codex says about a patch; newer versions tell it as an item that was completed."""
+    data = entry.get("data")
+    if not isinstance(data, dict):
+        return None
+    if entry.get("event-type") == "item_completed" and isinstance(data.get("item"), dict):
+        data = {**data["item"], "call_id": data["item"].get("id")}
+    elif entry.get("event-type") != "patch_apply_end":
+        return None
+    return data if isinstance(data.get("changes"), dict) and isinstance(data.get("call_id"), str) else None
 
 
 def _told(entries: Any) -> dict[str, dict[str, Any]]:
     """Gather what Codex tells of a call in events of their own, by the call's id."""
     told: dict[str, dict[str, Any]] = {}
     for entry in entries if isinstance(entries, list) else ():
-        data = entry.get("data") if isinstance(entry, dict) and entry.get("event-type") in _TELLING else None
+        if not isinstance(entry, dict):
+            continue
+        data = entry.get("data") if entry.get("event-type") in _TELLING else _patch_told(entry)
         if isinstance(data, dict) and isinstance(data.get("call_id"), str):
             told.setdefault(data["call_id"], {}).update(data)
     return told
-
-
-def _text(output: Any) -> str:
-    """Give the text of a result, whatever it is wrapped in."""
-    if isinstance(output, str):
-        if output.startswith('{"output":'):
-            try:
-                inner = json.loads(output)
-            except ValueError:
-                return output
-            return inner["output"] if isinstance(inner, dict) and isinstance(inner.get("output"), str) else output
-        return output
-    if isinstance(output, list):
-        return "\n".join(_text(item) for item in output)
-    if isinstance(output, dict):
-        response = output.get("functionResponse")
-        if isinstance(response, dict):
-            return _text(response.get("response"))
-        for name in ("output", "text", "content", "error"):
-            if isinstance(output.get(name), (str, list)):
-                return _text(output[name])
-    return ""

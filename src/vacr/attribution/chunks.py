@@ -92,6 +92,12 @@ class Chunk:
         self.lines[at:stop], self.makers[at:stop], self.places[at:stop] = lines, makers, places
         self._text = None
 
+    def cut(self, count: int) -> None:
+        """Keep only so many lines."""
+        self.place_next = self.places[count]
+        del self.lines[count:], self.makers[count:], self.places[count:]
+        self._text = None
+
     @property
     def place_first(self) -> int:
         """The place of the first line."""

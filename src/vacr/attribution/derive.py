@@ -4,35 +4,62 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from vacr.attribution import hunks, listings, tools
-from vacr.attribution.calls import DONE, Call, Shown
-from vacr.attribution.events import Delete, Edit, Event, Hunk, Move, Notice, Observe, Replace, Snapshot, Write
-from vacr.attribution.patches import patch_events
+from vacr.attribution import apply_patch, hosts, listings, patches, reminders, scripts, tools
+from vacr.attribution.calls import DONE, UNTOLD, Call, Shown
+from vacr.attribution.events import Delete, Edit, Event, Notice, Observe, Replace, Sketch, Snapshot, Touch, Write
 from vacr.attribution.shell.commands import shell_events
+
+# What Gemini CLI adds to a file that it shows.
+_DISCOVERED = "\n\n--- Newly Discovered Project Context ---\n"
 
 
 def events_of(call: Call, agent: str) -> Iterator[Event]:
     """Say what an ended call did to files and showed of them."""
     kind = tools.TOOLS.get(agent, {}).get(call.name)
-    if kind == tools.SHELL:
+    changes = call.native.get("changes")
+    if kind in (tools.SHELL, tools.PATCH, tools.SCRIPT) and call.state == DONE and isinstance(changes, dict) and changes:
+        yield from patches.told_changes(changes)
+    elif kind == tools.SHELL:
         yield from shell_events(call)
+    elif call.state == UNTOLD and kind is not None:
+        yield from _untold(call, kind)
     elif call.state == DONE and kind is not None:
         yield from _READERS[kind](call)
+    if kind != tools.SHELL and "<system-reminder>" in call.output:
+        yield from reminders.at_the_end(call.output)
+
+
+def is_unknown(call: Call, agent: str) -> bool:
+    """Tell whether a call names a file and nothing is known of its tool."""
+    return call.name not in tools.TOOLS.get(agent, {}) and tools.text(call.input, tools.PATHS) is not None
+
+
+def _untold(call: Call, kind: str) -> Iterator[Event]:
+    """Say what a call meant to change whose result nobody wrote down."""
+    path = tools.text(call.input, tools.PATHS)
+    if kind == tools.PATCH:
+        for file in apply_patch.parse(patches.patch_text(call) or ""):
+            yield Sketch(file.path)
+    elif path is not None and kind in (tools.WRITE, tools.REPLACE, tools.SKETCH):
+        yield Sketch(path)
+    elif path is not None and kind == tools.DELETE:
+        yield Touch(path)
 
 
 def _observe(call: Call) -> Iterator[Event]:
     path = tools.text(call.input, tools.PATHS)
-    if path is None:
+    if path is None or path.endswith(".ipynb"):
         return
-    shown = _host_file(call.native.get("toolUseResult"), path)
+    shown = _host_file(call.native.get("toolUseResult"), path) or _contents(call.native.get("output"), path)
+    output = call.output
     if shown is not None:
         yield shown
-    elif "\nIMPORTANT: The file content has been truncated." in call.output[:60]:
-        yield from _truncated(call.output, path)
+    elif "\nIMPORTANT: The file content has been truncated." in output[:60]:
+        yield from _truncated(output.partition(_DISCOVERED)[0], path)
     elif isinstance(call.input, dict) and "functionResponse" in str(call.native.get("output"))[:60]:
-        yield Snapshot(path, call.output)
+        yield Snapshot(path, output.partition(_DISCOVERED)[0])
     else:
-        yield from _listed(path, call.output)
+        yield from listings.listed(path, output)
 
 
 def _host_file(result: Any, path: str) -> Event | None:
@@ -40,7 +67,19 @@ def _host_file(result: Any, path: str) -> Event | None:
     file = result.get("file") if isinstance(result, dict) else None
     if not isinstance(file, dict) or not isinstance(file.get("content"), str):
         return None
-    first, total, text = file.get("startLine", 1), file.get("totalLines"), file["content"]
+    return _window(path, file["content"], file.get("startLine", 1), file.get("totalLines"))
+
+
+def _contents(output: Any, path: str) -> Event | None:
+    """Read the file that Cursor's editor keeps as a result; without a number of lines it may be a part."""
+    if not isinstance(output, dict) or not isinstance(output.get("contents"), str):
+        return None
+    total = output.get("totalLinesInFile")
+    return _window(path, output["contents"], output.get("startLineOneIndexed", 1), total) if isinstance(total, int) else None
+
+
+def _window(path: str, text: str, first: Any, total: Any) -> Event | None:
+    """Say what lines of a file a text is, of which the total is counted with the empty one after the last line end."""
     lines = text.split("\n")
     if first == 1 and total == len(lines):
         return Snapshot(path, text)
@@ -53,119 +92,110 @@ def _host_file(result: Any, path: str) -> Event | None:
 
 def _truncated(output: str, path: str) -> Iterator[Event]:
     """Read a part of a file that Gemini CLI shows, with a line that says which."""
-    found = re.search(r"Showing lines (\d{1,7})-(\d{1,7}) of", output)
+    found = re.search(r"Showing lines (\d{1,7})-(\d{1,7}) of (\d{1,7})", output)
     _, mark, text = output.partition("--- FILE CONTENT (truncated) ---\n")
     if found and mark:
-        yield Observe(path, int(found[1]), [line + "\n" for line in text.split("\n")])
-
-
-def _listed(path: str, output: str) -> Iterator[Event]:
-    lines = output.split("\n")
-    for form in (listings.ARROW, listings.BAR, listings.COLON):
-        runs = listings.numbered(lines, form)
-        if runs:
-            for first, seen in runs:
-                yield Observe(path, first, seen)
-            return
+        lines = text.split("\n")
+        if found[2] == found[3] and not lines[-1]:
+            lines.pop()
+        for first, seen in listings.whole_lines(int(found[1]), lines):
+            yield Observe(path, first, seen)
 
 
 def _replace(call: Call) -> Iterator[Event]:
     path = tools.text(call.input, tools.PATHS)
     if path is None:
         return
-    given = call.input.get("edits", [call.input])
+    edits = hosts.edits(call.native)
+    if edits is None:
+        edits = _edits(call.input)
+    if edits is None:
+        yield Sketch(path)
+        return
+    before, after = hosts.before(call.native), hosts.after(call.native)
+    if before is not None:
+        yield Snapshot(path, before)
+        if after is not None:
+            yield Write(path, after, recorded=True)
+            return
+    recorded = hosts.recorded(call.native, [line for edit in edits for text in (edit.old, edit.new) for line in text.split("\n")])
+    if len(edits) == 1 and not edits[0].old:
+        yield Write(path, edits[0].new, created=hosts.created(call.native))
+    elif edits or recorded:
+        shown = [one for one in listings.listed(path, call.output) if isinstance(one, Observe)] if "cat -n" in call.output else []
+        yield Replace(path, edits, recorded, shown)
+    else:
+        yield Sketch(path)
+
+
+def _edits(arguments: dict[str, Any]) -> list[Edit] | None:
+    given = arguments.get("edits", [arguments])
     edits = []
     for item in given if isinstance(given, list) else ():
         old, new = tools.text(item, tools.OLD), tools.text(item, tools.NEW)
         if old is None or new is None:
-            return
-        edits.append(Edit(old, new, any(item.get(name) is True for name in tools.EVERY)))
-    yield from _before(call, path)
-    shown = [event for event in _listed(path, call.output) if isinstance(event, Observe)] if "cat -n" in call.output else []
-    yield Replace(path, edits, _recorded(call), shown)
-
-
-def _before(call: Call, path: str) -> Iterator[Event]:
-    """Give the text that the host says the file had before the call."""
-    result = call.native.get("toolUseResult")
-    if isinstance(result, dict):
-        for name in ("originalFile", "originalFileContents"):
-            if isinstance(result.get(name), str):
-                yield Snapshot(path, result[name])
-                return
-    display = call.native.get("resultDisplay")
-    if isinstance(display, dict) and isinstance(display.get("originalContent"), str):
-        yield Snapshot(path, display["originalContent"])
-    filediff = _metadata(call).get("filediff")
-    if isinstance(filediff, dict) and isinstance(filediff.get("before"), str):
-        yield Snapshot(path, filediff["before"])
-
-
-def _metadata(call: Call) -> dict[str, Any]:
-    state = call.native.get("state")
-    metadata = state.get("metadata") if isinstance(state, dict) else call.native.get("metadata")
-    return metadata if isinstance(metadata, dict) else {}
-
-
-def _recorded(call: Call) -> list[Hunk]:
-    result = call.native.get("toolUseResult")
-    if isinstance(result, dict):
-        return hunks.structured(result.get("structuredPatch"))
-    display = call.native.get("resultDisplay")
-    if isinstance(display, dict) and isinstance(display.get("fileDiff"), str):
-        return hunks.hunks_of(display["fileDiff"])
-    return []
+            return None
+        expected = item.get("expected_replacements")
+        every = any(item.get(name) is True for name in tools.EVERY) or (isinstance(expected, int) and expected > 1)
+        edits.append(Edit(old, new, every))
+    return edits
 
 
 def _write(call: Call) -> Iterator[Event]:
     path, text = tools.text(call.input, tools.PATHS), tools.text(call.input, tools.TEXT)
     if path is None or text is None:
         return
-    yield from _before(call, path)
-    yield Write(path, text, created=_created(call))
+    before, after, created = hosts.before(call.native), hosts.after(call.native), hosts.created(call.native)
+    told = call.native.get("toolUseResult")
+    if after is None and isinstance(told, dict) and isinstance(told.get("content"), str):
+        after = told["content"]
+    if before is not None:
+        yield Snapshot(path, before)
+    recorded = created is True or before is not None
+    if created is None:
+        created = _said_created(call.output)
+    yield Write(path, text if after is None else after, created=created, recorded=recorded)
 
 
-def _created(call: Call) -> bool | None:
-    result = call.native.get("toolUseResult")
-    if isinstance(result, dict) and result.get("type") in ("create", "update"):
-        return bool(result["type"] == "create")
-    display = call.native.get("resultDisplay")
-    if isinstance(display, dict) and isinstance(display.get("isNewFile"), bool):
-        return bool(display["isNewFile"])
-    exists = _metadata(call).get("exists")
-    if isinstance(exists, bool):
-        return not exists
-    return True if call.output.startswith(("File created", "Successfully created")) else None
+def _said_created(output: str) -> bool | None:
+    """Tell from a result's words whether a file is new."""
+    if output.startswith(("File created", "Successfully created")):
+        return True
+    return False if output.startswith(("Successfully overwrote", "The file ")) else None
 
 
-def _patch(call: Call) -> Iterator[Event]:
-    text = call.input if isinstance(call.input, str) else tools.text(call.input, tools.PATCHES)
-    changes = call.native.get("changes")
-    if isinstance(changes, dict) and changes:
-        yield from _told_changes(changes)
-    elif text is not None:
-        yield from patch_events(text)
+def _sketch(call: Call) -> Iterator[Event]:
+    path = tools.text(call.input, tools.PATHS)
+    if path is None:
+        return
+    before, after = hosts.before(call.native), hosts.after(call.native)
+    if before is not None and after is not None:
+        yield Snapshot(path, before)
+        yield Write(path, after, recorded=True)
+    else:
+        yield Sketch(path)
 
 
-def _told_changes(changes: dict[str, Any]) -> Iterator[Event]:
-    """Read what Codex says a patch has changed."""
-    for path, change in changes.items():
-        if not isinstance(change, dict):
-            continue
-        kind, content, unified = change.get("type"), change.get("content"), change.get("unified_diff")
-        if kind == "add" and isinstance(content, str):
-            yield Write(path, content, created=True)
-        elif kind == "delete":
-            yield Delete(path)
-        elif kind == "update" and isinstance(unified, str):
-            yield Replace(path, (), hunks.hunks_of(unified))
-            if isinstance(change.get("move_path"), str):
-                yield Move(path, change["move_path"])
+def _script(call: Call) -> Iterator[Event]:
+    text = call.input if isinstance(call.input, str) else tools.text(call.input, tools.COMMANDS)
+    if text is None:
+        return
+    if call.native.get("told") is not True:
+        for patch in scripts.patches(text):
+            yield from patches.patch_events(patch)
+    if scripts.does_more(text):
+        yield Touch("")
+
+
+def _delete(call: Call) -> Iterator[Event]:
+    path = tools.text(call.input, tools.PATHS)
+    if path is not None:
+        yield Delete(path)
 
 
 def _search(call: Call) -> Iterator[Event]:
     lines = call.output.split("\n")
-    for path, (first, seen) in listings.found_in(lines):
+    for path, (first, seen) in (*listings.found_in(lines), *listings.found_under(lines)):
         yield Observe(path, first, seen)
     named = tools.text(call.input, ("path",))
     if named is not None:
@@ -181,26 +211,41 @@ _READERS = {
     tools.OBSERVE: _observe,
     tools.REPLACE: _replace,
     tools.WRITE: _write,
-    tools.PATCH: _patch,
+    tools.PATCH: patches.patched,
     tools.SEARCH: _search,
-    tools.SKETCH: _nothing,
-    tools.DELETE: _nothing,
+    tools.SKETCH: _sketch,
+    tools.DELETE: _delete,
+    tools.SCRIPT: _script,
+    tools.NOTHING: _nothing,
 }
 
 
 def shown_events(shown: Shown) -> Iterator[Event]:
     """Say what an attachment or a reminder shows of a file."""
+    if shown.value.get("type") == "user":
+        yield from reminders.in_message(shown.value.get("content"))
+        return
     data = shown.value.get("data")
     attachment = data.get("attachment") if isinstance(data, dict) else None
-    if not isinstance(attachment, dict):
+    if isinstance(attachment, dict):
+        yield from _attached(attachment)
+
+
+def _attached(attachment: dict[str, Any]) -> Iterator[Event]:
+    """Read an attachment of Claude Code; one that only names a file (`compact_file_reference`) shows nothing of it."""
+    path, content = attachment.get("filename"), attachment.get("content")
+    if attachment.get("type") == "nested_memory":
+        memory = content if isinstance(content, dict) else {}
+        differs = memory.get("contentDiffersFromDisk")
+        text = memory.get("rawContent") if differs is True else memory.get("content") if differs is False else None
+        if isinstance(memory.get("path"), str) and isinstance(text, str):
+            yield Snapshot(memory["path"], text)
+    elif not isinstance(path, str):
         return
-    path = attachment.get("filename")
-    if not isinstance(path, str):
-        return
-    if attachment.get("type") == "edited_text_file" and isinstance(attachment.get("snippet"), str):
-        seen = [event for event in _listed(path, attachment["snippet"]) if isinstance(event, Observe)]
+    elif attachment.get("type") == "edited_text_file" and isinstance(attachment.get("snippet"), str):
+        seen = [event for event in listings.listed(path, attachment["snippet"]) if isinstance(event, Observe)]
         yield Notice(path, seen)
-    elif isinstance(attachment.get("content"), dict):
-        event = _host_file(attachment["content"], path)
+    elif isinstance(content, dict):
+        event = _host_file(content, path)
         if event is not None:
             yield event

@@ -44,10 +44,11 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Observe(Event):
-    """Lines were shown, from the line numbered `first` on."""
+    """Lines were shown, from the line numbered `first` on; `last` when the file ends with them."""
 
     first: int
     lines: Sequence[str]
+    last: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,18 +69,28 @@ class Replace(Event):
 
 @dataclass(frozen=True, slots=True)
 class Write(Event):
-    """The whole text was written, over a file or, if `created`, as a new one; `append` adds it at the end."""
+    """The whole text was written, over a file or, if `created`, as a new one; `append` adds it at the end.
+
+    `recorded` when the host says what the file became.
+    """
 
     text: str
     created: bool | None = None
     append: bool = False
+    recorded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sketch(Event):
+    """The file was changed, or was to be, and nothing says where, or whether it was."""
 
 
 @dataclass(frozen=True, slots=True)
 class Patch(Event):
-    """The parts of a patch were applied where their lines were found."""
+    """The parts of a patch were applied where their lines were found, or where the host recorded it."""
 
     parts: Sequence[Part]
+    hunks: Sequence[Hunk] = ()
 
 
 @dataclass(frozen=True, slots=True)

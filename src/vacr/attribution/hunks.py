@@ -87,3 +87,26 @@ def _ended(lines: Sequence[str]) -> list[str]:
         else:
             body.append(line + "\n")
     return body
+
+
+def indented(hunks: Sequence[Hunk], spelled: Sequence[str]) -> list[Hunk]:
+    """Give back the indentation that OpenCode cuts off all lines of a diff alike; nothing where it is not certain.
+
+    `spelled` are lines of the file as the call writes them.
+    """
+    known: dict[str, set[str]] = {}
+    for line in spelled:
+        known.setdefault(line.lstrip(" \t"), set()).add(line)
+    cut: set[str] | None = None
+    for line in [line[1:].removesuffix("\n") for hunk in hunks for line in hunk.lines if line[:1] in "+-"]:
+        full = known.get(line.lstrip(" \t"), ()) if line.strip() else ()
+        fits = {one[: len(one) - len(line)] for one in full if one.endswith(line)}
+        if fits:
+            cut = fits if cut is None else cut & fits
+    if cut is None or len(cut) != 1:
+        return []
+    indent = cut.pop()
+    return [
+        Hunk(hunk.old_first, hunk.new_first, [line[:1] + indent + line[1:] if line[1:].strip() else line for line in hunk.lines])
+        for hunk in hunks
+    ]

@@ -8,7 +8,7 @@ unknown.
 from collections.abc import Sequence
 
 from vacr.attribution import apply_patch, net
-from vacr.attribution.chunks import Chunk, Ranges
+from vacr.attribution.chunks import Chunk, Ranges, ranges_of
 from vacr.attribution.events import Edit, Hunk, Observe
 from vacr.attribution.sparse import SparseFile
 from vacr.attribution.text import bare, lines_of
@@ -40,13 +40,23 @@ def _sequence(file: SparseFile, edits: Sequence[Edit], maker: int) -> Ranges | N
                 return None
             text = text.replace(old, new) if edit.every else text.replace(old, new, 1)
         return file.write(text, maker)
-    made: Ranges = []
-    for edit in edits:
+    for number, edit in enumerate(edits):
         plan = _plan(file, edit)
         if plan is None:
-            return made or None
-        made += _rewrite(file, *plan, maker)
-    return made
+            if any(rest.old.count("\n") != rest.new.count("\n") for rest in edits[number:]):
+                file.shake()  # it may have moved what the others made
+            return _made_by(file, maker) or None
+        _rewrite(file, *plan, maker)
+    return _made_by(file, maker)
+
+
+def _made_by(file: SparseFile, maker: int) -> Ranges:
+    """Give the numbers of the lines that are a maker's now; a later edit may have moved what an earlier one made."""
+    return [
+        pair
+        for chunk in file.chunks
+        for pair in ranges_of([chunk.first + i for i, one in enumerate(chunk.makers) if one == maker])
+    ]
 
 
 def _plan(file: SparseFile, edit: Edit) -> tuple[Edit, list[tuple[Chunk, int]]] | None:
@@ -72,6 +82,18 @@ def _rewrite(file: SparseFile, edit: Edit, hits: Sequence[tuple[Chunk, int]], ma
         text = chunk.text[start:stop].replace(edit.old, edit.new) if len(places) > 1 else edit.new
         made += file.change(chunk, lambda: chunk.rewrite(start, stop, text, maker))  # noqa: B023
     return made
+
+
+def fits(file: SparseFile, hunks: Sequence[Hunk]) -> bool:
+    """Tell whether all of a file is known, and is what hunks expect."""
+    if file.text is None:
+        return False
+    lines = [bare(line) for line in file.chunks[0].lines] if file.chunks else []
+    for hunk in hunks:
+        before, at = [bare(line) for line in hunk.before()], max(hunk.old_first, 1) - 1
+        if before and lines[at : at + len(before)] != before:
+            return False
+    return True
 
 
 def recorded(file: SparseFile, hunks: Sequence[Hunk], maker: int, outside: int) -> Ranges | None:
@@ -114,7 +136,14 @@ def patch(file: SparseFile, parts: Sequence[apply_patch.Part], maker: int) -> Ra
         new = [line + _end(chunk, at) for line in part.new]
         made += file.change(chunk, lambda: chunk.splice(at, at + count, new, maker))  # noqa: B023
         moved[id(chunk)] = moved.get(id(chunk), 0) + len(chunk.lines) - before
+    if file.text is not None and file.chunks and not file.chunks[0].lines[-1].endswith("\n"):
+        made += _end_last(file.chunks[0], maker)  # the tool ends the last line, whatever it was
     return made
+
+
+def _end_last(chunk: Chunk, maker: int) -> Ranges:
+    at = len(chunk.lines) - 1
+    return chunk.splice(at, at + 1, [chunk.lines[at] + _end(chunk, 0)], maker)
 
 
 def _end(chunk: Chunk, at: int) -> str:

@@ -14,7 +14,22 @@ from vacr.attribution.base import Base
 from vacr.attribution.calls import DONE, Call, Step, steps
 from vacr.attribution.chunks import Ranges
 from vacr.attribution.derive import events_of, shown_events
-from vacr.attribution.events import Delete, DiffSeen, Event, Move, Notice, Observe, Patch, Replace, Revert, Snapshot, Touch, Write
+from vacr.attribution.events import (
+    Delete,
+    DiffSeen,
+    Edit,
+    Event,
+    Move,
+    Notice,
+    Observe,
+    Patch,
+    Replace,
+    Revert,
+    Sketch,
+    Snapshot,
+    Touch,
+    Write,
+)
 from vacr.attribution.sparse import SparseFile
 from vacr.attribution.text import from_bytes
 
@@ -77,7 +92,12 @@ class Replay:
         """Replay records together, in the order of time."""
         agents = [str(record["session"].get("agent-meta", {}).get("cli-name", "")) for record in records]
         ways = [[(step.time, number, at, step) for at, step in enumerate(steps(record))] for number, record in enumerate(records)]
+        done: dict[tuple[str, str], tuple[int, Any]] = {}
         for _, self.record, _, step in merge(*ways) if len(ways) > 1 else ways[0] if ways else ():
+            if isinstance(step, Call):
+                first, asked = done.setdefault((step.call_id, step.name), (self.record, step.input))
+                if first != self.record and asked == step.input:
+                    continue  # a copy: forks and resumed sessions begin with what another one did
             self.step(step, events_of(step, agents[self.record]) if isinstance(step, Call) else shown_events(step))
 
     def step(self, step: Step, events: Iterable[Event]) -> None:
@@ -114,6 +134,8 @@ class Replay:
                 self._look(tracked, step, lambda outside: tracked.file.observe_whole(text, outside))
             case Observe():
                 self._look(tracked, step, lambda outside: tracked.file.observe(event.first, event.lines, outside))
+                if event.last:
+                    tracked.file.end_at(event.first + len(event.lines) - 1)
             case Notice(shown=shown):
                 for seen in shown:
                     self._look(tracked, step, lambda outside: tracked.file.observe(seen.first, seen.lines, outside), "user")  # noqa: B023
@@ -130,6 +152,11 @@ class Replay:
                 tracked.file = SparseFile()
             case Touch():
                 tracked.dirty, self.touched = True, self.clock
+            case Sketch():
+                if isinstance(step, Call):
+                    tracked.file.shake()
+                    tracked.dirty = True
+                    self._remember(Change(step, tracked.path, [], CONTENT_ONLY, self.record))
             case Replace() | Patch() | Write():
                 if isinstance(step, Call):
                     self._change(tracked, event, step)
@@ -149,11 +176,19 @@ class Replay:
 
     def _change(self, tracked: Tracked, event: Replace | Patch | Write, call: Call) -> None:
         evidence = SHELL if call.state == DONE and isinstance(event, Write) and event.append else REPLAYED
-        maker = self.maker("ai", call, evidence)
+        if isinstance(event, Write) and event.created is False and not event.append and tracked.file.is_unseen:
+            # Which of its lines were there before, nobody can say.
+            tracked.file.observe_whole(event.text, self.maker("unknown", call, EXTERNAL))
+            self._remember(Change(call, tracked.path, [], CONTENT_ONLY, self.record))
+            return
+        if call.inherited:
+            evidence = EXTERNAL
+        maker = self.maker("unknown" if call.inherited else "ai", call, evidence)
         if isinstance(event, Write):
             ranges = self._write(tracked, event, maker)
+            evidence = RECORDED if event.recorded else evidence
         elif isinstance(event, Patch):
-            ranges = locate.patch(tracked.file, event.parts, maker)
+            ranges, evidence = self._patch(tracked, event, call, maker)
         else:
             ranges, evidence = self._replace(tracked, event, call, maker)
         if evidence == REPLAYED and tracked.file.text is None:
@@ -161,25 +196,32 @@ class Replay:
         tracked.looked = self.clock
         if ranges is None:
             change = Change(call, tracked.path, [], CONTENT_ONLY, self.record)
+            if isinstance(event, Patch):
+                event = Replace(event.path, [Edit(_text(part.old), _text(part.new)) for part in event.parts])
             if isinstance(event, Replace):
                 tracked.loose.append((event, change, maker))
                 if any(edit.old.count("\n") != edit.new.count("\n") for edit in event.edits):
                     tracked.file.shake()
-            elif isinstance(event, Patch) or event.append:
+            elif event.append:
                 tracked.file.shake()
-            self.history.append(change)
+            self._remember(change)
             return
         if not all(self._fresh(tracked.file, ranges)):
             ranges, evidence = [], CONTENT_ONLY
-        self.makers[-maker - 1].evidence = evidence
-        self.history.append(Change(call, tracked.path, ranges, evidence, self.record))
+        if not call.inherited:
+            self.makers[-maker - 1].evidence = evidence
+        self._remember(Change(call, tracked.path, ranges, evidence, self.record))
+
+    def _remember(self, change: Change) -> None:
+        if not change.call.inherited:
+            self.history.append(change)
 
     def _fresh(self, file: SparseFile, ranges: Ranges) -> list[bool]:
         return [chunk.fresh for chunk in file.chunks for first, _ in ranges if chunk.first <= first < chunk.next]
 
     def _replace(self, tracked: Tracked, event: Replace, call: Call, maker: int) -> tuple[Ranges | None, str]:
         file = tracked.file
-        if event.hunks and (file.text is None or not event.edits):
+        if event.hunks and (file.text is None or not event.edits or not locate.fits(file, event.hunks)):
             ranges = locate.recorded(file, event.hunks, maker, self.maker("unknown", call, EXTERNAL))
             if ranges is not None:
                 return ranges, RECORDED
@@ -188,13 +230,18 @@ class Replay:
             ranges = locate.shown(file, event.edits, event.shown, maker, self.maker("unknown", call, EXTERNAL))
         return ranges, RECORDED if event.hunks else REPLAYED
 
+    def _patch(self, tracked: Tracked, event: Patch, call: Call, maker: int) -> tuple[Ranges | None, str]:
+        if event.hunks and not locate.fits(tracked.file, event.hunks):
+            ranges = locate.recorded(tracked.file, event.hunks, maker, self.maker("unknown", call, EXTERNAL))
+            if ranges is not None:
+                return ranges, RECORDED
+        return locate.patch(tracked.file, event.parts, maker), REPLAYED
+
     def _write(self, tracked: Tracked, event: Write, maker: int) -> Ranges | None:
         if event.created or tracked.gone:
             tracked.file, tracked.gone = SparseFile(length=0), False
         if not event.append:
-            known = event.created is not False or bool(tracked.file.chunks) or tracked.file.length == 0
-            ranges = tracked.file.write(event.text, maker if known else 0)
-            return ranges if known else None  # which of its lines were there before, nobody can tell
+            return tracked.file.write(event.text, maker)
         whole = tracked.file.text
         return None if whole is None else tracked.file.write(whole + event.text, maker)
 
@@ -214,3 +261,7 @@ class Replay:
             gone += [other for other in self.files.values() if other.path.startswith(tracked.path + "/")]
         for one in gone:
             one.file, one.gone = SparseFile(length=0), True
+
+
+def _text(lines: Sequence[str]) -> str:
+    return "".join(line + "\n" for line in lines)

@@ -48,6 +48,11 @@ class SparseFile:
         whole = len(self.chunks) == 1 and chunk.fresh and chunk.first == 1 and len(chunk.lines) == self.length
         return chunk.text if whole else None
 
+    @property
+    def is_unseen(self) -> bool:
+        """Whether nothing is known of it, not even that it is empty."""
+        return not self.chunks and self.length is None
+
     def find(self, text: str) -> Iterator[tuple[Chunk, int]]:
         """Give each place where the known lines hold a text."""
         for chunk in self.chunks:
@@ -156,6 +161,15 @@ class SparseFile:
             self._whole(text, lines, chunk.makers, chunk.places, chunk.place_next)
         self.length = len(lines)
         return fits
+
+    def end_at(self, number: int) -> None:
+        """Take in that no line follows the one of this number."""
+        for chunk in self.chunks:
+            keep = max(0, number + 1 - chunk.first)
+            if keep < len(chunk.lines):
+                chunk.cut(keep)
+        self.chunks = [chunk for chunk in self.chunks if chunk.lines]
+        self.length = None if self.length is None else number
 
     def _ended(self, seen: Sequence[str]) -> list[str]:
         if not self.crlf:

@@ -6,19 +6,20 @@ changes what a session is found to have done.
 
 from typing import Any
 
-VERSION = 1
+VERSION = 2
 
 # What a tool does.
-OBSERVE, REPLACE, WRITE, PATCH, SHELL, SEARCH, SKETCH, MOVE, DELETE = (
+OBSERVE, REPLACE, WRITE, PATCH, SHELL, SCRIPT, SEARCH, SKETCH, DELETE, NOTHING = (
     "observe",
     "replace",
     "write",
     "patch",
     "shell",
+    "script",
     "search",
     "sketch",
-    "move",
     "delete",
+    "nothing",
 )
 
 TOOLS: dict[str, dict[str, str]] = {
@@ -31,6 +32,10 @@ TOOLS: dict[str, dict[str, str]] = {
         "Bash": SHELL,
         "PowerShell": SHELL,
         "Grep": SEARCH,
+        "Glob": NOTHING,
+        "LS": NOTHING,
+        "NotebookRead": NOTHING,
+        "LSP": NOTHING,
     },
     "codex-cli": {
         "apply_patch": PATCH,
@@ -39,8 +44,11 @@ TOOLS: dict[str, dict[str, str]] = {
         "exec_command": SHELL,
         "local_shell": SHELL,
         "container.exec": SHELL,
-        "exec": SHELL,
+        "exec": SCRIPT,
         "read_file": OBSERVE,
+        "list_dir": NOTHING,
+        "grep_files": NOTHING,
+        "view_image": NOTHING,
     },
     "gemini-cli": {
         "read_file": OBSERVE,
@@ -49,6 +57,11 @@ TOOLS: dict[str, dict[str, str]] = {
         "edit_file": REPLACE,
         "write_file": WRITE,
         "run_shell_command": SHELL,
+        "glob": NOTHING,
+        "grep_search": NOTHING,
+        "search_file_content": NOTHING,
+        "list_directory": NOTHING,
+        "read_many_files": NOTHING,
     },
     "opencode": {
         "read": OBSERVE,
@@ -59,16 +72,24 @@ TOOLS: dict[str, dict[str, str]] = {
         "patch": PATCH,
         "bash": SHELL,
         "grep": SEARCH,
+        "glob": NOTHING,
+        "list": NOTHING,
+        "lsp": NOTHING,
+        "webfetch": NOTHING,
     },
     "cursor": {
         "Read": OBSERVE,
         "read_file": OBSERVE,
+        "read_file_v2": OBSERVE,
         "Write": WRITE,
         "write": WRITE,
         "StrReplace": REPLACE,
         "search_replace": REPLACE,
         "MultiStrReplace": REPLACE,
         "edit_file": SKETCH,
+        "edit_file_v2": SKETCH,
+        "EditNotebook": SKETCH,
+        "edit_notebook": SKETCH,
         "ApplyPatch": PATCH,
         "apply_patch": PATCH,
         "Delete": DELETE,
@@ -77,11 +98,32 @@ TOOLS: dict[str, dict[str, str]] = {
         "Bash": SHELL,
         "run_terminal_cmd": SHELL,
         "run_terminal_command": SHELL,
+        "run_terminal_command_v2": SHELL,
+        "Grep": NOTHING,
+        "Glob": NOTHING,
+        "LS": NOTHING,
+        "grep": NOTHING,
+        "list_dir": NOTHING,
+        "file_search": NOTHING,
+        "glob_file_search": NOTHING,
+        "ReadLints": NOTHING,
+        "read_lints": NOTHING,
     },
 }
 
 # What the arguments are called.
-PATHS = ("file_path", "filePath", "path", "target_file", "absolute_path", "notebook_path", "filename")
+PATHS = (
+    "file_path",
+    "filePath",
+    "path",
+    "target_file",
+    "targetFile",
+    "relativeWorkspacePath",
+    "absolute_path",
+    "notebook_path",
+    "target_notebook",
+    "filename",
+)
 OLD = ("old_string", "oldString", "old_str", "oldText")
 NEW = ("new_string", "newString", "new_str", "newText")
 EVERY = ("replace_all", "replaceAll", "allow_multiple")

@@ -9,7 +9,7 @@ from typing import Any, cast
 import click
 
 from vacr import codec
-from vacr.attribution import Base, Wishes, attribute, replayed
+from vacr.attribution import Base, Wishes, attribute, replayed, unknown_tools
 from vacr.attribution import history as told
 from vacr.cli import options, outputs
 from vacr.cli.options import PATH, Voice, plural
@@ -68,6 +68,10 @@ def command(
     tree = base_of(base) if base is not None else None
     found = distinct([one for path in files for one in given(path)], voice)
     wishes = Wishes(url, tuple(map(_pair, related)))
+    for one in found:
+        if unknown := unknown_tools(one.record):
+            named = ", ".join(f"{name} ({count})" for name, count in unknown.items())
+            voice.notice(f"{one.path}: what these tools do to files is not known, so it is left out: {named}")
     if history:
         replay, roots = replayed([one.record for one in found], tree)
         outputs.write_stdout(encode(line) + b"\n" for line in told(replay, roots))

@@ -1,0 +1,149 @@
+"""What Gemini CLI's tools and displays prove."""
+
+import json
+
+import pytest
+
+from tests.attribution.sessions import Gemini, contributors, records_of, rows
+from vacr.attribution import history, replayed
+
+FILE = "one = 1\ntwo = 2\nthree = 2\n"
+PATH = {"file_path": "a.py"}
+
+
+@pytest.fixture
+def gemini():
+    session = Gemini()
+    session.call("read_file", PATH, FILE)
+    return session
+
+
+def replaced(old, new, **more):
+    return {**PATH, "instruction": "do it", "old_string": old, "new_string": new, **more}
+
+
+def display(before, after, **more):
+    counts = {"model_added_lines": 1, "user_added_lines": 0, "user_removed_lines": 0}
+    return {"fileDiff": "", "fileName": "a.py", "originalContent": before, "newContent": after, "diffStat": counts, **more}
+
+
+def said(gemini, tmp_path):
+    return rows(records_of(tmp_path, gemini.data(), "session.json"))
+
+
+@pytest.mark.parametrize("name", ["replace", "edit_file"])
+def test_a_replacement(gemini, tmp_path, name):
+    gemini.call(name, replaced("two = 2", "two = 3"), "Successfully modified file: a.py (1 replacements).")
+    (row,) = history(*replayed(records_of(tmp_path, gemini.data(), "session.json")))
+    assert (row["path"], row["ranges"], row["evidence"]) == ("a.py", [[2, 2]], "replayed")
+    assert row["model-id"] == "google/gemini-3-pro"
+
+
+@pytest.mark.parametrize("more", [{"expected_replacements": 2}, {"allow_multiple": True}])
+def test_a_replacement_everywhere(gemini, tmp_path, more):
+    gemini.call("replace", replaced(" = 2", " = 3", **more))
+    assert said(gemini, tmp_path) == [("a.py", [[2, 3]], "replayed")]
+
+
+@pytest.mark.parametrize("more", [{}, {"expected_replacements": 1}, {"allow_multiple": False}])
+def test_a_replacement_of_what_stands_there_twice_has_no_place(gemini, tmp_path, more):
+    gemini.call("replace", replaced(" = 2", " = 3", **more))
+    assert said(gemini, tmp_path) == [("a.py", [], "content-only")]
+
+
+def test_a_display_records_what_a_file_was_and_became(tmp_path):
+    gemini = Gemini()
+    after = FILE.replace("two = 2", "two = 3")
+    gemini.call("replace", replaced("two=2", "two=3"), display=display(FILE, after, isNewFile=False))
+    assert said(gemini, tmp_path) == [("a.py", [[2, 2]], "recorded")]
+
+
+@pytest.mark.parametrize("status", ["error", "cancelled"])
+def test_a_call_that_failed_or_was_refused_changes_nothing(gemini, tmp_path, status):
+    gemini.call("replace", replaced("two = 2", "two = 3"), "no", status=status, failed=True)
+    assert said(gemini, tmp_path) == []
+
+
+def test_an_error_in_the_response_is_a_failure(gemini, tmp_path):
+    gemini.call("replace", replaced("two = 2", "two = 3"), 'Tool "replace" not found.', status=None, failed=True)
+    assert said(gemini, tmp_path) == []
+
+
+def test_a_call_without_a_result_is_pending(gemini, tmp_path):
+    gemini.call("replace", replaced("two = 2", "two = 3"), None, status=None)
+    assert said(gemini, tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "shown", "proof"),
+    [
+        ("Successfully created and wrote to new file: /w/a.py.", None, "replayed"),
+        ("ok", display("", FILE, isNewFile=True), "recorded"),
+    ],
+)
+def test_a_new_file(tmp_path, answer, shown, proof):
+    gemini = Gemini()
+    gemini.call("write_file", {**PATH, "content": FILE}, answer, shown)
+    assert said(gemini, tmp_path) == [("a.py", [[1, 3]], proof)]
+
+
+def test_writing_over_a_file_makes_the_lines_that_differ(gemini, tmp_path):
+    gemini.call("write_file", {**PATH, "content": FILE + "four = 4\n"}, "Successfully overwrote file: /w/a.py.")
+    assert said(gemini, tmp_path) == [("a.py", [[4, 4]], "replayed")]
+
+
+def test_which_lines_differ_in_a_file_that_nobody_saw_before_is_not_known(tmp_path):
+    gemini = Gemini()
+    gemini.call("write_file", {**PATH, "content": FILE}, "Successfully overwrote file: /w/a.py.")
+    gemini.call("replace", replaced("two = 2", "two = 3"))
+    assert said(gemini, tmp_path) == [("a.py", [], "content-only"), ("a.py", [[2, 2]], "replayed")]
+
+
+def test_what_the_user_changed_in_a_proposal_is_mixed(tmp_path):
+    gemini = Gemini()
+    counts = {"model_added_lines": 1, "user_added_lines": 1, "user_removed_lines": 1}
+    shown = display(FILE, FILE.replace("two = 2", "two = 33"), diffStat=counts)
+    gemini.call("replace", replaced("two = 2", "two = 3"), display=shown)
+    (record,) = records_of(tmp_path, gemini.data(), "session.json")
+    assert contributors(record) == {("a.py", 2): {"type": "mixed", "model-id": "google/gemini-3-pro"}}
+
+
+@pytest.mark.parametrize(("proposed", "kind"), [("two = 9", "mixed"), ("two = 3", "ai")])
+def test_arguments_tell_whether_the_user_changed_a_proposal(gemini, tmp_path, proposed, kind):
+    gemini.call("replace", replaced("two = 2", "two = 3", modified_by_user=True, ai_proposed_content=proposed))
+    (record,) = records_of(tmp_path, gemini.data(), "session.json")
+    assert contributors(record)["a.py", 2]["type"] == kind
+
+
+def test_a_window_proves_a_place(tmp_path):
+    gemini = Gemini()
+    head = "\nIMPORTANT: The file content has been truncated.\nStatus: Showing lines 70-71 of 300 total lines.\n"
+    text = f"{head}Action: To read more, use start_line.\n\n--- FILE CONTENT (truncated) ---\nhere = 1\nthere = 2"
+    gemini.call("read_file", {**PATH, "start_line": 70, "end_line": 71}, text)
+    gemini.call("replace", replaced("there = 2", "there = 3"))
+    assert said(gemini, tmp_path) == [("a.py", [[71, 71]], "windowed")]
+
+
+def test_what_is_told_beside_a_file_is_not_the_file(tmp_path):
+    gemini = Gemini()
+    beside = "\n\n--- Newly Discovered Project Context ---\nBe kind.\n--- End Project Context ---"
+    gemini.call("read_file", PATH, FILE + beside)
+    gemini.call("write_file", {**PATH, "content": FILE + "four = 4\n"})
+    assert said(gemini, tmp_path) == [("a.py", [[4, 4]], "replayed")]
+
+
+def test_each_message_has_its_model(gemini, tmp_path):
+    gemini.call("replace", replaced("two = 2", "two = 3"))
+    gemini.call("replace", replaced("one = 1", "one = 0"), model="gemini-3-flash")
+    (record,) = records_of(tmp_path, gemini.data(), "session.json")
+    models = {number: one["model-id"] for (_, number), one in contributors(record).items()}
+    assert models == {1: "google/gemini-3-flash", 2: "google/gemini-3-pro"}
+
+
+def test_a_saved_chat_tells_failures_only_in_its_responses(tmp_path):
+    turns = []
+    for number, response in enumerate(({"output": "ok"}, {"error": "no such text"})):
+        call = {"id": f"c{number}", "name": "write_file", "args": {"file_path": f"f{number}.py", "content": "x = 1\n"}}
+        answer = {"id": f"c{number}", "name": "write_file", "response": response}
+        turns += [{"role": "model", "parts": [{"functionCall": call}]}, {"role": "user", "parts": [{"functionResponse": answer}]}]
+    assert [path for path, _, _ in rows(records_of(tmp_path, json.dumps(turns), "chat.json"))] == ["f0.py"]
