@@ -70,7 +70,7 @@ def test_any_name_is_read(tmp_path):
     }
     assert base.file("latin-\udce9.py") == b"caf\xe9\n"
     found = Repository(folder)
-    assert {file.path: len(file.lines) for file in added(found, [name])[name]} == {one: 2 for one in ODD} | {"latin-\udce9.py": 1}
+    assert {file.path: len(file.lines) for file in added(found, [name])[name]} == dict.fromkeys(ODD, 2) | {"latin-\udce9.py": 1}
     for one in [*ODD, "latin-\udce9.py"]:
         assert set(blame(found, name, one).lines) <= {(name, one, 1), (name, one, 2)}
 
@@ -118,8 +118,9 @@ REFUSED = [
 ]
 
 
+@pytest.mark.usefixtures("repo")
 @pytest.mark.parametrize(("text", "kind", "message"), REFUSED)
-def test_what_is_no_base_is_refused(repo, tmp_path, monkeypatch, text, kind, message):
+def test_what_is_no_base_is_refused(tmp_path, monkeypatch, text, kind, message):
     (tmp_path / "plain").mkdir()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
@@ -211,7 +212,7 @@ def test_one_process_gives_all_blobs_and_is_ended(tmp_path):
 
 
 def test_a_blob_that_is_missing_is_named(repo):
-    with pytest.raises(UnreadableInput, match="the object 1{40} is missing"):
+    with pytest.raises(UnreadableInput, match=r"the object 1{40} is missing"):
         Repository(repo).blob("1" * 40)
 
 
