@@ -37,15 +37,17 @@ def commit(folder: Path, message: str = "Change", *options: str) -> str:
 class Agent:
     """An agent in a folder."""
 
-    def __init__(self, folder: Path, name: str = "one", model: str = "claude-opus-4-6") -> None:
-        """Begin a session."""
+    def __init__(self, folder: Path, name: str = "one", model: str = "claude-opus-4-6", start: int = 0) -> None:
+        """Begin a session, so many seconds after midnight."""
+        self.start = start
         self.folder, self.name, self.model = folder, name, model
         self.lines: list[dict[str, Any]] = []
         self.calls = 0
 
     def _add(self, kind: str, content: Any, **more: Any) -> None:
         number = len(self.lines) + 1
-        seconds = f"{number // 3600:02}:{number // 60 % 60:02}:{number % 60:02}"
+        now = self.start + number
+        seconds = f"{now // 3600:02}:{now // 60 % 60:02}:{now % 60:02}"
         common = {"sessionId": f"session-{self.name}", "cwd": str(self.folder), "version": "2.1.0", "userType": "external"}
         message = {"role": kind, "content": content} | ({"model": self.model} if kind == "assistant" else {})
         stamp = {"uuid": f"{self.name}-{number}", "timestamp": f"2026-03-14T{seconds}.000Z"}
