@@ -99,17 +99,31 @@ def _proof(tracked: Tracked, ranges: list[dict[str, Any]], content: list[dict[st
 
 
 def left_files(replay: Replay, roots: Sequence[str]) -> Iterator[tuple[str, bytes | None, dict[str, Any]]]:
-    """Give each file that the sessions changed: its path, its bytes where all of them are known, and what is known about it."""
+    """Give each file that the sessions changed: its path, its bytes where all of them are known, and what is known about it.
+
+    With a base, that is each file that is not as the base has it, and with it what moved and what others changed meanwhile.
+    """
     changed: dict[str, tuple[int, set[str]]] = {}
     for change in replay.history:
         changed.setdefault(change.path, (change.record, set()))[1].add(change.evidence)
     for tracked in sorted(replay.files.values(), key=lambda tracked: tracked.path):
-        record, evidence = changed.get(tracked.path, (0, set()))
+        makers = [replay.makers[-run.maker - 1] for run in net.runs(tracked.file)]
+        record, evidence = changed.get(tracked.path, (makers[0].record if makers else 0, set()))
         path = paths.relative(tracked.path, roots[record]) if roots else None
-        if path is None or not (evidence or tracked.gone):
+        if path is None:
             continue
         if tracked.gone:
             yield path, None, {"complete": True, "deleted": True, "evidence": sorted(evidence)}
             continue
         text = tracked.file.text if not tracked.dirty else None
-        yield path, None if text is None else to_bytes(text), {"complete": text is not None, "evidence": sorted(evidence)}
+        data = None if text is None else to_bytes(text)
+        if evidence or _left(replay, path, data, makers):
+            evidence = evidence | {maker.evidence for maker in makers}
+            yield path, data, {"complete": data is not None, "evidence": sorted(evidence)}
+
+
+def _left(replay: Replay, path: str, data: bytes | None, makers: Sequence[Maker]) -> bool:
+    """Tell whether a file that no call names is another one than before: it moved, or others changed it."""
+    if replay.base is None:
+        return any(maker.kind == "ai" for maker in makers)
+    return data is not None and data != replay.base.file(path)

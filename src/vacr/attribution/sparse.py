@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from vacr.attribution.chunks import STEP, Chunk, Ranges, between, ranges_of
 from vacr.attribution.diff import NEW, origins
 from vacr.attribution.realign import realign
-from vacr.attribution.text import bare, lines_of
+from vacr.attribution.text import as_shown, bare, lines_of
 
 
 @dataclass(slots=True)
@@ -30,6 +30,7 @@ class SparseFile:
     mixed: dict[int, int] = field(default_factory=dict)
     """The places of those that were an agent's and that somebody outside changed, with the agent's call."""
     crlf: bool = False  # hosts show CR LF as LF; a base shows what it is
+    odd: bool = False  # hosts show neither a byte order mark nor bytes that are not UTF-8
 
     @classmethod
     def of(cls, text: str) -> "SparseFile":
@@ -37,6 +38,7 @@ class SparseFile:
         file = cls()
         file.observe_whole(text, NEW)
         file.crlf = bool(file.chunks) and 2 * text.count("\r\n") > len(file.chunks[0].lines)
+        file.odd = as_shown(text) != text
         return file
 
     @property
@@ -141,7 +143,7 @@ class SparseFile:
     def observe_whole(self, text: str, maker: int) -> bool:
         """Take in the text of the whole file; what does not fit is the maker's. Gives whether all of it fitted."""
         lines = self._ended(lines_of(text))
-        if self.crlf:
+        if self.crlf or self.odd:
             text = "".join(lines)
         if self.text == text:
             return True
@@ -172,9 +174,13 @@ class SparseFile:
         self.length = None if self.length is None else number
 
     def _ended(self, seen: Sequence[str]) -> list[str]:
-        if not self.crlf:
-            return list(seen)
-        return [line[:-1] + "\r\n" if line.endswith("\n") and not line.endswith("\r\n") else line for line in seen]
+        if self.crlf:
+            seen = [line[:-1] + "\r\n" if line.endswith("\n") and not line.endswith("\r\n") else line for line in seen]
+        if self.odd:
+            known = [line for chunk in self.chunks for line in chunk.lines]
+            found = origins([as_shown(line) for line in known], seen)
+            seen = [line if origin == NEW else known[origin] for line, origin in zip(seen, found, strict=True)]
+        return list(seen)
 
     def _fill(self, first: int, seen: Sequence[str]) -> Chunk:
         """Join the chunks that the lines touch, with the lines between them as the base has them."""

@@ -28,3 +28,10 @@ def from_bytes(data: bytes) -> str:
 def to_bytes(text: str) -> bytes:
     """Encode text that may hold the lone surrogates of `from_bytes`."""
     return text.encode("utf-8", "surrogateescape")
+
+
+def as_shown(text: str) -> str:
+    """Give text as hosts show it: without a byte order mark, and with a mark for each byte that is not UTF-8."""
+    if not text.startswith("\ufeff") and text.isascii():
+        return text
+    return to_bytes(text).decode("utf-8", "replace").removeprefix("\ufeff")

@@ -29,6 +29,7 @@ class Verbs(click.Group):
         "validate": "Check records against their schema.",
         "attribute": "Say which lines an agent wrote.",
         "replay": "Rebuild the files that sessions left.",
+        "blame": "Say who wrote the lines of a file or a commit.",
         "convert": "Write records in another form or version.",
         "schema": "Show a schema, or make instances of it.",
         "completion": "Print completion for a shell.",

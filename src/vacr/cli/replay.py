@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +34,9 @@ def command(
 ) -> int:
     """Rebuild the files that sessions left, from what the sessions show, and from the base where one is given.
 
-    FILEs are records or native sessions, replayed together in the order of time. A file is written only when all of it is known.
-    The report names every file that the sessions changed, whether it is known whole, and what proves it.
+    FILEs are records or native sessions, replayed together in the order of time. A file is written only when all of it is known,
+    byte for byte; nothing is removed from the folder. The report names every file that the sessions changed, whether it is known
+    whole or deleted, and what proves it.
 
     \b
     Example:
@@ -46,14 +48,24 @@ def command(
     records = [one.record for one in distinct([one for path in files for one in given(path)], voice)]
     replay, roots = replayed(records, tree)
     report: list[dict[str, Any]] = []
-    for path, text, about in left_files(replay, roots):
+    left = list(left_files(replay, roots))
+    clashing = _clashing(left)
+    for path, data, about in left:
         report.append({"path": path, **about})
-        if out is not None and text is not None:
-            _write(Path(out), path, text)
+        if path in clashing:
+            voice.notice(f"{path}: sessions of several folders left it differently, so it is not written")
+        elif out is not None and data is not None:
+            _write(Path(out), path, data)
         known = "deleted" if about.get("deleted") else "whole" if about["complete"] else "in part"
         voice.result(f"{path}: {known}, {', '.join(about['evidence']) or 'nothing proved'}")
     voice.data({"files": report})
     return 0
+
+
+def _clashing(left: Iterable[tuple[str, bytes | None, dict[str, Any]]]) -> set[str]:
+    """Give the paths that sessions with different roots left differently."""
+    found: dict[str, bytes | None] = {}
+    return {path for path, data, _ in left if found.setdefault(path, data) != data}
 
 
 def _write(folder: Path, path: str, data: bytes) -> None:

@@ -1,20 +1,35 @@
 """Git repositories, by the git command: as bare, as linked, as large or as oddly named as they come.
 
-Nothing is written and nothing of the repository is run: no hook, no filter, no pager.
+Nothing is written, nothing is fetched, and nothing of the repository is run: no hook, no filter, no textconv, no pager. Objects
+are what their names say, whatever `git replace` makes of them. Names are texts in which bytes that are not UTF-8 survive as lone
+surrogates.
 """
 
 from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator
+import weakref
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import IO, cast
 
 from vacr.attribution.base import Base
 from vacr.errors import UnreadableInput, UsageError
 
-_QUIET = ["-c", "core.quotepath=off", "-c", "core.fsmonitor=false", "-c", "color.ui=false"]
-_SUBMODULE = "160000"
+_QUIET = ("core.quotepath=off", "core.fsmonitor=false", "color.ui=false", "blame.ignoreRevsFile=")
+_KEPT = ("GIT_CONFIG", "GIT_EXEC_PATH", "GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM")
+_SET = {
+    "LC_ALL": "C",
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+}
+FILE_MODES = ("100644", "100755", "100664")
 
 
 class Repository:
@@ -24,28 +39,25 @@ class Repository:
         """Find the repository at a path.
 
         Raises:
-            UnreadableInput: there is none, or git is not installed.
+            UnreadableInput: there is none, it is not to be trusted, or git is not installed.
         """
         self.path = Path(path).expanduser()
-        self._git("rev-parse", "--git-dir")
+        self._objects: _Objects | None = None
+        self.run("rev-parse", "--git-dir")
 
-    def _git(self, *arguments: str, stdin: bytes | None = None) -> bytes:
-        environment = os.environ | {
-            "LC_ALL": "C",
-            "GIT_OPTIONAL_LOCKS": "0",
-            "GIT_TERMINAL_PROMPT": "0",
-            "GIT_NO_LAZY_FETCH": "1",
-        }
-        command = ["git", *_QUIET, "-C", str(self.path), *arguments]
+    def run(self, *arguments: str, stdin: bytes | None = None) -> bytes:
+        """Run a command of git that only reads.
+
+        Raises:
+            UnreadableInput: git refuses.
+        """
         try:
-            done = subprocess.run(command, input=stdin, capture_output=True, env=environment, check=False)  # noqa: S603
-        except FileNotFoundError as error:
-            raise UnreadableInput(
-                "git is not installed", where=str(self.path), hint="Install git, or leave --base out."
-            ) from error
+            command = _command(self.path, arguments)
+            done = subprocess.run(command, input=stdin, capture_output=True, env=_environment(), check=False)  # noqa: S603
+        except (OSError, ValueError) as error:
+            raise _not_started(error, self.path) from error
         if done.returncode:
-            said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-            raise UnreadableInput(said[-1] if said else "git failed", where=str(self.path))
+            raise _refused(done.stderr.decode("utf-8", "replace"), self.path)
         return done.stdout
 
     def commit(self, revision: str) -> str:
@@ -55,30 +67,124 @@ class Repository:
             UnreadableInput: there is no such commit.
         """
         try:
-            return self._git("rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}").decode().strip()
+            return self.run("rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}").decode().strip()
         except UnreadableInput as error:
-            raise UnreadableInput(f"there is no commit {revision}", where=str(self.path)) from error
+            hint = "It has no commit yet." if not self._has_commits() else "A shallow clone may lack it: git fetch --unshallow."
+            raise UnreadableInput(f"there is no commit {revision}", where=str(self.path), hint=hint) from error
+
+    def _has_commits(self) -> bool:
+        return bool(self.run("rev-list", "--all", "--max-count=1").strip())
 
     def tree(self, commit: str) -> dict[str, str]:
-        """Give the files of a commit by their names, each with the name of its blob."""
+        """Give the files of a commit by their names, each with the name of its blob.
+
+        What a link leads to, and what a submodule holds, is no file of the commit.
+        """
         found: dict[str, str] = {}
-        for line in self._git("ls-tree", "-rz", "--full-tree", commit).split(b"\0"):
+        for line in self.run("ls-tree", "-rz", "--full-tree", commit).split(b"\0"):
             if line:
                 about, _, name = line.partition(b"\t")
                 mode, _, blob = about.decode().split(" ")
-                if mode != _SUBMODULE:
-                    found[name.decode("utf-8", "surrogateescape")] = blob
+                if mode in FILE_MODES:
+                    found[name_of(name)] = blob
         return found
 
     def blob(self, name: str) -> bytes:
-        """Give the bytes of a blob."""
-        return self._git("cat-file", "blob", name)
+        """Give the bytes of a blob; one process gives all of them.
+
+        Raises:
+            UnreadableInput: the repository does not have it.
+        """
+        if self._objects is None:
+            self._objects = _Objects(self.path)
+        data = self._objects.read(name)
+        if data is None:
+            hint = "A partial clone lacks what was never needed: git fetch --refetch --no-filter."
+            raise UnreadableInput(f"the object {name} is missing", where=str(self.path), hint=hint)
+        return data
 
     def base(self, revision: str) -> Base:
         """Give the files of a commit as a base."""
         commit = self.commit(revision)
         tree = self.tree(commit)
         return Base(commit, tree.keys(), lambda path: self.blob(tree[path]))
+
+    def close(self) -> None:
+        """End the process that gives blobs."""
+        if self._objects is not None:
+            self._objects.close()
+            self._objects = None
+
+
+class _Objects:
+    """The process that gives objects by their names, ended when nobody needs it any more."""
+
+    def __init__(self, path: Path) -> None:
+        command = _command(path, ("cat-file", "--batch"))
+        pipe, quiet = subprocess.PIPE, subprocess.DEVNULL
+        try:
+            self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=quiet, env=_environment())  # noqa: S603
+        except OSError as error:
+            raise _not_started(error, path) from error
+        self._path = path
+        self.close = weakref.finalize(self, _end, self._process)
+
+    def read(self, name: str) -> bytes | None:
+        stdin, stdout = cast("IO[bytes]", self._process.stdin), cast("IO[bytes]", self._process.stdout)
+        try:
+            stdin.write(name.encode() + b"\n")
+            stdin.flush()
+            head = stdout.readline().split()
+            if len(head) != 3:  # noqa: PLR2004 - name, type and size, or name and `missing`
+                return None
+            data = stdout.read(int(head[2]))
+            stdout.read(1)
+        except (OSError, ValueError) as error:
+            raise UnreadableInput("git ended too early", where=str(self._path)) from error
+        return data
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            pipe.close()
+    process.wait()
+
+
+def name_of(name: bytes) -> str:
+    """Read the name of a file as git stores it."""
+    return name.decode("utf-8", "surrogateescape")
+
+
+def _command(path: Path, arguments: Iterable[str]) -> list[str]:
+    settings = [word for setting in _QUIET for word in ("-c", setting)]
+    return ["git", "--no-pager", *settings, "-C", str(path), *arguments]
+
+
+def _environment() -> dict[str, str]:
+    """Give the environment without what names another repository, another index or a program to be run."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name.startswith(_KEPT)}
+    return kept | _SET
+
+
+def _not_started(error: OSError | ValueError, path: Path) -> UnreadableInput:
+    if isinstance(error, FileNotFoundError):
+        return UnreadableInput("git is not installed", where=str(path), hint="Install git, or leave the repository out.")
+    return UnreadableInput(f"git cannot be run: {error}", where=str(path))
+
+
+def _refused(said: str, path: Path) -> UnreadableInput:
+    """Say why git refused, in the words that help."""
+    if "dubious ownership" in said:
+        hint = f"If you trust it: git config --global --add safe.directory {path.absolute()}"
+        return UnreadableInput("the repository belongs to somebody else", where=str(path), hint=hint)
+    if "not a git repository" in said:
+        return UnreadableInput(
+            "there is no git repository", where=str(path), hint="Give the folder of a repository, bare or not."
+        )
+    lines = said.strip().splitlines() or ["git failed"]
+    first = next((line for line in lines if line.startswith(("fatal: ", "error: "))), lines[-1])
+    return UnreadableInput(first.partition(": ")[2] or first, where=str(path))
 
 
 def base_of(text: str) -> Base:
@@ -88,9 +194,16 @@ def base_of(text: str) -> Base:
         UsageError: there is no such folder.
         UnreadableInput: there is no such repository or revision.
     """
+    failed: UnreadableInput | None = None
     for path, revision in _splits(text):
-        if path and Path(path).expanduser().is_dir():
+        if not path or not Path(path).expanduser().is_dir():
+            continue
+        try:
             return Repository(path).base(revision or "HEAD")
+        except UnreadableInput as error:
+            failed = failed or error
+    if failed is not None:
+        raise failed
     raise UsageError(f"no folder for --base {text}", hint="Give a repository and a revision: --base ~/repo@HEAD~3")
 
 

@@ -1,0 +1,236 @@
+"""What records say about who wrote which text, whatever file it ended up in. Step: blame.
+
+Sessions are replayed as `attribute` does it, and what they wrote is gathered on the way, for a commit may have been made at any
+time: the states of files that were known whole, and the runs of lines of one maker, net of what was reverted by then, whenever
+the user speaks, git is called, or the session ends. Where a record was attributed with a base that is not at hand, what it
+holds counts, and nothing else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from vacr.attribution import net, paths
+from vacr.attribution.attributing import root
+from vacr.attribution.base import Base
+from vacr.attribution.calls import Call, Shown, Step
+from vacr.attribution.diff import NEW, origins
+from vacr.attribution.events import Event, Move, Patch, Replace
+from vacr.attribution.prompts import prompts
+from vacr.attribution.replay import CONTENT_ONLY, Replay
+from vacr.attribution.result import contributor
+from vacr.attribution.sparse import SparseFile
+from vacr.attribution.stored import Claim, Hashed, Stored, stored
+from vacr.attribution.text import lines_of, to_bytes
+
+Bases = Callable[[str], Base | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Consecutive lines that one call made; `moment` tells the pieces of one time from those of another."""
+
+    claim: Claim
+    path: str
+    lines: tuple[str, ...]
+    moment: int
+
+
+@dataclass(slots=True)
+class Testimony:
+    """What records say: pieces of text, ranges of which only the hash is known, and whole files by their SHA-256."""
+
+    pieces: list[Piece] = field(default_factory=list)
+    hashed: list[Hashed] = field(default_factory=list)
+    states: dict[str, list[dict[int, Claim]]] = field(default_factory=dict)
+    """For each state of a file, who made the lines of which it is known, by their numbers."""
+
+
+def gather(records: Sequence[dict[str, Any]], bases: Bases, wanted: Collection[str] = ()) -> Testimony:
+    """Gather what records say; of whole files, only those whose SHA-256 is wanted."""
+    testimony = Testimony()
+    for group in _groups(_longest(records)):
+        told = [stored(record) for record in group]
+        named = {one.base for one in told if one is not None and one.base}
+        base = bases(named.pop()) if len(named) == 1 else None
+        trusted = [one is None or not one.base or base is not None for one in told]
+        before = len(testimony.pieces)
+        _replay(testimony, group, base, wanted, trusted)
+        known = {hashlib.sha256(to_bytes("".join(piece.lines))).hexdigest() for piece in testimony.pieces[before:]}
+        for one in told:
+            if one is not None:
+                _take(testimony, one, known, wanted)
+    return testimony
+
+
+def _longest(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Keep one recording of each session: the longest, and of equal ones that which was attributed."""
+    best: dict[str, dict[str, Any]] = {}
+    for record in records:
+        name = str(record["session"].get("session-id", ""))
+        if name not in best or _weight(record) > _weight(best[name]):
+            best[name] = record
+    return list(best.values())
+
+
+def _weight(record: dict[str, Any]) -> tuple[int, bool]:
+    return len(record["session"].get("entries", ())), "file-attribution" in record
+
+
+def _groups(records: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """Put together what was attributed together, and what was not yet attributed and worked in one folder."""
+    together: dict[Any, list[dict[str, Any]]] = {}
+    for record in records:
+        others = record.get("vacr", {}).get("inputs", {}).get("records", [])
+        if "file-attribution" in record:
+            key: Any = frozenset([str(record.get("id", "")), *map(str, others)])
+        else:
+            key = str(record["session"].get("environment", {}).get("working-dir", ""))
+        together.setdefault(key, []).append(record)
+    yield from together.values()
+
+
+def _take(testimony: Testimony, told: Stored, known: Collection[str], wanted: Collection[str]) -> None:
+    """Take what a record holds and its replay did not give."""
+    testimony.hashed += [one for one in told.ranges if one.digest not in known]
+    for digest, claims in told.files.items():
+        if digest in wanted:
+            testimony.states.setdefault(digest, []).append(claims)
+
+
+def _replay(
+    testimony: Testimony, records: Sequence[dict[str, Any]], base: Base | None, wanted: Collection[str], trusted: Sequence[bool]
+) -> None:
+    replay = _Remembering(testimony, records, base, wanted, trusted)
+    replay.run(records)
+    replay.remember()
+
+
+class _Remembering(Replay):
+    """A replay that keeps what files were on the way."""
+
+    def __init__(
+        self,
+        testimony: Testimony,
+        records: Sequence[dict[str, Any]],
+        base: Base | None,
+        wanted: Collection[str],
+        trusted: Sequence[bool],
+    ) -> None:
+        super().__init__(base, [root(record, base) for record in records])
+        self.testimony = testimony
+        self.sessions = [(record, prompts(record)) for record in records]
+        self.wanted = wanted
+        self.trusted = trusted
+        self.claims: dict[int, Claim | None] = {}
+        self.changed: dict[str, str] = {}
+        self.kept: dict[int, list[str]] = {}
+
+    def step(self, step: Step, events: Iterable[Event]) -> None:
+        """Apply what one step did, and keep what it may end."""
+        events = list(events)
+        if isinstance(step, Shown) or "git" in str(step.input):
+            self.remember()
+        done = len(self.history)
+        super().step(step, events)
+        for event in events:
+            for path in (event.path, event.to) if isinstance(event, Move) else (event.path,):
+                self._note(paths.key(paths.absolute(path, step.folder)))
+        if any(change.evidence == CONTENT_ONLY for change in self.history[done:]) and isinstance(step, Call):
+            self._loose(events)
+
+    def _note(self, key: str) -> None:
+        tracked = self.files.get(key)
+        if tracked is None:
+            return
+        self.changed[key] = tracked.path
+        text = tracked.file.text
+        if text is None or not self.wanted:
+            return
+        digest = hashlib.sha256(to_bytes(text)).hexdigest()
+        if digest in self.wanted:
+            lines = {
+                number: claim
+                for run in net.runs(_settled(tracked.file))
+                if (claim := self.claim(run.maker))
+                for number in range(run.first, run.last + 1)
+            }
+            self.testimony.states.setdefault(digest, []).append(lines)
+
+    def remember(self) -> None:
+        """Keep the runs of lines of the files that changed since this was last done."""
+        new: list[tuple[int, str]] = []
+        for key in self.changed:
+            tracked = self.files[key]
+            for run in net.runs(_settled(tracked.file)):
+                # What a call made only ever gets less, so most of what is there is a part of what was kept before.
+                if not any("\n" + run.text in earlier for earlier in self.kept.get(run.maker, ())):
+                    self._keep(run.maker, tracked.path, lines_of(run.text))
+                    new.append((run.maker, "\n" + run.text))
+        for maker, text in new:
+            self.kept.setdefault(maker, []).append(text)
+        self.changed.clear()
+
+    def _loose(self, events: Sequence[Event]) -> None:
+        """Keep the lines of changes whose place is not known."""
+        for event in events:
+            if isinstance(event, Replace):
+                texts = [(lines_of(edit.old), lines_of(edit.new)) for edit in event.edits]
+            elif isinstance(event, Patch):
+                texts = [(part.old, part.new) for part in event.parts]
+            else:
+                continue
+            for old, new in texts:
+                for lines in _new_runs(old, new):
+                    self._keep(-len(self.makers), event.path, lines)
+
+    def _keep(self, maker: int, path: str, lines: Sequence[str]) -> None:
+        claim = self.claim(maker)
+        if claim is not None:
+            name = paths.relative(path, self.roots[self.makers[-maker - 1].record]) or path
+            self.testimony.pieces.append(Piece(claim, name, tuple(lines), self.clock))
+
+    def claim(self, maker: int) -> Claim | None:
+        """Say who a maker is; nobody where that is not known, or where the record says it and not the replay."""
+        if maker not in self.claims:
+            one = self.makers[-maker - 1]
+            record, asked = self.sessions[one.record]
+            who = contributor(one)
+            self.claims[maker] = (
+                Claim(
+                    who["type"],
+                    who.get("model-id", ""),
+                    str(record["session"].get("session-id", "")),
+                    str(record.get("id", "")),
+                    one.entry,
+                    one.call_id,
+                    asked.get(one.entry, ""),
+                    one.evidence,
+                )
+                if who["type"] != "unknown" and self.trusted[one.record]
+                else None
+            )
+        return self.claims[maker]
+
+
+def _settled(file: SparseFile) -> SparseFile:
+    """Give a copy in which what was reverted is nobody's."""
+    chunks = [replace(chunk, lines=chunk.lines, makers=chunk.makers[:], places=chunk.places[:]) for chunk in file.chunks]
+    copy = replace(file, chunks=chunks, base=file.base.copy(), order=file.order[:], outside=file.outside.copy())
+    net.settle(copy)
+    return copy
+
+
+def _new_runs(old: Sequence[str], new: Sequence[str]) -> Iterator[list[str]]:
+    run: list[str] = []
+    for line, origin in zip(new, origins(old, new), strict=True):
+        if origin == NEW:
+            run.append(line)
+        elif run:
+            yield run
+            run = []
+    if run:
+        yield run

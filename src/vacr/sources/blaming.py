@@ -1,0 +1,150 @@
+"""Files and commits of a repository, joined to records. Step: blame."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from vacr.attribution.base import Base
+from vacr.attribution.blame import Answer, Found, Joiner, Version
+from vacr.attribution.diff import NEW, origins
+from vacr.attribution.testimony import gather
+from vacr.attribution.text import bare, from_bytes, lines_of
+from vacr.errors import UnreadableInput
+from vacr.sources.git import Repository
+from vacr.sources.git_lines import AddedTo, added, blame
+from vacr.sources.worktrees import Place, work_file
+
+_BINARY = 8000
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line: the commit that added it, its path and number there, and what is known of it. A commit of zeros is none yet."""
+
+    commit: str
+    path: str
+    number: int
+    text: str
+    found: Found | None
+
+    @property
+    def type(self) -> str:
+        """Who made it."""
+        return self.found.type if self.found is not None else "unknown"
+
+
+def blame_commit(
+    repository: Repository, revision: str, records: Sequence[dict[str, Any]]
+) -> tuple[str, list[tuple[str, list[Line]]]]:
+    """Give the whole name of a commit, and the lines that it added, by files.
+
+    Raises:
+        UnreadableInput: there is no such commit.
+    """
+    commit = repository.commit(revision)
+    versions = [
+        version
+        for file in added(repository, [commit])[commit]
+        if file.lines and (version := _version(repository, file)) is not None
+    ]
+    answers = _joiner(repository, records, versions).join(versions)
+    return commit, [
+        (version.path, [_line(commit, version, number, answer) for number in sorted(version.added)])
+        for version, answer in zip(versions, answers, strict=True)
+    ]
+
+
+def _line(commit: str, version: Version, number: int, answer: Answer) -> Line:
+    return Line(commit, version.path, number, version.bare[number - 1], answer.get(number))
+
+
+def _version(repository: Repository, file: AddedTo, blamed: frozenset[int] = frozenset()) -> Version | None:
+    """Read a file of a commit; `None` for one that is no text."""
+    data = repository.blob(file.blob)
+    return None if b"\0" in data[:_BINARY] else _of(file.path, data, file.lines | blamed)
+
+
+def _of(path: str, data: bytes, numbers: frozenset[int]) -> Version:
+    return Version(path, lines_of(from_bytes(data)), numbers, hashlib.sha256(data).hexdigest())
+
+
+def _joiner(repository: Repository, records: Sequence[dict[str, Any]], versions: Sequence[Version]) -> Joiner:
+    bases: dict[str, Base | None] = {}
+
+    def base(revision: str) -> Base | None:
+        if revision not in bases:
+            try:
+                bases[revision] = repository.base(revision)
+            except UnreadableInput:
+                bases[revision] = None
+        return bases[revision]
+
+    return Joiner(gather(records, base, {version.digest for version in versions}))
+
+
+def blame_file(place: Place, revision: str | None, records: Sequence[dict[str, Any]]) -> list[Line]:
+    """Give the lines of a file as it is in the work tree, or at a revision.
+
+    Raises:
+        UnreadableInput: there is no such file or revision.
+    """
+    repository = place.repository
+    commit = repository.commit(revision or "HEAD")
+    blob = repository.tree(commit).get(place.path)
+    here = None if revision is not None or not _has_work_tree(repository) else work_file(place)
+    if blob is None and here is None:
+        raise UnreadableInput(f"there is no file {place.path} at {commit[:12]}", where=str(repository.path))
+    origin = blame(repository, commit, place.path) if blob is not None else None
+    told = origin.lines if origin is not None else []
+    commits = list(dict.fromkeys(commit for commit, _, _ in told))
+    versions = _versions(repository, told, added(repository, commits, origin.paths) if origin is not None else {})
+    lines = told
+    if here is not None:
+        if b"\0" in here[:_BINARY]:
+            raise UnreadableInput("this is no text", where=str(repository.path / place.path))
+        before = lines_of(from_bytes(repository.blob(blob))) if blob is not None else []
+        lines = _aligned(before, lines_of(from_bytes(here)), told, (("0" * len(commit)), place.path))
+        new = frozenset(number for name, _, number in lines if not name.strip("0"))
+        versions["0" * len(commit), place.path] = _of(place.path, here, new)
+    joiner = _joiner(repository, records, list(versions.values()))
+    answers = {name: joiner.join([version])[0] for name, version in versions.items() if version.added}
+    return [_shown(versions, answers, one) for one in lines]
+
+
+def _has_work_tree(repository: Repository) -> bool:
+    return repository.run("rev-parse", "--is-inside-work-tree").strip() == b"true"
+
+
+def _versions(
+    repository: Repository, told: Sequence[tuple[str, str, int]], files: dict[str, list[AddedTo]]
+) -> dict[tuple[str, str], Version]:
+    """Read the file as each commit has it that added a line which is still there."""
+    blamed: dict[tuple[str, str], set[int]] = {}
+    for commit, path, number in told:
+        blamed.setdefault((commit, path), set()).add(number)
+    versions = {}
+    for (commit, path), numbers in blamed.items():
+        file = next((one for one in files[commit] if one.path == path), None)
+        if file is None:
+            file = AddedTo(path, repository.tree(commit)[path], frozenset())
+        version = _version(repository, file, frozenset(numbers))
+        if version is None:
+            raise UnreadableInput("this is no text", where=f"{commit[:12]}:{path}")
+        versions[commit, path] = version
+    return versions
+
+
+def _aligned(
+    before: Sequence[str], now: Sequence[str], told: Sequence[tuple[str, str, int]], new: tuple[str, str]
+) -> list[tuple[str, str, int]]:
+    """Say where the lines of the work tree come from: from the commit, or from none yet."""
+    found = origins([bare(line) for line in before], [bare(line) for line in now])
+    return [(*new, number) if origin == NEW else told[origin] for number, origin in enumerate(found, 1)]
+
+
+def _shown(versions: dict[tuple[str, str], Version], answers: dict[tuple[str, str], Answer], line: tuple[str, str, int]) -> Line:
+    commit, path, number = line
+    return _line(commit, versions[commit, path], number, answers.get((commit, path), {}))

@@ -1,0 +1,132 @@
+"""`vacr replay`: what sessions left, rebuilt over a real repository, is what was committed."""
+
+import json
+
+import pytest
+
+from tests.attribution.acting import Agent, commit, git, repository
+
+
+@pytest.fixture
+def repo(tmp_path):
+    folder = repository(tmp_path / "repo")
+    git(folder, "config", "core.autocrlf", "false")
+    return folder
+
+
+def replayed(vacr, tmp_path, *arguments):
+    done = vacr("replay", *arguments, "--out", "tree", "--format", "json")
+    assert done.returncode == 0, done.err
+    report = {file["path"]: file for file in json.loads(done.stdout)["files"]}
+    tree = tmp_path / "tree"
+    return report, {path.relative_to(tree).as_posix(): path.read_bytes() for path in tree.rglob("*") if path.is_file()}
+
+
+def committed(folder, name):
+    """Give the files that a commit changed or brought, and the names of those that it took away."""
+    lines = git(folder, "diff-tree", "-r", "--no-renames", "--name-status", "--no-commit-id", name).splitlines()
+    pairs = [line.split("\t") for line in lines]
+    return {path: (folder / path).read_bytes() for status, path in pairs if status != "D"}, {
+        path for status, path in pairs if status == "D"
+    }
+
+
+def test_a_session_over_its_base_gives_the_commit_byte_for_byte(vacr, repo, tmp_path):
+    base = {
+        "crlf.py": b"import os\r\n\r\ndef one():\r\n    return 1\r\n",
+        "no_end.py": b"first\nsecond",
+        "bom.cs": "\ufeffusing System;\nclass A { }\n".encode(),
+        "latin.txt": b"caf\xe9\nsecond line\nthird line\n",
+        "moved.py": b"def moved():\n    return 'same'\n",
+        "moved_changed.py": b"def other():\n    return 'old'\n",
+        "gone.py": b"gone\n",
+        "kept.py": b"kept\n",
+    }
+    for path, data in base.items():
+        (repo / path).write_bytes(data)
+    commit(repo)
+    agent = Agent(repo).asked("Do it all")
+    for path in base:
+        agent.read(path)
+    agent.edit("crlf.py", "def one():\n    return 1", "def one():\n    # the first\n    return 1\n\n\ndef two():\n    return 2")
+    agent.edit("no_end.py", "second", "second\nthird")
+    agent.edit("bom.cs", "class A { }", "class A { int b; }\nclass C { }")
+    agent.edit("latin.txt", "third line", "third line\nfourth line")
+    agent.write("new/file.py", "print('no end')")
+    agent.shell("git mv moved.py renamed.py")
+    agent.shell("git mv moved_changed.py changed.py").read("changed.py").edit("changed.py", "'old'", "'new'")
+    agent.shell("rm gone.py")
+    name = commit(repo)
+    report, files = replayed(vacr, tmp_path, agent.save(tmp_path / "s"), "--base", f"{repo}@HEAD~1")
+    brought, gone = committed(repo, name)
+    assert files == brought
+    assert {path for path, file in report.items() if file.get("deleted")} == gone
+    assert all(file["complete"] for file in report.values())
+    assert set(report) == set(brought) | gone
+    assert all(file["evidence"] for path, file in report.items() if path in ("crlf.py", "changed.py", "new/file.py"))
+
+
+def test_two_sessions_are_replayed_in_the_order_of_time(vacr, repo, tmp_path):
+    (repo / "a.py").write_text("a = 1\nb = 2\n")
+    commit(repo)
+    one, two = Agent(repo, "one"), Agent(repo, "two", start=600)
+    one.read("a.py").edit("a.py", "a = 1", "a = 10")
+    two.read("a.py").edit("a.py", "a = 10", "a = 100")
+    name = commit(repo)
+    _, files = replayed(vacr, tmp_path, two.save(tmp_path / "s"), one.save(tmp_path / "s"), "--base", f"{repo}@HEAD~1")
+    assert files == committed(repo, name)[0]
+
+
+def test_only_files_that_are_known_whole_are_written(vacr, repo, tmp_path):
+    agent = Agent(repo)
+    agent.write("whole.py", "x = 1\n")
+    arguments = {"file_path": str(repo / "part.py"), "old_string": "old text here", "new_string": "new text here"}
+    agent.call("Edit", arguments, "The file has been updated.")
+    report, files = replayed(vacr, tmp_path, agent.save(tmp_path / "s"))
+    assert files == {"whole.py": b"x = 1\n"}
+    assert report["whole.py"]["complete"]
+    assert not report["part.py"]["complete"]
+    assert report["part.py"]["evidence"] == ["content-only"]
+
+
+def test_nothing_is_written_outside_the_folder(vacr, repo, tmp_path):
+    agent = Agent(repo)
+    for path in ("../outside.py", "/outside/absolute.py", "sub/../../up.py", "fine/../inside.py"):
+        target = path if path.startswith("/") else f"{repo}/{path}"
+        agent.call(
+            "Write",
+            {"file_path": target, "content": "x\n"},
+            f"File created successfully at: {target}",
+            {"type": "create", "filePath": target, "content": "x\n"},
+        )
+    before = {path for path in tmp_path.rglob("*") if "tree" not in path.parts and "s" not in path.parts}
+    report, files = replayed(vacr, tmp_path, agent.save(tmp_path / "s"))
+    assert files == {"inside.py": b"x\n"}
+    assert set(report) == {"inside.py"}
+    assert before == {path for path in tmp_path.rglob("*") if "tree" not in path.parts and "s" not in path.parts}
+
+
+def test_a_link_in_the_folder_leads_nowhere(vacr, repo, tmp_path):
+    agent = Agent(repo).write("sub/a.py", "x\n")
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "tree/sub").symlink_to(tmp_path / "elsewhere")
+    done = vacr("replay", agent.save(tmp_path / "s"), "--out", "tree")
+    assert done.returncode == 2
+    assert "out of the folder" in done.err
+    assert not list((tmp_path / "elsewhere").iterdir())
+
+
+def test_sessions_of_two_machines_do_not_overwrite_each_other(vacr, tmp_path):
+    paths = [
+        Agent(repository(tmp_path / name), name).write("a.py", f"# {name}\n").save(tmp_path / "s") for name in ("one", "two")
+    ]
+    done = vacr("replay", *paths, "--out", "tree", "--format", "json")
+    report = [file for file in json.loads(done.stdout)["files"] if file["path"] == "a.py"]
+    assert len(report) == 2
+    assert not (tmp_path / "tree/a.py").exists()
+    assert "a.py" in done.err
+
+
+def test_help_shows_how(vacr):
+    assert "vacr replay a.jsonl b.jsonl --base ~/repo@HEAD~3 --out tree/" in vacr("replay", "--help").out

@@ -1,0 +1,242 @@
+"""Repositories as they come, and what is said where there is none."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.attribution.acting import commit, git, repository
+from vacr.errors import UnreadableInput, UsageError
+from vacr.sources.git import Repository, base_of
+from vacr.sources.git_lines import added, blame, unquoted
+
+ODD = [
+    "with space.py",
+    'with "quotes".py',
+    "with\nnewline.py",
+    "tab\tback\\slash.py",
+    "-dash.py",
+    "ünïcode.py",
+    "a@b.py",
+    ":(top)x.py",
+]
+
+
+@pytest.fixture
+def repo(tmp_path):
+    folder = repository(tmp_path / "repo")
+    (folder / "a.py").write_bytes(b"one\r\ntwo")
+    commit(folder)
+    return folder
+
+
+def files(base):
+    return {name: base.file(name) for name in base.names}
+
+
+def test_a_work_tree_a_bare_repository_a_linked_worktree_and_its_git_folder_are_the_same_base(repo, tmp_path):
+    git(tmp_path, "clone", "-q", "--bare", "repo", "bare.git")
+    git(repo, "worktree", "add", "-q", "-b", "other", str(tmp_path / "linked"))
+    (repo / "sub").mkdir()
+    (repo / "a.py").write_bytes(b"not committed")
+    for place in ("repo", "repo/sub", "repo/.git", "bare.git", "linked"):
+        base = base_of(str(tmp_path / place))
+        assert files(base) == {"a.py": b"one\r\ntwo"}
+        assert base.revision == git(repo, "rev-parse", "HEAD")
+
+
+def test_a_sha_256_repository_is_a_base(tmp_path):
+    folder = repository(tmp_path / "repo", "--object-format=sha256")
+    (folder / "a.py").write_bytes(b"one\n")
+    name = commit(folder)
+    assert len(name) == 64
+    base = base_of(f"{folder}@{name[:10]}")
+    assert (base.revision, files(base)) == (name, {"a.py": b"one\n"})
+    found = Repository(folder)
+    assert [(file.path, file.lines) for file in added(found, [name])[name]] == [("a.py", {1})]
+    assert blame(found, name, "a.py").lines == [(name, "a.py", 1)]
+
+
+def test_any_name_is_read(tmp_path):
+    folder = repository(tmp_path / "repo")
+    for name in ODD:
+        (folder / name).write_text(f"in {name!r}\nsecond\n")
+    (folder / os.fsdecode(b"latin-\xe9.py")).write_bytes(b"caf\xe9\n")
+    name = commit(folder)
+    base = base_of(str(folder))
+    assert {one: data.decode() for one, data in files(base).items() if one in ODD} == {
+        one: f"in {one!r}\nsecond\n" for one in ODD
+    }
+    assert base.file("latin-\udce9.py") == b"caf\xe9\n"
+    found = Repository(folder)
+    assert {file.path: len(file.lines) for file in added(found, [name])[name]} == dict.fromkeys(ODD, 2) | {"latin-\udce9.py": 1}
+    for one in [*ODD, "latin-\udce9.py"]:
+        assert set(blame(found, name, one).lines) <= {(name, one, 1), (name, one, 2)}
+
+
+def test_names_in_quotation_marks_are_read():
+    assert unquoted(b'"a\\"b\\n\\\\\\303\\251\\351.py"') == 'a"b\n\\é\udce9.py'
+    assert unquoted(b"plain name") == "plain name"
+
+
+def test_links_and_submodules_are_no_files(repo, tmp_path):
+    inner = repository(tmp_path / "inner")
+    (inner / "inside.py").write_text("inside\n")
+    commit(inner)
+    git(repo, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(inner), "inner")
+    (repo / "link.py").symlink_to("a.py")
+    name = commit(repo)
+    assert set(base_of(str(repo)).names) == {"a.py", ".gitmodules"}
+    assert {file.path for file in added(Repository(repo), [name])[name]} == {".gitmodules"}
+    assert set(base_of(str(repo / "inner")).names) == {"inside.py"}
+
+
+def test_an_at_may_be_in_the_folder_and_in_the_revision(tmp_path):
+    folder = repository(tmp_path / "me@home")
+    (folder / "a.py").write_text("one\n")
+    first = commit(folder)
+    git(folder, "branch", "fix@2")
+    (folder / "a.py").write_text("two\n")
+    second = commit(folder)
+    (tmp_path / "me@home@fix").mkdir()
+    assert base_of(str(folder)).revision == second
+    assert base_of(f"{folder}@fix@2").revision == first
+    assert base_of(f"{folder}@HEAD@{{1}}").revision == first
+    assert base_of(f"{folder}@@").revision == second
+    assert base_of(f"{folder}@HEAD~1").revision == first
+
+
+REFUSED = [
+    ("repo@nothing", UnreadableInput, "there is no commit nothing"),
+    ("repo@--help", UnreadableInput, "there is no commit --help"),
+    ("repo@HEAD:a.py", UnreadableInput, "there is no commit HEAD:a.py"),
+    ("plain", UnreadableInput, "there is no git repository"),
+    ("missing@HEAD", UsageError, "no folder for --base"),
+    ("repo/a.py", UsageError, "no folder for --base"),
+    ("", UsageError, "no folder for --base"),
+]
+
+
+@pytest.mark.usefixtures("repo")
+@pytest.mark.parametrize(("text", "kind", "message"), REFUSED)
+def test_what_is_no_base_is_refused(tmp_path, monkeypatch, text, kind, message):
+    (tmp_path / "plain").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
+    with pytest.raises(kind, match=message) as error:
+        base_of(text)
+    assert error.value.hint
+
+
+def test_an_empty_repository_says_so(tmp_path):
+    with pytest.raises(UnreadableInput, match="there is no commit HEAD") as error:
+        base_of(str(repository(tmp_path / "empty")))
+    assert "no commit yet" in error.value.hint
+
+
+def test_without_git_it_says_what_to_do(repo, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UnreadableInput, match="git is not installed") as error:
+        base_of(str(repo))
+    assert "Install git" in error.value.hint
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give a folder away")
+def test_the_repository_of_somebody_else_is_not_read(repo, monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("SUDO_UID", raising=False)
+    for place in (repo, repo / ".git"):
+        os.chown(place, 12345, 12345)
+    with pytest.raises(UnreadableInput, match="belongs to somebody else") as error:
+        base_of(str(repo))
+    assert f"safe.directory {repo}" in error.value.hint
+
+
+def test_nothing_of_the_repository_is_run(repo, tmp_path):
+    trap = tmp_path / "trap"
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\necho \"$0 $@\" >> '{trap}'\ncat\n")
+    program.chmod(0o755)
+    settings = ["core.fsmonitor", "core.pager", "pager.blame", "diff.external", "diff.x.textconv", "diff.x.command"]
+    for setting in [*settings, "filter.x.clean", "filter.x.smudge", "filter.x.process", "core.sshCommand", "credential.helper"]:
+        git(repo, "config", setting, str(program))
+    for hook in ("post-index-change", "reference-transaction", "post-checkout", "fsmonitor-watchman"):
+        (repo / ".git/hooks").mkdir(exist_ok=True)
+        (repo / ".git/hooks" / hook).write_text(program.read_text())
+        (repo / ".git/hooks" / hook).chmod(0o755)
+    git(repo, "config", "--unset", "filter.x.process")
+    git(repo, "config", "--unset", "filter.x.clean")
+    (repo / ".gitattributes").write_text("* diff=x filter=x\n")
+    name = commit(repo)
+    git(repo, "config", "filter.x.clean", str(program))
+    trap.unlink(missing_ok=True)
+    found = Repository(repo)
+    assert found.base("HEAD").file("a.py") == b"one\r\ntwo"
+    first = found.commit("HEAD~1")
+    assert [file.lines for file in added(found, [first])[first]] == [{1, 2}]
+    assert added(found, [name])[name][0].lines == {1}
+    assert len(blame(found, name, "a.py").lines) == 2
+    assert not trap.exists()
+
+
+def test_variables_of_another_repository_are_passed_over(repo, tmp_path, monkeypatch):
+    other = repository(tmp_path / "other")
+    commit(other)
+    for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"):
+        monkeypatch.setenv(name, str(other / ".git"))
+    monkeypatch.setenv("GIT_EXTERNAL_DIFF", "false")
+    monkeypatch.setenv("GIT_DIFF_OPTS", "-u9")
+    assert set(base_of(str(repo)).names) == {"a.py"}
+
+
+def test_one_process_gives_all_blobs_and_is_ended(tmp_path):
+    folder = repository(tmp_path / "repo")
+    for number in range(300):
+        (folder / f"{number}.txt").write_text(f"{number}\n" * number)
+    commit(folder)
+    script = (
+        "import subprocess, sys\n"
+        "made, start = [], subprocess.Popen.__init__\n"
+        "def counted(self, *a, **k): made.append(self); start(self, *a, **k)\n"
+        "subprocess.Popen.__init__ = counted\n"
+        "from vacr.sources.git import base_of\n"
+        "base = base_of(sys.argv[1])\n"
+        "assert sum(len(base.file(name)) for name in base.names)\n"
+        "assert len(made) < 6, made\n"
+        "import gc; del base; gc.collect()\n"
+        "assert all(one.returncode == 0 for one in made)\n"
+    )
+    done = subprocess.run([sys.executable, "-W", "error", "-c", script, str(folder)], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_blob_that_is_missing_is_named(repo):
+    with pytest.raises(UnreadableInput, match=r"the object 1{40} is missing"):
+        Repository(repo).blob("1" * 40)
+
+
+def test_a_merge_added_only_what_no_parent_has(repo):
+    git(repo, "checkout", "-q", "-b", "side")
+    (repo / "b.py").write_text("side\n")
+    commit(repo)
+    git(repo, "checkout", "-q", "main")
+    (repo / "c.py").write_text("main\n")
+    commit(repo)
+    git(repo, "merge", "-q", "--no-commit", "side")
+    (repo / "b.py").write_text("side\nin the merge\n")
+    name = commit(repo)
+    assert [(file.path, file.lines) for file in added(Repository(repo), [name])[name] if file.lines] == [("b.py", {2})]
+
+
+def test_a_renamed_file_is_the_same_file_whatever_the_configuration_says(repo):
+    (repo / "a.py").write_text("".join(f"line {number}\n" for number in range(20)))
+    commit(repo)
+    git(repo, "mv", "a.py", "z.py")
+    with (repo / "z.py").open("a") as file:
+        file.write("new\n")
+    name = commit(repo)
+    for setting in ("false", "copies"):
+        git(repo, "config", "diff.renames", setting)
+        assert [(file.path, file.lines) for file in added(Repository(repo), [name])[name]] == [("z.py", {21})]
+    assert blame(Repository(repo), name, "z.py").paths == {"a.py", "z.py"}
