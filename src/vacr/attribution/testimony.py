@@ -205,9 +205,9 @@ class _Remembering(Replay):
                     who.get("model-id", ""),
                     str(record["session"].get("session-id", "")),
                     str(record.get("id", "")),
-                    one.entry,
+                    one.entries[0],
                     one.call_id,
-                    asked.get(one.entry, ""),
+                    asked.get(one.entries[0], ""),
                     one.evidence,
                 )
                 if who["type"] != "unknown" and self.trusted[one.record]
