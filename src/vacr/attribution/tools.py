@@ -80,6 +80,9 @@ TOOLS: dict[str, dict[str, str]] = {
     },
 }
 
+# Hosts that refuse to change a file that has changed since they showed it.
+CHECKING = frozenset(["claude-code", "opencode"])
+
 # What the arguments are called.
 PATHS = ("file_path", "filePath", "path", "target_file", "absolute_path", "notebook_path", "filename")
 OLD = ("old_string", "oldString", "old_str", "oldText")

@@ -14,9 +14,10 @@ from vacr.attribution.shell.nesting import passed
 _OPERATOR = re.compile(r"&&|\|\||;;|\|&|[;|&\n()]")
 _REDIRECT = re.compile(r"(\d*|&)(<<-|<<<|<<|>>|>\||>&|<&|<>|>|<)")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
-_KEYWORDS = frozenset(
-    "if then else elif fi for while until do done case esac function select { } ! [[ time coproc eval source . exec trap".split()
-)
+_RESERVED = """
+if then else elif fi for while until do done case esac function select { } ! [[ time coproc eval source . exec trap exit return
+"""
+_KEYWORDS = frozenset(_RESERVED.split())
 _PLAIN = re.compile(r"[^ \t\n\"'\\$`*?\[{~#;&|()<>]+")
 _DOUBLE = re.compile(r"[^\"\\$`]+")
 _ENDS = " \t\n;&|()<>"
