@@ -44,11 +44,16 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Observe(Event):
-    """Lines were shown, from the line numbered `first` on; `last` when the file ends with them."""
+    """Lines were shown, from the line numbered `first` on; `last` when the file ends with them.
+
+    It holds only if the file has `least` lines. Up to `slack` empty lines before them may not have been shown.
+    """
 
     first: int
     lines: Sequence[str]
     last: bool = False
+    least: int = 0
+    slack: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +76,14 @@ class Replace(Event):
 class Write(Event):
     """The whole text was written, over a file or, if `created`, as a new one; `append` adds it at the end.
 
-    `recorded` when the host says what the file became.
+    `recorded` when the host says what the file became, `by_shell` when a command wrote it.
     """
 
     text: str
     created: bool | None = None
     append: bool = False
     recorded: bool = False
+    by_shell: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,21 +110,51 @@ class Move(Event):
 
 @dataclass(frozen=True, slots=True)
 class Delete(Event):
-    """The file is gone."""
+    """The file is gone, or the folder; `pattern` when the path has `*` and `?` in it that stand for others."""
 
     folder: bool = False
+    pattern: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Revert(Event):
-    """The version control put back what it had."""
+    """The version control put back what it had of a file or a folder, or of `everything`."""
+
+    everything: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Stash(Event):
+    """The version control took all changes away, or those of some paths, to bring them back later; `known` if it surely did."""
+
+    paths: Sequence[str] = ()
+    untracked: bool = False
+    known: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Unstash(Event):
+    """The version control brought back the changes it took away last, or only forgot them; `keep` when it can do so again."""
+
+    bring: bool = True
+    keep: bool = False
+    known: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Staged(Event):
+    """The version control may have something else to put back from now on: a commit, an index, another branch."""
 
 
 @dataclass(frozen=True, slots=True)
 class Touch(Event):
-    """Something may have changed the file: a formatter, a script, the version control."""
+    """Something may have changed the file, or without a path any file: a script, the version control, a formatter.
 
-    reason: str = "shell"
+    `overwritten` when nothing of what it held is left.
+    """
+
+    formatter: bool = False
+    overwritten: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from heapq import merge
 from typing import Any
 
-from vacr.attribution import locate, paths
+from vacr.attribution import locate, looks, paths, tools, tree
 from vacr.attribution.base import Base
-from vacr.attribution.calls import DONE, Call, Step, steps
+from vacr.attribution.calls import Call, Step, steps
 from vacr.attribution.chunks import Ranges
 from vacr.attribution.derive import events_of, shown_events
 from vacr.attribution.events import (
@@ -27,7 +27,10 @@ from vacr.attribution.events import (
     Revert,
     Sketch,
     Snapshot,
+    Staged,
+    Stash,
     Touch,
+    Unstash,
     Write,
 )
 from vacr.attribution.sparse import SparseFile
@@ -71,6 +74,9 @@ class Tracked:
     gone: bool = False
     dirty: bool = False
     looked: int = 0
+    changed: int = 0
+    created: bool = False  # in these sessions, so that the version control knows nothing of it
+    waiting: list[Observe] = field(default_factory=list)
     loose: list[tuple[Replace, Change, int]] = field(default_factory=list)
 
 
@@ -87,6 +93,9 @@ class Replay:
         self.record = 0
         self.clock = 0
         self.touched = 0
+        self.formatted = 0
+        self.checked = False
+        self.controls: dict[str, tree.Control] = {}
 
     def run(self, records: Sequence[dict[str, Any]]) -> None:
         """Replay records together, in the order of time."""
@@ -98,16 +107,38 @@ class Replay:
                 first, asked = done.setdefault((step.call_id, step.name), (self.record, step.input))
                 if first != self.record and asked == step.input:
                     continue  # a copy: forks and resumed sessions begin with what another one did
+            self.checked = agents[self.record] in tools.CHECKING
             self.step(step, events_of(step, agents[self.record]) if isinstance(step, Call) else shown_events(step))
 
     def step(self, step: Step, events: Iterable[Event]) -> None:
         """Apply what one step did."""
         self.clock += 1
         for event in events:
-            if event.path:
-                self._apply(event, step)
-            elif isinstance(event, Touch):
+            if isinstance(event, Touch) and not event.path:
                 self.touched = self.clock
+                self.formatted = self.clock if event.formatter else self.formatted
+            elif event.path and not self._arrange(event, step.folder):
+                self._apply(event, step)
+
+    def _arrange(self, event: Event, folder: str) -> bool:
+        """Apply what happens to files as wholes; tells whether it was that."""
+        path = paths.absolute(event.path, folder)
+        match event:
+            case Move(to=to, copy=copied, told=told):
+                tree.move(self, path, paths.absolute(to, folder), copied=copied, told=told)
+            case Delete(folder=whole, pattern=pattern):
+                tree.delete(self, path, folder=whole, pattern=pattern)
+            case Revert(everything=everything):
+                tree.revert(self, path, everything=everything)
+            case Stash(paths=names, untracked=untracked, known=known):
+                tree.stash(self, [paths.absolute(name, folder) for name in names], untracked=untracked, known=known)
+            case Unstash(bring=bring, keep=keep, known=known):
+                tree.unstash(self, bring=bring, keep=keep, known=known)
+            case Staged():
+                tree.control(self).stagings += 1
+            case _:
+                return False
+        return True
 
     def tracked(self, path: str, folder: str) -> Tracked:
         """Give a file by its name, new or known."""
@@ -133,25 +164,18 @@ class Replay:
             case Snapshot(text=str(text)):
                 self._look(tracked, step, lambda outside: tracked.file.observe_whole(text, outside))
             case Observe():
-                self._look(tracked, step, lambda outside: tracked.file.observe(event.first, event.lines, outside))
-                if event.last:
-                    tracked.file.end_at(event.first + len(event.lines) - 1)
+                self._observe(tracked, event, step)
             case Notice(shown=shown):
                 for seen in shown:
                     self._look(tracked, step, lambda outside: tracked.file.observe(seen.first, seen.lines, outside), "user")  # noqa: B023
             case DiffSeen(hunks=hunks):
                 for hunk in hunks:
                     self._look(tracked, step, lambda outside: tracked.file.observe(hunk.new_first, hunk.after(), outside))  # noqa: B023
-            case Move(to=to, copy=copy, told=told):
-                target = self.tracked(to, step.folder)
-                if not (told and (tracked.gone or target.file.chunks)):
-                    self._move(tracked, target, copy=copy)
-            case Delete(folder=folder):
-                self._delete(tracked, folder=folder)
-            case Revert():
-                tracked.file = SparseFile()
-            case Touch():
+            case Touch(overwritten=overwritten):
                 tracked.dirty, self.touched = True, self.clock
+                tracked.waiting.clear()
+                if overwritten:
+                    tracked.file.shake()
             case Sketch():
                 if isinstance(step, Call):
                     tracked.file.shake()
@@ -161,11 +185,25 @@ class Replay:
                 if isinstance(step, Call):
                     self._change(tracked, event, step)
 
+    def _observe(self, tracked: Tracked, event: Observe, step: Step) -> None:
+        """Take in a look, and those that waited for it to be certain."""
+        look = looks.settled(tracked.file, event)
+        if look is None:
+            tracked.waiting = [*tracked.waiting, event][-looks.MOST :]
+            return
+        self._look(tracked, step, lambda outside: tracked.file.observe(look.first, look.lines, outside))
+        if event.last:
+            tracked.file.end_at(event.first + len(event.lines) - 1)
+        waiting, tracked.waiting = tracked.waiting, []
+        for one in waiting:
+            self._observe(tracked, one, step)
+
     def _look(self, tracked: Tracked, step: Step, observe: Callable[[int], bool], kind: str = "") -> None:
         """Look at a file; what is new in it since the last look is the work of whoever could have done it."""
         if self.touched > tracked.looked:
             kind = "shell"
-        observe(self.maker(kind or ("user" if self.base is not None else "unknown"), step, EXTERNAL))
+        kind = kind or ("user" if self.base is not None else "unknown")
+        observe(self.maker(kind, step, SHELL if tracked.dirty else EXTERNAL))
         tracked.looked, tracked.dirty = self.clock, False
         if tracked.loose:
             placed = locate.anchor(tracked.file, [(event.edits, maker) for event, _, maker in tracked.loose])
@@ -175,7 +213,7 @@ class Replay:
             tracked.loose = [loose for loose in tracked.loose if loose[2] not in placed]
 
     def _change(self, tracked: Tracked, event: Replace | Patch | Write, call: Call) -> None:
-        evidence = SHELL if call.state == DONE and isinstance(event, Write) and event.append else REPLAYED
+        evidence = SHELL if isinstance(event, Write) and event.by_shell else REPLAYED
         if isinstance(event, Write) and event.created is False and not event.append and tracked.file.is_unseen:
             # Which of its lines were there before, nobody can say.
             tracked.file.observe_whole(event.text, self.maker("unknown", call, EXTERNAL))
@@ -184,6 +222,8 @@ class Replay:
         if call.inherited:
             evidence = EXTERNAL
         maker = self.maker("unknown" if call.inherited else "ai", call, evidence)
+        if not self.checked and not isinstance(event, Write) and (tracked.dirty or self.formatted > tracked.looked):
+            tracked.file.shake()
         if isinstance(event, Write):
             ranges = self._write(tracked, event, maker)
             evidence = RECORDED if event.recorded else evidence
@@ -193,7 +233,10 @@ class Replay:
             ranges, evidence = self._replace(tracked, event, call, maker)
         if evidence == REPLAYED and tracked.file.text is None:
             evidence = WINDOWED
-        tracked.looked = self.clock
+        if self.checked or (isinstance(event, Write) and not event.append):
+            tracked.dirty = False  # a host that checks changes no file that it has not seen as it is
+        tracked.looked = tracked.changed = self.clock
+        tracked.waiting.clear()
         if ranges is None:
             change = Change(call, tracked.path, [], CONTENT_ONLY, self.record)
             if isinstance(event, Patch):
@@ -202,8 +245,8 @@ class Replay:
                 tracked.loose.append((event, change, maker))
                 if any(edit.old.count("\n") != edit.new.count("\n") for edit in event.edits):
                     tracked.file.shake()
-            elif event.append:
-                tracked.file.shake()
+            else:
+                tracked.file.length = None
             self._remember(change)
             return
         if not all(self._fresh(tracked.file, ranges)):
@@ -239,28 +282,12 @@ class Replay:
 
     def _write(self, tracked: Tracked, event: Write, maker: int) -> Ranges | None:
         if event.created or tracked.gone:
+            tracked.created = tracked.created or bool(event.created)
             tracked.file, tracked.gone = SparseFile(length=0), False
         if not event.append:
             return tracked.file.write(event.text, maker)
         whole = tracked.file.text
         return None if whole is None else tracked.file.write(whole + event.text, maker)
-
-    def _move(self, source: Tracked, target: Tracked, *, copy: bool) -> None:
-        under = source.path + "/"
-        for tracked in [one for one in self.files.values() if one.path.startswith(under)]:
-            self._move(tracked, self.tracked(target.path + tracked.path[len(source.path) :], ""), copy=copy)
-        if copy:
-            target.file = SparseFile.of(source.file.text) if source.file.text is not None else SparseFile()
-        else:
-            target.file, source.file = source.file, SparseFile(length=0)
-            source.gone, target.gone = True, False
-
-    def _delete(self, tracked: Tracked, *, folder: bool) -> None:
-        gone = [tracked]
-        if folder:
-            gone += [other for other in self.files.values() if other.path.startswith(tracked.path + "/")]
-        for one in gone:
-            one.file, one.gone = SparseFile(length=0), True
 
 
 def _text(lines: Sequence[str]) -> str:

@@ -111,6 +111,9 @@ TOOLS: dict[str, dict[str, str]] = {
     },
 }
 
+# Hosts that refuse to change a file that has changed since they showed it.
+CHECKING = frozenset(["claude-code", "opencode"])
+
 # What the arguments are called.
 PATHS = (
     "file_path",

@@ -5,32 +5,22 @@ git. What other commands may have changed is said with `Touch`, so that the next
 """
 
 import posixpath
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 from vacr.attribution import apply_patch, tools
-from vacr.attribution.calls import DONE, Call
-from vacr.attribution.events import Delete, Event, Move, Revert, Touch, Write
-from vacr.attribution.patches import patch_events
-from vacr.attribution.shell.lexer import Command, parse
-from vacr.attribution.shell.outputs import output_of, shown_by
+from vacr.attribution.calls import Call
+from vacr.attribution.events import DiffSeen, Event, Move, Stash, Touch
+from vacr.attribution.shell import git, powershell
+from vacr.attribution.shell.certainty import certainty
+from vacr.attribution.shell.effects import effects
+from vacr.attribution.shell.lexer import Command, Script, parse
+from vacr.attribution.shell.literals import printed
+from vacr.attribution.shell.outputs import shown_by
+from vacr.attribution.shell.results import Result, result_of
 
-# Commands that change no file of a project. Options that do are in `_WRITING`.
-_READ_ONLY = """
-[ alias awk basename cat cd cmp column command curl cut date df diff dirname du echo egrep env export expr false fd fgrep
-file find gh grep head hexdump history id jq less locale ls lsof md5sum nl od paste pgrep printf ps pwd readlink realpath rg sed
-seq set
-sha256sum shasum sleep sort stat strings tail test time top tr tree true type uname uniq wait wc which whoami xxd yes
-"""
-_GIT_READ_ONLY = """
-add blame branch cat-file check-ignore commit config describe diff fetch for-each-ref grep log ls-files ls-remote ls-tree
-merge-base name-rev push reflog remote rev-list rev-parse shortlog show show-ref status tag var version whatchanged
-"""
-READ_ONLY = frozenset(_READ_ONLY.split())
-GIT_READ_ONLY = frozenset(_GIT_READ_ONLY.split())
-_WRITING = ("-delete", "-exec", "-i", "--in-place")
+_POWERSHELL = frozenset(["PowerShell", "powershell"])
 
 
 def shell_events(call: Call) -> Iterator[Event]:
@@ -38,25 +28,40 @@ def shell_events(call: Call) -> Iterator[Event]:
     text, folder = command_of(call.input)
     if text is None:
         return
-    exit_code, output = output_of(call)
-    sure = call.state == DONE and exit_code in (0, None)
-    script = parse(text)
-    shown = shown_by(script, output) if output else {}
-    place = folder or ""
+    result = result_of(call)
+    script = powershell.parse(text) if call.name in _POWERSHELL else parse(text)
+    yield from script_events(script, result, folder or "", call.folder)
+    if script.opaque and not apply_patch.parse(text):
+        yield Touch("")
+
+
+def script_events(script: Script, result: Result, folder: str, top: str = "") -> Iterator[Event]:
+    """Say what a script did that ran in a folder; `top` is where its session worked."""
+    certain = certainty(script, result)
+    shown = shown_by(script, result, certain)
+    place = _Place(folder, top, lost="cd: " in result.text or "cd: " in result.errors)
+    given: str | None = None
     for number, command in enumerate(script.commands):
-        words = command.words
-        if words[:1] == ["cd"] and len(words) > 1 and words[1] is not None and sure:
-            place = posixpath.join(place, words[1])
-            continue
-        at = _at(place)
-        for event in _effects(command, sure=sure):
-            yield at(event)
+        given = given_to(command, given)
+        here = place.of(command)
+        if not place.enters(command):
+            for event in effects(command, given, sure=certain[number].succeeded, said=result.text + result.errors):
+                yield from here.named(event)
         for event in shown.get(number, ()):
-            yield at(event)
-    if script.opaque:
-        patches = apply_patch.parse(text)
-        if not patches:
-            yield Touch("")
+            yield from here.named(event, top=isinstance(event, DiffSeen) or "--porcelain" in command.words)
+        given = printed(command.words, given)
+
+
+def given_to(command: Command, piped: str | None) -> str | None:
+    """Give what a command reads: a here-document, a here-string, or what the command before it prints."""
+    for redirect in reversed(command.redirects):
+        if redirect.operator in ("<<", "<<-"):
+            return redirect.body
+        if redirect.operator == "<<<":
+            return None if redirect.target is None else redirect.target + "\n"
+        if redirect.operator == "<":
+            return None
+    return piped if command.joined == "|" else None
 
 
 def command_of(arguments: Any) -> tuple[str | None, str | None]:
@@ -74,141 +79,71 @@ def command_of(arguments: Any) -> tuple[str | None, str | None]:
     return text, folder
 
 
-def _at(place: str) -> Callable[[Event], Event]:
-    """Give what names the files of an event from a folder."""
+class _Place:
+    """The folder in which a script's commands run, `None` once it is not known."""
 
-    def named(event: Event) -> Event:
-        if not place or not event.path:
-            return event
-        moved = replace(event, path=_join(place, event.path))
-        return replace(moved, to=_join(place, moved.to)) if isinstance(moved, Move) else moved
+    def __init__(self, folder: str | None, top: str, *, lost: bool = False) -> None:
+        self.folder = folder
+        self.before = folder
+        self.first = folder or top
+        self.lost = lost
 
-    return named
+    def enters(self, command: Command) -> bool:
+        """Follow a command that changes the folder; tells whether it is one."""
+        if command.name not in ("cd", "pushd", "popd", "Set-Location"):
+            return False
+        words = [word for word in command.words[1:] if word not in ("--", "-P", "-L", "-Path")]
+        known = len(words) == 1 and not self.lost and command.joined not in ("|", "||") and command.name != "popd"
+        to = words[0] if known else None
+        if to == "-":
+            self.folder, self.before = self.before, self.folder
+            return True
+        self.before = self.folder
+        self.folder = self._into(to)
+        return True
 
+    def of(self, command: Command) -> "_Place":
+        """Give the folder that a command works in."""
+        if command.name != "git":
+            return self
+        folder, _ = git.arguments(command.words)
+        if folder == "":
+            return self
+        return _Place(self._into(folder), self.first)
 
-def _join(place: str, path: str) -> str:
-    return path if path.startswith(("/", "\\\\")) or path[1:2] == ":" else posixpath.join(place, path)
+    def _into(self, folder: str | None) -> str | None:
+        if folder is None or (self.folder is None and not _absolute(folder)):
+            return None
+        return _join(self.folder or "", folder)
 
+    def named(self, event: Event, *, top: bool = False) -> Iterator[Event]:
+        """Name the files of an event from here, or from the top of the work tree; what cannot be named may be any file."""
+        if not event.path:
+            yield event
+        elif self.folder is None and not _absolute(event.path):
+            yield Touch("")
+        else:
+            yield _from(self._top() if top else self.folder or "", event)
 
-def _effects(command: Command, *, sure: bool) -> Iterator[Event]:
-    words = command.words
-    writes = [
-        r
-        for r in command.redirects
-        if r.operator in (">", ">>", ">|") and r.descriptor in ("", "1", "&") and r.target != "/dev/null"
-    ]
-    body = next((r.body for r in command.redirects if r.operator in ("<<", "<<-")), None)
-    name = words[0] if words else None
-    if name == "apply_patch":
-        patch = body if body is not None else words[1] if len(words) > 1 else None
-        if patch and sure:
-            yield from patch_events(patch)
-        return
-    if writes:
-        text = _literal(words, body) if sure else None
-        for write in writes:
-            if write.target is None:
-                yield Touch("")
-            elif text is None:
-                yield Touch(write.target)
-            else:
-                yield Write(write.target, text, append=write.operator == ">>")
-        return
-    if name == "tee" and body is not None and sure:
-        append = "-a" in words
-        for target in _files(words):
-            yield Write(target, body, append=append)
-        return
-    effect = _EFFECTS.get(name or "")
-    if effect is not None and sure:
-        yield from effect(words)
-    elif name == "git":
-        yield from _git(words, sure=sure)
-    elif name not in READ_ONLY or any(word and word.startswith(_WRITING) for word in words):
-        for word in words[1:]:
-            if word and not word.startswith("-"):
-                yield Touch(word)
-        yield Touch("")
+    def _top(self) -> str:
+        """Give the folder that git tells its paths from: where the session works, when this is below it, or else this."""
+        folder = self.folder or ""
+        inside = not _absolute(folder) or folder.startswith(self.first.rstrip("/") + "/")
+        return self.first if inside and self.first and ".." not in folder.split("/") else folder
 
 
-def _literal(words: list[str | None], body: str | None) -> str | None:
-    """Give what `cat`, `echo` or `printf` prints, where its text says it all."""
-    if words in (["cat"], ["cat", "-"]):
-        return body
-    if None in words or not words:
-        return None
-    plain = [word or "" for word in words]
-    if plain[0] == "echo" and not (len(plain) > 1 and re.fullmatch(r"-[neE]+", plain[1])):
-        return " ".join(plain[1:]) + "\n" if "\\" not in "".join(plain[1:]) else None
-    if plain in ([":"], ["true"]):
-        return ""
-    return None
+def _from(folder: str, event: Event) -> Event:
+    if not folder:
+        return event
+    named = replace(event, path=_join(folder, event.path))
+    if isinstance(named, Move):
+        return replace(named, to=_join(folder, named.to))
+    return replace(named, paths=tuple(_join(folder, path) for path in named.paths)) if isinstance(named, Stash) else named
 
 
-def _files(words: list[str | None]) -> list[str]:
-    return [word for word in words[1:] if word is not None and not word.startswith("-")]
+def _absolute(path: str) -> bool:
+    return path.startswith(("/", "\\\\")) or path[1:2] == ":"
 
 
-def _rm(words: list[str | None]) -> Iterator[Event]:
-    folder = any(word and word.startswith("-") and ("r" in word or "R" in word) for word in words[1:])
-    for path in _files(words):
-        yield Delete(path, folder=folder)
-    if None in words:
-        yield Touch("")
-
-
-def _mv(words: list[str | None]) -> Iterator[Event]:
-    yield from _moved(words, copy=False)
-
-
-def _cp(words: list[str | None]) -> Iterator[Event]:
-    yield from _moved(words, copy=True)
-
-
-def _moved(words: list[str | None], *, copy: bool) -> Iterator[Event]:
-    files = _files(words)
-    if None in words or not files[1:]:
-        yield Touch("")
-        return
-    *sources, target = files
-    for source in sources:
-        into = len(sources) > 1 or target.endswith("/") or target in (".", "..")
-        yield Move(source, posixpath.join(target, posixpath.basename(source)) if into else target, copy=copy)
-
-
-def _git(words: list[str | None], *, sure: bool) -> Iterator[Event]:
-    rest = words[1:]
-    while rest and rest[0] in ("-C", "-c", "--git-dir", "--work-tree"):
-        if rest[0] == "-C":
-            return  # another repository, perhaps
-        rest = rest[2:]
-    while rest and rest[0] is not None and rest[0].startswith("-"):
-        rest = rest[1:]
-    verb = rest[0] if rest else None
-    if verb in GIT_READ_ONLY:
-        return
-    if sure and verb in ("mv", "rm"):
-        if verb == "mv":
-            yield from _mv(rest)
-        elif "--cached" not in rest:
-            yield from _rm(rest)
-        return
-    if sure and verb in ("checkout", "restore") and "--staged" not in rest and "--source" not in rest:
-        paths = rest[rest.index("--") + 1 :] if "--" in rest else (rest[1:] if verb == "restore" else [])
-        if paths and None not in paths and (verb == "restore" or rest[1] == "--"):
-            for path in paths:
-                if path and not path.startswith("-"):
-                    yield Revert(path)
-            return
-    yield Touch("")
-
-
-_EFFECTS: dict[str, Callable[[list[str | None]], Iterator[Event]]] = {
-    "rm": _rm,
-    "mv": _mv,
-    "cp": _cp,
-    "mkdir": lambda _: iter(()),
-    "rmdir": lambda _: iter(()),
-    "chmod": lambda _: iter(()),
-    "touch": lambda _: iter(()),
-}
+def _join(folder: str, path: str) -> str:
+    return path if _absolute(path) else posixpath.join(folder, path)

@@ -4,126 +4,60 @@ A script often shows several files, with a line of `echo` between them. Each com
 where that part is certain; what follows an unknown amount of output is found again at the next line that an `echo` printed.
 """
 
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from vacr.attribution import hunks, listings
-from vacr.attribution.calls import Call
-from vacr.attribution.events import DiffSeen, Event, Move, Observe
+from vacr.attribution.events import Event
+from vacr.attribution.shell import git
+from vacr.attribution.shell.certainty import Certain
 from vacr.attribution.shell.lexer import Command, Script
+from vacr.attribution.shell.literals import printed
+from vacr.attribution.shell.printers import view_of
+from vacr.attribution.shell.results import Result
+from vacr.attribution.shell.views import Lines, Told, View
 
-_CODEX_HEAD = re.compile(
-    r"\A(?:Chunk ID:.*\n)?(?:Exit code: (-?\d{1,5})\n)?Wall time:.*\n(?:Process (?:exited with code (-?\d{1,5})|running.*)\n)?"
-    r"(?:.*\n)??(?:.*\n)??Output:\n"
-)
-_CUT = re.compile(
-    r"^(?:…|\.\.\.)\s?\[?\d+ (?:tokens|chars|lines|characters) (?:truncated|omitted)|^\[?\.\.\. \[?\d+ lines truncated"
-    r"|<persisted-output>|^Output too large",
-    re.MULTILINE,
-)
 _TELLING = 3  # a shorter line may be anybody's
-
-Shows = Callable[[Sequence[str]], Iterator[Event]]
+_MOST = 100  # parts of one output; nobody reads more
+_PRINTING_NOTHING = "cd chmod cp export false kill mkdir mv pushd rm rmdir set sleep test touch true unset wait : Set-Location ["
+_SILENT = frozenset(_PRINTING_NOTHING.split())
+_PRINTING_NO_DIFF = """
+biome bun bunx cargo date docker du eslint find go jq ls make node npm npx pnpm prettier pwd pytest python python3 ruff stat tree
+tsc wc which yarn
+"""
+_NO_DIFF = frozenset(_PRINTING_NO_DIFF.split())
+_NOISE = ("bash: ", "sh: ", "zsh: ", "/bin/", "(eval)", "fatal: ", "error: ", "warning: ", "WARNING: ", "-bash: ", "rg: ")
 
 
 @dataclass(slots=True)
 class _Part:
-    """What one command prints: known lines, or at most `count` lines that `show` reads; neither means an unknown amount."""
+    """What one pipeline prints: known lines, or those of a view, or an unknown amount, at most `count` if that is told."""
 
     number: int
+    name: str
     literal: list[str] | None = None
+    view: View | None = None
     count: int | None = None
-    show: Shows | None = None
-    anywhere: bool = False  # its lines tell themselves apart from others
+    plain_git: bool = False  # a git command that prints no diff
 
 
-def output_of(call: Call) -> tuple[int | None, str]:
-    """Give a call's exit code, where it is told, and what it printed."""
-    result = call.native.get("toolUseResult")
-    if isinstance(result, dict) and isinstance(result.get("stdout"), str):
-        return (1 if call.state != "done" else None), result["stdout"]
-    head = _CODEX_HEAD.match(call.output)
-    if head:
-        code = head[1] or head[2]
-        return (int(code) if code else None), call.output[head.end() :]
-    display = call.output
-    if display.startswith("Command: ") and "\nStdout: " in display:  # Gemini CLI until 2025
-        code_found = re.search(r"^Exit Code: (-?\d{1,5})$", display, re.MULTILINE)
-        stdout = display.partition("\nStdout: ")[2].partition("\nStderr: ")[0]
-        return (int(code_found[1]) if code_found else None), stdout
-    if display.startswith("Output: "):
-        return None, display.removeprefix("Output: ")
-    return None, display
-
-
-def shown_by(script: Script, output: str) -> dict[int, list[Event]]:
+def shown_by(script: Script, result: Result, certain: Sequence[Certain]) -> dict[int, list[Event]]:
     """Give the events that the output of a script shows, by the number of the command."""
-    cut = _CUT.search(output)
-    if cut:
-        output = output[: cut.start()].rpartition("\n")[0]
-    lines = output.split("\n")
-    if lines and not lines[-1]:
-        lines.pop()
-    parts = list(_parts(script))
+    if not result.text:
+        return {}
+    parts = list(_parts(script, certain))
     if script.opaque:
-        parts.append(_Part(-1))
-    return _dealt(parts, lines)
+        parts.append(_Part(-1, "opaque"))
+    elif (
+        result.code == 1 and parts and parts[-1].name in ("grep", "egrep", "rg") and len(script.commands) - 1 == parts[-1].number
+    ):
+        parts.pop()  # it found nothing
+    lines = result.text.split("\n")
+    if not lines[-1]:
+        lines.pop()
+    return _Deal(parts[:_MOST], lines, stripped=result.stripped, whole=len(parts) <= _MOST).events()
 
 
-def _dealt(parts: Sequence[_Part], lines: Sequence[str]) -> dict[int, list[Event]]:
-    events: dict[int, list[Event]] = {}
-    at: int | None = 0
-    for i, part in enumerate(parts):
-        following = parts[i + 1 :]
-        if part.literal is not None:
-            if at is None:
-                at = _again(lines, part.literal)
-            if at is None or list(lines[at : at + len(part.literal)]) != part.literal:
-                return events
-            at += len(part.literal)
-            continue
-        if part.anywhere and part.show is not None:
-            events.setdefault(part.number, []).extend(part.show(lines[at or 0 :]))
-        if at is None:
-            continue
-        end = _end(part, following, lines, at)
-        if end is not None and part.show is not None and not part.anywhere:
-            seen = lines[at:end]
-            if not any(line.startswith(("cat: ", "sed: ", "grep: ", "head: ", "bash: ", "fatal: ")) for line in seen[:3]):
-                events.setdefault(part.number, []).extend(part.show(seen))
-        at = end
-    return events
-
-
-def _end(part: _Part, following: Sequence[_Part], lines: Sequence[str], at: int) -> int | None:
-    """Find where the output of a part ends; `None` when that is not certain."""
-    if not following:
-        return len(lines) if part.count is None or len(lines) - at <= part.count else None
-    after = following[0].literal
-    if after is not None:
-        if part.count is not None and list(lines[at + part.count : at + part.count + len(after)]) == after:
-            return at + part.count
-        found = [n for n in range(at, len(lines) - len(after) + 1) if list(lines[n : n + len(after)]) == after]
-        fits = [n for n in found if part.count is None or n - at <= part.count]
-        return fits[0] if len(fits) == 1 else None
-    if part.show is not None and part.count is not None and at + part.count < len(lines):
-        return at + part.count
-    return None
-
-
-def _again(lines: Sequence[str], literal: Sequence[str]) -> int | None:
-    """Find a line that was printed, after an unknown amount of output; it must stand there once, and say something."""
-    if not any(len(line.strip()) >= _TELLING for line in literal):
-        return None
-    found = [n for n in range(len(lines) - len(literal) + 1) if list(lines[n : n + len(literal)]) == list(literal)]
-    return found[0] if len(found) == 1 else None
-
-
-_SILENT = frozenset(["cd", "mkdir", "rm", "mv", "cp", "chmod", "export", "true", "set", "sleep", "touch", ":"])
-
-
-def _parts(script: Script) -> Iterator[_Part]:
+def _parts(script: Script, certain: Sequence[Certain]) -> Iterator[_Part]:
     pipelines: list[list[tuple[int, Command]]] = []
     for number, command in enumerate(script.commands):
         if command.joined == "|" and pipelines:
@@ -131,222 +65,160 @@ def _parts(script: Script) -> Iterator[_Part]:
         else:
             pipelines.append([(number, command)])
     for pipeline in pipelines:
-        part = _printed(pipeline)
-        if part is not None:
-            yield part
-
-
-def _printed(pipeline: Sequence[tuple[int, Command]]) -> _Part | None:
-    """Say what a pipeline prints; `None` for one that prints nothing."""
-    number, command = pipeline[0]
-    words = command.words
-    name = words[0] if words else ""
-    if len(pipeline) == 1 and (
-        name in _SILENT or any(r.operator in (">", ">>") and r.descriptor in ("", "1") for r in command.redirects)
-    ):
-        return None
-    if any(
-        command.redirects and r.operator in (">", ">>") and r.descriptor in ("", "1")
-        for _, command in pipeline[-1:]
-        for r in command.redirects
-    ):
-        return None
-    if None in words:
-        return _Part(number)
-    plain = [word or "" for word in words]
-    if len(pipeline) == 1 and name == "echo":
-        text = " ".join(plain[1:])
-        known = "\\" not in text and not (len(plain) > 1 and re.fullmatch(r"-[neE]+", plain[1]))
-        return _Part(number, text.split("\n")) if known else _Part(number)
-    read = _FILES.get(name or "")
-    part = read(number, plain) if read else None
-    if part is None:
-        return _Part(number)
-    for _, after in pipeline[1:]:
-        part = _piped(part, after)
+        number = pipeline[0][0]
+        part = _printed(number, [command for _, command in pipeline])
         if part is None:
-            return _Part(number)
+            continue
+        if pipeline[-1][1].background:
+            yield _Part(number, "opaque")
+            return
+        if not certain[number].ran:  # it may have printed nothing
+            count = len(part.literal) if part.literal is not None else part.view.count if part.view is not None else None
+            part = _Part(number, part.name, count=count)
+        yield part
+
+
+def _printed(number: int, pipeline: Sequence[Command]) -> _Part | None:
+    """Say what a pipeline prints; `None` for one that prints nothing."""
+    first, last = pipeline[0], pipeline[-1]
+    if any(redirect.writes for redirect in last.redirects) or (not first.words and len(pipeline) == 1):
+        return None
+    if len(pipeline) == 1 and (first.name in _SILENT or git.is_silent(first.words)):
+        return None
+    if any(redirect.operator.startswith("<") or redirect.writes for command in pipeline[:-1] for redirect in command.redirects):
+        return _Part(number, first.name)
+    text = printed(first.words, None) if len(pipeline) == 1 else None
+    if text is not None:
+        return _literal(number, first.name, text)
+    view = view_of(pipeline) if not any(one.operator.startswith("<") for one in last.redirects) else None
+    part = _Part(number, first.name, view=view, count=view.count if view is not None else None)
+    part.plain_git = first.name == "git" and git.prints_no_diff(first.words)
     return part
 
 
-def _piped(part: _Part, command: Command) -> _Part | None:
-    words = command.words
-    if words[:1] == ["head"]:
-        limit = _head_count(words[1:])
-        if limit is None:
+def _literal(number: int, name: str, text: str) -> _Part | None:
+    if not text:
+        return None
+    if not text.endswith("\n"):
+        return _Part(number, name)
+    return _Part(number, name, literal=text[:-1].split("\n"))
+
+
+def _no_diff(part: _Part) -> bool:
+    """Tell whether what a part prints cannot be taken for a diff of the files as they are."""
+    if isinstance(part.view, Lines):
+        return not part.view.path.endswith((".diff", ".patch", ".md", ".txt", ".snap"))
+    return part.literal is not None or part.view is not None or part.name in _NO_DIFF or part.plain_git
+
+
+class _Deal:
+    """Gives each part its lines."""
+
+    def __init__(self, parts: Sequence[_Part], lines: list[str], *, stripped: bool, whole: bool) -> None:
+        self.parts = parts
+        self.lines = lines
+        self.stripped = stripped
+        self.at: int | None = 0
+        self.found: dict[int, list[Event]] = {}
+        self.whole = whole
+
+    def events(self) -> dict[int, list[Event]]:
+        for number, part in enumerate(self.parts):
+            if part.literal is not None:
+                if not self._pass(part.literal):
+                    return self.found
+            elif isinstance(part.view, Told):
+                self._tell(number, part)
+            elif part.view is None or self.at is None:
+                self.at = None
+            else:
+                end = self._end(number, part, self.at)
+                if end is not None:
+                    self._show(part, self.at, end)
+                self.at = end
+        return self.found
+
+    def _pass(self, literal: list[str]) -> bool:
+        """Pass over lines that an `echo` printed; `False` when they are not there."""
+        if self.at == 0 and self.stripped:
+            while literal and not literal[0] and self.lines[:1] != [""]:
+                literal = literal[1:]
+        if self.at is None:
+            self.at = self._again(literal)
+            return True
+        if self.lines[self.at : self.at + len(literal)] != literal:
+            return False
+        self.at += len(literal)
+        return True
+
+    def _again(self, literal: Sequence[str]) -> int | None:
+        """Find the place after lines that were printed; they must stand there once, and say something."""
+        telling = max((line for line in literal), key=lambda line: len(line.strip()), default="")
+        if len(telling.strip()) < _TELLING:
             return None
-        part.count = limit if part.count is None else min(limit, part.count)
-        return part
-    if words[:1] in (["cat"], ["less"]) and len(words) == 1:
-        return part
-    if words[:1] == ["sed"] and part.show is not None:
-        ranges = _sed_ranges(words)
-        if ranges and ranges[1] is None:
-            first, last = ranges[0]
-            show = part.show
-            part.count = None if last is None else last - first + 1
-            part.show = lambda lines: _moved(show(lines), first - 1)
-            return part
-    if words[:1] == ["tail"] and part.show is not None and getattr(part.show, "numbered", False):
-        part.count = None
-        return part
-    return None
+        ends = [n for n, line in enumerate(self.lines) if line.endswith(telling)]
+        start = ends[0] - list(literal).index(telling) if len(ends) == 1 else -1
+        return start + len(literal) if start >= 0 and self.lines[start : start + len(literal)] == list(literal) else None
 
+    def _end(self, number: int, part: _Part, at: int) -> int | None:
+        """Find where the output of a part ends; `None` when that is not certain."""
+        following = self.parts[number + 1 :]
+        if not following:
+            left = len(self.lines) - at
+            return len(self.lines) if self.whole and (part.count is None or left <= part.count) else None
+        if following[0].literal is not None and (end := self._before(following[0].literal, part, at)) is not None:
+            return end
+        if isinstance(part.view, Lines) and (end := part.view.take(self.lines, at)) is not None:
+            return end if self._turns(part, following[0], at, end) else None
+        # When all that follows is there in full, so is each of its parts.
+        counts = [len(one.literal) if one.literal is not None else one.count for one in (part, *following)]
+        full = sum(count for count in counts if count is not None)
+        return at + counts[0] if counts[0] is not None and None not in counts and full == len(self.lines) - at else None
 
-def _moved(events: Iterator[Event], by: int) -> Iterator[Event]:
-    for event in events:
-        if isinstance(event, Observe):
-            yield Observe(event.path, event.first + by, event.lines)
+    def _before(self, literal: list[str], part: _Part, at: int) -> int | None:
+        """Find the lines of an `echo` that can end a part, if there is one place for them; the line before may lack its end."""
+        stop = len(self.lines) if part.count is None else min(len(self.lines), at + part.count + 1)
+        head = literal[0]
+        places = [
+            n
+            for n in range(at, stop)
+            if (self.lines[n].endswith(head) if head else not self.lines[n]) and self._continues(n, literal)
+        ]
+        if len(places) != 1:
+            return None
+        rest = self.lines[places[0]].removesuffix(head)
+        if not rest:
+            return places[0]
+        self.lines[places[0] : places[0] + 1] = [rest, head]
+        return places[0] + 1
 
+    def _continues(self, place: int, literal: Sequence[str]) -> bool:
+        return self.lines[place + 1 : place + len(literal)] == list(literal[1:])
 
-def _head_count(words: Sequence[str | None]) -> int | None:
-    if not words:
-        return 10
-    text = " ".join(word or "" for word in words)
-    found = re.fullmatch(r"(?:-n ?|-)(\d{1,7})", text)
-    return int(found[1]) if found else None
+    def _turns(self, part: _Part, following: _Part, at: int, end: int) -> bool:
+        """Tell whether lines with numbers end where the numbers do not go on."""
+        if end == at or part.count == end - at:
+            return part.count == end - at
+        view = following.view
+        numbered = isinstance(view, Lines) and view.form is not None and view.spans
+        first = part.view.spans[0][0] if isinstance(part.view, Lines) else 0
+        return bool(numbered) and isinstance(view, Lines) and view.spans[0][0] != first + end - at
 
+    def _tell(self, number: int, part: _Part) -> None:
+        """Read what git tells, if nothing else in the output can be taken for it."""
+        alone = not part.view.diff or all(map(_no_diff, self.parts)) if isinstance(part.view, Told) else False
+        start, end = self.at, None if self.at is None else self._end(number, part, self.at)
+        if part.view is not None and (alone or end is not None):
+            seen = self.lines if alone else self.lines[start:end]
+            self.found.setdefault(part.number, []).extend(part.view.shows(seen))
+        self.at = end
 
-def _sed_ranges(words: Sequence[str | None]) -> tuple[tuple[int, int | None], str | None] | None:
-    """Read `sed -n 'a,bp' [file]`."""
-    rest = [word for word in words[1:] if word not in ("-n", "-e", "-E")]
-    if "-n" not in words or not rest or rest[0] is None or rest[2:]:
-        return None
-    found = re.fullmatch(r"\s*(\d{1,7})\s*(?:,\s*(\d{1,7}|\$|\+\d{1,7}))?\s*p\s*;?\s*(?:\d{1,7}q)?", rest[0])
-    if not found:
-        return None
-    first = int(found[1])
-    last: int | None = first
-    if found[2] == "$":
-        last = None
-    elif found[2]:
-        last = first + int(found[2][1:]) if found[2].startswith("+") else int(found[2])
-    return (first, last), rest[1] if rest[1:] else None
-
-
-def _plain(path: str, first: int) -> Shows:
-    def show(lines: Sequence[str]) -> Iterator[Event]:
-        if lines:
-            yield Observe(path, first, [line + "\n" for line in lines])
-
-    return show
-
-
-def _numbered(path: str, form: re.Pattern[str]) -> Shows:
-    def show(lines: Sequence[str]) -> Iterator[Event]:
-        for first, seen in listings.numbered(lines, form):
-            yield Observe(path, first, seen)
-
-    show.numbered = True  # type: ignore[attr-defined]
-    return show
-
-
-def _sed(number: int, words: Sequence[str]) -> _Part | None:
-    ranges = _sed_ranges(words)
-    if ranges is None or ranges[1] is None:
-        return None
-    (first, last), path = ranges[0], str(ranges[1])
-    return _Part(number, None, None if last is None else last - first + 1, _plain(path, first))
-
-
-def _cat(number: int, words: Sequence[str]) -> _Part | None:
-    files = [word for word in words[1:] if not word.startswith("-")]
-    options = [word for word in words[1:] if word.startswith("-")]
-    if len(files) != 1 or options not in ([], ["-n"]):
-        return None
-    return _Part(number, None, None, _numbered(files[0], listings.ARROW) if options else _plain(files[0], 1))
-
-
-def _nl(number: int, words: Sequence[str]) -> _Part | None:
-    files = [word for word in words[1:] if not word.startswith("-")]
-    if len(files) != 1 or "-ba" not in words:
-        return None
-    return _Part(number, None, None, _numbered(files[0], listings.ARROW))
-
-
-def _head(number: int, words: Sequence[str]) -> _Part | None:
-    if not words[1:] or words[-1].startswith("-"):
-        return None
-    count = _head_count(words[1:-1])
-    return None if count is None else _Part(number, None, count, _plain(words[-1], 1))
-
-
-def _tail(number: int, words: Sequence[str]) -> _Part | None:
-    found = re.fullmatch(r"(?:-n ?)\+(\d{1,7})", " ".join(words[1:-1]))
-    return _Part(number, None, None, _plain(words[-1], int(found[1]))) if found else None
-
-
-def _grep(number: int, words: Sequence[str]) -> _Part | None:
-    options = "".join(word[1:] for word in words[1:] if re.fullmatch(r"-[a-zA-Z0-9]+", word))
-    if "n" not in options or any(letter in options for letter in "clLoqhv"):
-        return None
-    arguments = _arguments(words[1:])
-    files = arguments[1:]
-    recursive = words[0] == "rg" or "r" in options or "R" in options
-
-    def show(lines: Sequence[str]) -> Iterator[Event]:
-        several = list(listings.found_in(lines))
-        single = listings.numbered(lines, listings.FOUND)
-        if len(files) == 1 and single and not any(line.startswith(files[0]) for line in lines):
-            for first, seen in single:
-                yield Observe(files[0], first, seen)
-        elif recursive or len(files) > 1:
-            for path, (first, seen) in several:
-                yield Observe(path, first, seen)
-
-    show.numbered = True  # type: ignore[attr-defined]
-    return _Part(number, None, None, show)
-
-
-def _renamed(lines: Sequence[str]) -> Iterator[Event]:
-    """Read the renames that `git status` tells of."""
-    for line in lines:
-        found = re.match(r"(?:R[ MD] |\s+renamed:\s+)(.+?) -> (.+)$", line)
-        if found:
-            yield Move(found[1].strip('"'), found[2].strip('"'), told=True)
-
-
-def _arguments(words: Sequence[str]) -> list[str]:
-    """Leave the options of grep and their values out."""
-    found, skip = [], False
-    for word in words:
-        if skip:
-            skip = False
-        elif word in ("-A", "-B", "-C", "-m", "-g", "--glob", "-t", "--type", "--include", "--exclude", "-e"):
-            skip = word != "-e"
-        elif not word.startswith("-"):
-            found.append(word)
-    return found
-
-
-def _git(number: int, words: Sequence[str]) -> _Part | None:
-    if words[1:2] == ["status"]:
-        return _Part(number, None, None, _renamed, anywhere=True)
-    if words[1:2] != ["diff"]:
-        return None
-    rest = words[2:]
-    arguments = rest[: rest.index("--")] if "--" in rest else rest
-    if any(
-        word not in ("HEAD", "--no-color", "-U3") and (not word or word.startswith("-") or ("/" not in word and "." not in word))
-        for word in arguments
-    ):
-        return None
-
-    def show(lines: Sequence[str]) -> Iterator[Event]:
-        for path, found in hunks.files_of("\n".join(lines)):
-            if path is not None:
-                yield DiffSeen(path, found)
-
-    return _Part(number, None, None, show, anywhere=True)
-
-
-_FILES: dict[str, Callable[[int, Sequence[str]], _Part | None]] = {
-    "sed": _sed,
-    "cat": _cat,
-    "nl": _nl,
-    "head": _head,
-    "tail": _tail,
-    "grep": _grep,
-    "rg": _grep,
-    "git": _git,
-}
+    def _show(self, part: _Part, at: int, end: int) -> None:
+        seen = self.lines[at:end]
+        complaints = (f"{part.name}: ", *_NOISE)
+        if part.view is None or any(line.startswith(complaints) for line in seen):
+            return
+        slack: int | None = 0
+        if at == 0 and self.stripped:
+            slack = None if part.count is None else part.count - len(seen)
+        self.found.setdefault(part.number, []).extend(part.view.shows(seen, slack))

@@ -1,0 +1,155 @@
+"""What git commands did to the files of a work tree. Step: attribute."""
+
+from collections.abc import Iterator, Sequence
+
+from vacr.attribution.events import Delete, Event, Move, Revert, Staged, Stash, Touch, Unstash
+from vacr.attribution.shell.lexer import Command
+
+# These change no file, and nothing that could be put back into one.
+_READ_ONLY = """
+blame branch cat-file check-ignore config count-objects describe diff fetch for-each-ref grep help log ls-files ls-remote ls-tree
+merge-base name-rev push reflog remote rev-list rev-parse shortlog show show-ref status tag var version whatchanged
+"""
+READ_ONLY = frozenset(_READ_ONLY.split())
+_VALUED = frozenset(["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path"])
+_STAGES = frozenset(["add", "commit", "stage", "update-index", "gc", "notes"])
+
+
+def arguments(words: Sequence[str | None]) -> tuple[str | None, list[str | None]]:
+    """Give the folder that `-C` names (`""` without one, `None` where it is not known), and the words from the verb on."""
+    folder: str | None = ""
+    rest = list(words[1:])
+    while rest and rest[0] is not None and rest[0].startswith("-"):
+        option = rest[0].partition("=")[0]
+        if option in ("--git-dir", "--work-tree") or (option == "-C" and folder != ""):
+            folder = None
+        elif option == "-C":
+            folder = rest[1] if rest[1:] else None
+        rest = rest[2:] if rest[0] in _VALUED else rest[1:]
+    return folder, rest
+
+
+def is_silent(words: Sequence[str | None]) -> bool:
+    """Tell whether a git command prints nothing when all is well."""
+    _, rest = arguments(words) if words[:1] == ["git"] else ("", [])
+    return rest[:1] in (["add"], ["mv"]) and not any(word in ("-v", "-n", "--dry-run", "--verbose") for word in rest)
+
+
+def prints_no_diff(words: Sequence[str | None]) -> bool:
+    """Tell whether a git command prints no diff, or none that could be one of the files as they are."""
+    _, rest = arguments(words)
+    if rest[:1] in (["diff"], ["show"], ["log"], ["stash"]):
+        short = ("--stat", "--name-only", "--name-status", "--shortstat", "--numstat", "--check", "--oneline", "push", "pop")
+        return any(word in short for word in rest) and not any(word in ("-p", "-u", "--patch", "--cc") for word in rest)
+    return bool(rest) and rest[0] not in (None, "format-patch", "range-diff", "reflog", "am", "apply", "diff-tree", "diff-index")
+
+
+def effects(command: Command, *, sure: bool, said: str) -> Iterator[Event]:
+    """Say what a git command did; paths are told from the folder that `arguments` gives."""
+    _, rest = arguments(command.words)
+    verb = rest[0] if rest else None
+    if verb in READ_ONLY:
+        return
+    if verb in _STAGES:
+        yield Staged(".")
+        return
+    if verb == "stash":
+        yield from _stashed([word or "" for word in rest[1:]], said, sure=sure and None not in rest)
+        return
+    done = list(_done(str(verb), rest)) if sure and None not in rest else []
+    if done:
+        yield from done
+        return
+    yield Touch("")
+    if verb not in ("mv", "rm", "clean", "apply", "worktree"):
+        yield Staged(".")
+
+
+def _done(verb: str, words: Sequence[str | None]) -> Iterator[Event]:
+    rest = [word or "" for word in words[1:]]
+    match verb:
+        case "mv":
+            yield from _moved(rest)
+        case "rm":
+            yield from _removed(rest)
+        case "checkout" | "restore":
+            yield from _put_back(verb, rest)
+        case "reset":
+            if set(rest) <= {"--hard", "HEAD", "-q"} and "--hard" in rest:
+                yield Revert(".", everything=True)
+            elif "--hard" not in rest and "--merge" not in rest and "--keep" not in rest:
+                yield Staged(".")
+
+
+def _plain(rest: Sequence[str]) -> list[str]:
+    return [word for word in rest if word != "--" and not word.startswith("-")]
+
+
+def _moved(rest: Sequence[str]) -> Iterator[Event]:
+    files = _plain(rest)
+    if not files[1:] or any(word in ("-n", "--dry-run") for word in rest):
+        return
+    *sources, target = files
+    for source in sources:
+        into = len(sources) > 1 or target.endswith("/") or target == "."
+        yield Move(source, f"{target.rstrip('/')}/{source.rstrip('/').rpartition('/')[2]}" if into else target)
+    yield Staged(".")
+
+
+def _removed(rest: Sequence[str]) -> Iterator[Event]:
+    if any(word in ("-n", "--dry-run") for word in rest):
+        return
+    if "--cached" not in rest:
+        folder = any(word.startswith("-") and not word.startswith("--") and "r" in word for word in rest)
+        for path in _plain(rest):
+            yield Delete(path, folder=folder, pattern="*" in path)
+    yield Staged(".")
+
+
+def _put_back(verb: str, rest: Sequence[str]) -> Iterator[Event]:
+    """Read `git checkout [HEAD] -- path` and `git restore path`."""
+    if verb == "restore" and "--staged" in rest and "--worktree" not in rest:
+        yield Staged(".")
+        return
+    before = list(rest[: rest.index("--")]) if "--" in rest else list(rest) if verb == "restore" else []
+    if verb == "checkout":
+        named = list(rest[rest.index("--") + 1 :]) if "--" in rest else [word for word in rest if word == "."]
+        fine = set(before) <= {"HEAD", "-q", "-f", "--quiet"} and (bool(before) or "--" in rest or list(rest) == ["."])
+    else:
+        named = [word for word in rest if not word.startswith("-")]
+        fine = {word for word in rest if word.startswith("-")} <= {"--", "-q", "--quiet", "--worktree", "-W", "--source=HEAD"}
+    for path in named if fine and named else ():
+        yield Revert(path)
+
+
+def _stashed(rest: Sequence[str], said: str, *, sure: bool) -> Iterator[Event]:
+    verb = rest[0] if rest and not rest[0].startswith("-") else "push"
+    options = list(rest[1:]) if rest and rest[0] == verb else list(rest)
+    if verb in ("list", "show", "create"):
+        return
+    if verb in ("pop", "apply", "drop"):
+        plain = sure and set(options) <= {"-q", "--quiet", "--index", "stash@{0}", "0"}
+        yield Unstash(".", bring=verb != "drop", keep=verb == "apply", known=plain)
+    elif verb in ("push", "save"):
+        if "No local changes to save" not in said:
+            yield _taken(options, said, sure=sure, named=verb == "push")
+    else:
+        yield Stash(".", known=False)
+
+
+def _taken(options: Sequence[str], said: str, *, sure: bool, named: bool) -> Stash:
+    paths, at = [], 0
+    known = sure and ("Saved working directory" in said or any(option in ("-q", "--quiet") for option in options))
+    while at < len(options):
+        option = options[at]
+        if option in ("-m", "--message"):
+            at += 1
+        elif option in ("--", "-q", "--quiet", "-u", "--include-untracked") or option.startswith("--message="):
+            pass
+        elif option.startswith("-"):
+            known = False
+        elif named:
+            paths.append(option)
+        at += 1
+    untracked = "-u" in options or "--include-untracked" in options
+    return Stash(".", tuple(paths), untracked=untracked, known=known)
