@@ -135,15 +135,16 @@ class Joiner:
 
     def _accept(self, block: Block, versions: Sequence[Version], answers: Sequence[Answer], taken: set[tuple[int, int]]) -> bool:
         answer, version, piece = answers[block.file], versions[block.file], self._piece(block)
-        free = [number for number in block.numbers if (block.piece, block.place(number)) not in taken]
-        new = [number for number in free if number not in answer]
-        if len(free) < len(block.numbers) and not telling(
-            tuple(version.bare[number - 1] for number in free), same_path=piece.path == version.path, whole=False
-        ):
+        places = {number: (block.piece, block.place(number)) for number in block.numbers}
+        known = [number for number in places if number in answer]
+        taken |= {places[n] for n in known if answer[n].join == BLOB and answer[n].claim.source == piece.claim.source}
+        new = [number for number, place in places.items() if number not in answer and place not in taken]
+        lines = tuple(version.bare[number - 1] for number in new)
+        if len(new) < len(places) and not telling(lines, same_path=piece.path == version.path, whole=False):
             return False
-        taken.update((block.piece, block.place(number)) for number in free)
-        answer.update({number: Found(piece.claim.type, piece.claim, CONTENT) for number in new})
-        return bool(free)
+        taken |= {places[number] for number in new}
+        answer |= {number: Found(piece.claim.type, piece.claim, CONTENT) for number in new}
+        return True
 
     def _by_hash(self, version: Version, answer: Answer) -> None:
         """Find ranges of which only the hash is known."""
