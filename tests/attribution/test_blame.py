@@ -14,8 +14,7 @@ from vacr.attribution.blame import Joiner, Version
 from vacr.attribution.overlaps import shares, telling
 from vacr.attribution.prompts import prompts
 from vacr.attribution.stored import Claim, Hashed
-from vacr.attribution.testimony import Piece, gather
-from vacr.attribution.testimony import Testimony as Told
+from vacr.attribution.told import Piece, Told, gather
 
 SEEDS = int(os.environ.get("VACR_FUZZ_SEEDS", "40"))
 
@@ -179,7 +178,7 @@ def test_no_line_is_blamed_on_an_agent_that_did_not_write_it(tmp_path, seed, age
         added = {number for number, (line, _) in enumerate(lines, 1) if line not in before}
         versions.append(version(text, added, random.choice([path, "moved/" + path])))
         truths.append([owner for _, owner in lines])
-    testimony = gather(records_of(world, tmp_path), lambda _: None, {one.digest for one in versions})
-    for answer, truth in zip(Joiner(testimony).join(versions), truths, strict=True):
+    told = gather(records_of(world, tmp_path), lambda _: None, {one.digest for one in versions})
+    for answer, truth in zip(Joiner(told).join(versions), truths, strict=True):
         for number, found in answer.items():
             assert found.type != "ai" or truth[number - 1] not in (BASE, HUMAN), (number, found)

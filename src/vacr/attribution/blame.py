@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 
 from vacr.attribution.overlaps import Block, blocks_of, shares, telling
 from vacr.attribution.stored import Claim, Hashed
-from vacr.attribution.testimony import Piece, Testimony
 from vacr.attribution.text import bare, to_bytes
+from vacr.attribution.told import Piece, Told
 
 BLOB, CONTENT = "blob", "content"
 _ORDER = {"ai": 0, "mixed": 1, "human": 2}
@@ -59,16 +59,16 @@ Answer = dict[int, Found]
 class Joiner:
     """Joins commits to what records say."""
 
-    def __init__(self, testimony: Testimony) -> None:
+    def __init__(self, told: Told) -> None:
         """Sort what records say by the lines it is made of."""
-        self.testimony = testimony
-        self.pieces = [[bare(line) for line in piece.lines] for piece in testimony.pieces]
+        self.told = told
+        self.pieces = [[bare(line) for line in piece.lines] for piece in told.pieces]
         self.index: dict[str, list[tuple[int, int]]] = defaultdict(list)
         for number, lines in enumerate(self.pieces):
             for at, line in enumerate(lines):
                 self.index[line].append((number, at))
         self.hashed: dict[int, dict[str, list[Hashed]]] = defaultdict(lambda: defaultdict(list))
-        for one in testimony.hashed:
+        for one in told.hashed:
             self.hashed[one.count][one.digest].append(one)
         self.work = _WORK
 
@@ -89,7 +89,7 @@ class Joiner:
 
     def _by_blob(self, version: Version) -> Answer:
         answer: Answer = {}
-        for state in self.testimony.states.get(version.digest, ()):
+        for state in self.told.states.get(version.digest, ()):
             for number in state.keys() & set(version.added):
                 claim = state[number]
                 if number not in answer or _ORDER[claim.type] < _ORDER[answer[number].type]:
@@ -97,7 +97,7 @@ class Joiner:
         return answer
 
     def _piece(self, block: Block) -> Piece:
-        return self.testimony.pieces[block.piece]
+        return self.told.pieces[block.piece]
 
     def _rank(self, block: Block, versions: Sequence[Version]) -> tuple[int, int, bool, int]:
         piece = self._piece(block)

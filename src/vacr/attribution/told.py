@@ -40,7 +40,7 @@ class Piece:
 
 
 @dataclass(slots=True)
-class Testimony:
+class Told:
     """What records say: pieces of text, ranges of which only the hash is known, and whole files by their SHA-256."""
 
     pieces: list[Piece] = field(default_factory=list)
@@ -49,21 +49,21 @@ class Testimony:
     """For each state of a file, who made the lines of which it is known, by their numbers."""
 
 
-def gather(records: Sequence[dict[str, Any]], bases: Bases, wanted: Collection[str] = ()) -> Testimony:
+def gather(records: Sequence[dict[str, Any]], bases: Bases, wanted: Collection[str] = ()) -> Told:
     """Gather what records say; of whole files, only those whose SHA-256 is wanted."""
-    testimony = Testimony()
+    told = Told()
     for group in _groups(_longest(records)):
-        told = [stored(record) for record in group]
-        named = {one.base for one in told if one is not None and one.base}
+        held = [stored(record) for record in group]
+        named = {one.base for one in held if one is not None and one.base}
         base = bases(named.pop()) if len(named) == 1 else None
-        trusted = [one is None or not one.base or base is not None for one in told]
-        before = len(testimony.pieces)
-        _replay(testimony, group, base, wanted, trusted)
-        known = {hashlib.sha256(to_bytes("".join(piece.lines))).hexdigest() for piece in testimony.pieces[before:]}
-        for one in told:
+        trusted = [one is None or not one.base or base is not None for one in held]
+        before = len(told.pieces)
+        _replay(told, group, base, wanted, trusted)
+        known = {hashlib.sha256(to_bytes("".join(piece.lines))).hexdigest() for piece in told.pieces[before:]}
+        for one in held:
             if one is not None:
-                _take(testimony, one, known, wanted)
-    return testimony
+                _take(told, one, known, wanted)
+    return told
 
 
 def _longest(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -94,18 +94,18 @@ def _groups(records: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]
     yield from together.values()
 
 
-def _take(testimony: Testimony, told: Stored, known: Collection[str], wanted: Collection[str]) -> None:
+def _take(told: Told, held: Stored, known: Collection[str], wanted: Collection[str]) -> None:
     """Take what a record holds and its replay did not give."""
-    testimony.hashed += [one for one in told.ranges if one.digest not in known]
-    for digest, claims in told.files.items():
+    told.hashed += [one for one in held.ranges if one.digest not in known]
+    for digest, claims in held.files.items():
         if digest in wanted:
-            testimony.states.setdefault(digest, []).append(claims)
+            told.states.setdefault(digest, []).append(claims)
 
 
 def _replay(
-    testimony: Testimony, records: Sequence[dict[str, Any]], base: Base | None, wanted: Collection[str], trusted: Sequence[bool]
+    told: Told, records: Sequence[dict[str, Any]], base: Base | None, wanted: Collection[str], trusted: Sequence[bool]
 ) -> None:
-    replay = _Remembering(testimony, records, base, wanted, trusted)
+    replay = _Remembering(told, records, base, wanted, trusted)
     replay.run(records)
     replay.remember()
 
@@ -115,14 +115,14 @@ class _Remembering(Replay):
 
     def __init__(
         self,
-        testimony: Testimony,
+        told: Told,
         records: Sequence[dict[str, Any]],
         base: Base | None,
         wanted: Collection[str],
         trusted: Sequence[bool],
     ) -> None:
         super().__init__(base, [root(record, base) for record in records])
-        self.testimony = testimony
+        self.told = told
         self.sessions = [(record, prompts(record)) for record in records]
         self.wanted = wanted
         self.trusted = trusted
@@ -161,7 +161,7 @@ class _Remembering(Replay):
                 if (claim := self.claim(run.maker))
                 for number in range(run.first, run.last + 1)
             }
-            self.testimony.states.setdefault(digest, []).append(lines)
+            self.told.states.setdefault(digest, []).append(lines)
 
     def remember(self) -> None:
         """Keep the runs of lines of the files that changed since this was last done."""
@@ -190,7 +190,7 @@ class _Remembering(Replay):
         claim = self.claim(maker)
         if claim is not None:
             name = paths.relative(path, self.roots[self.makers[-maker - 1].record]) or path
-            self.testimony.pieces.append(Piece(claim, name, tuple(lines), self.clock))
+            self.told.pieces.append(Piece(claim, name, tuple(lines), self.clock))
 
     def claim(self, maker: int) -> Claim | None:
         """Say who a maker is; nobody where that is not known, or where the record says it and not the replay."""
