@@ -404,6 +404,9 @@ def test_a_bad_record_in_a_folder_does_not_keep_the_others_back(vacr, worked, tm
     vacr("record", tmp_path / "records/session-one.jsonl", "-o", tmp_path / "records/")
     (tmp_path / "records/bad.acr.json").write_text("{")
     (tmp_path / "records/other.json").write_text("[]")
+    (tmp_path / "records/no.acr.json").write_text('{"session": 1}')
+    odd = {"session": {"entries": []}, "file-attribution": {"files": [{"path": 1, "conversations": 7}]}}
+    (tmp_path / "records/odd.acr.json").write_text(json.dumps(odd))
     assert kinds(blame(vacr, worked, "app.py")) == AI
     done = vacr("blame", "app.py", "--records", tmp_path / "records", "-v", cwd=worked)
     assert "bad.acr.json" in done.err

@@ -25,14 +25,25 @@ class Base:
 
 
 def root_of(base: Base, named: Iterable[str], working_dir: str) -> str:
-    """Find the folder of a session's machine that is the root of the base."""
+    """Find the folder of a session's machine that is the root of the base.
+
+    A file of another project may have the name of one of the base's, so a folder that has nothing to do with where the session
+    worked needs more files than the session names there.
+    """
+    home = paths.absolute(working_dir, "") if working_dir else ""
     votes: Counter[str] = Counter()
+    at_home = 0
     for path in named:
+        at_home += bool(home) and _under(path, home)
         parts = path.split("/")
         for cut in range(1, len(parts)):
             if "/".join(parts[cut:]) in base.names:
                 votes["/".join(parts[:cut])] += 1
                 break
-    home = paths.absolute(working_dir, "") if working_dir else ""
-    best = max(votes.items(), key=lambda item: (item[1], item[0] == home, -len(item[0])), default=(home, 0))
-    return best[0]
+    best, count = max(votes.items(), key=lambda item: (item[1], item[0] == home, -len(item[0])), default=(home, 0))
+    related = best == home or _under(best, home) or _under(home, best)
+    return best if related or count > at_home else home
+
+
+def _under(path: str, folder: str) -> bool:
+    return path.startswith(folder.rstrip("/") + "/")

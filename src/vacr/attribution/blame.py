@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 
 from vacr.attribution.overlaps import Block, blocks_of, shares, telling
 from vacr.attribution.stored import Claim, Hashed
-from vacr.attribution.testimony import Piece, Testimony
 from vacr.attribution.text import bare, to_bytes
+from vacr.attribution.told import Piece, Told
 
 BLOB, CONTENT = "blob", "content"
 _ORDER = {"ai": 0, "mixed": 1, "human": 2}
@@ -59,16 +59,16 @@ Answer = dict[int, Found]
 class Joiner:
     """Joins commits to what records say."""
 
-    def __init__(self, testimony: Testimony) -> None:
+    def __init__(self, told: Told) -> None:
         """Sort what records say by the lines it is made of."""
-        self.testimony = testimony
-        self.pieces = [[bare(line) for line in piece.lines] for piece in testimony.pieces]
+        self.told = told
+        self.pieces = [[bare(line) for line in piece.lines] for piece in told.pieces]
         self.index: dict[str, list[tuple[int, int]]] = defaultdict(list)
         for number, lines in enumerate(self.pieces):
             for at, line in enumerate(lines):
                 self.index[line].append((number, at))
         self.hashed: dict[int, dict[str, list[Hashed]]] = defaultdict(lambda: defaultdict(list))
-        for one in testimony.hashed:
+        for one in told.hashed:
             self.hashed[one.count][one.digest].append(one)
         self.work = _WORK
 
@@ -89,7 +89,7 @@ class Joiner:
 
     def _by_blob(self, version: Version) -> Answer:
         answer: Answer = {}
-        for state in self.testimony.states.get(version.digest, ()):
+        for state in self.told.states.get(version.digest, ()):
             for number in state.keys() & set(version.added):
                 claim = state[number]
                 if number not in answer or _ORDER[claim.type] < _ORDER[answer[number].type]:
@@ -97,7 +97,7 @@ class Joiner:
         return answer
 
     def _piece(self, block: Block) -> Piece:
-        return self.testimony.pieces[block.piece]
+        return self.told.pieces[block.piece]
 
     def _rank(self, block: Block, versions: Sequence[Version]) -> tuple[int, int, bool, int]:
         piece = self._piece(block)
@@ -135,15 +135,16 @@ class Joiner:
 
     def _accept(self, block: Block, versions: Sequence[Version], answers: Sequence[Answer], taken: set[tuple[int, int]]) -> bool:
         answer, version, piece = answers[block.file], versions[block.file], self._piece(block)
-        free = [number for number in block.numbers if (block.piece, block.place(number)) not in taken]
-        new = [number for number in free if number not in answer]
-        if len(free) < len(block.numbers) and not telling(
-            tuple(version.bare[number - 1] for number in free), same_path=piece.path == version.path, whole=False
-        ):
+        places = {number: (block.piece, block.place(number)) for number in block.numbers}
+        known = [number for number in places if number in answer]
+        taken |= {places[n] for n in known if answer[n].join == BLOB and answer[n].claim.source == piece.claim.source}
+        new = [number for number, place in places.items() if number not in answer and place not in taken]
+        lines = tuple(version.bare[number - 1] for number in new)
+        if len(new) < len(places) and not telling(lines, same_path=piece.path == version.path, whole=False):
             return False
-        taken.update((block.piece, block.place(number)) for number in free)
-        answer.update({number: Found(piece.claim.type, piece.claim, CONTENT) for number in new})
-        return bool(free)
+        taken |= {places[number] for number in new}
+        answer |= {number: Found(piece.claim.type, piece.claim, CONTENT) for number in new}
+        return True
 
     def _by_hash(self, version: Version, answer: Answer) -> None:
         """Find ranges of which only the hash is known."""

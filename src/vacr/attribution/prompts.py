@@ -20,8 +20,7 @@ def prompts(record: dict[str, Any]) -> dict[str, str]:
     found: dict[str, str] = {}
     prompt = ""
     for name, entry in _entries(record["session"].get("entries", ()), "/session/entries"):
-        if entry.get("type") == "user" and entry.get("isMeta") is not True:
-            prompt = _asked(entry.get("content")) or prompt
+        prompt = asked(entry) or prompt
         found.setdefault(name, prompt)
     return found
 
@@ -34,8 +33,11 @@ def _entries(entries: Any, place: str) -> Iterator[tuple[str, dict[str, Any]]]:
             yield from _entries(entry.get("children"), f"{place}/{i}/children")
 
 
-def _asked(content: Any) -> str:
-    """Give the text of a message, without what the host added."""
+def asked(entry: dict[str, Any]) -> str:
+    """Give the text of a message of the user, without what the host added; nothing where an entry is none."""
+    if entry.get("type") != "user" or entry.get("isMeta") is True:
+        return ""
+    content = entry.get("content")
     parts = content if isinstance(content, list) else [content]
     texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
     return "\n".join(text for text in texts if isinstance(text, str) and text.strip() and not text.lstrip().startswith(_HOST))

@@ -7,7 +7,8 @@ from typing import Any
 
 from vacr.attribution.prompts import prompts
 
-_SHA_256 = ("sha-256", "sha256", -16)
+_SHA_256 = ("sha-256", "sha256")
+_LONGEST = 1_000_000  # lines of a range; nobody wrote more, but a record may say so
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +50,16 @@ class Stored:
 
 
 def stored(record: dict[str, Any]) -> Stored | None:
-    """Read the attribution of a record; `None` when it has none."""
+    """Read the attribution of a record; `None` when it has none, or one that cannot be read."""
     if not isinstance(record.get("file-attribution"), dict):
         return None
+    try:
+        return _stored(record)
+    except (AttributeError, KeyError, TypeError):
+        return None
+
+
+def _stored(record: dict[str, Any]) -> Stored:
     ours = record.get("vacr", {})
     proofs = ours.get("attribution", {}).get("files", {})
     asked = prompts(record)
@@ -65,7 +73,7 @@ def stored(record: dict[str, Any]) -> Stored | None:
                 first, last = one["start-line"], one["end-line"]
                 who = one.get("contributor", conversation.get("contributor", {}))
                 claim = _claim(record, who, proved.get((first, last), {}), asked)
-                if claim.type == "unknown":
+                if claim.type not in ("ai", "human", "mixed") or last - first >= _LONGEST:
                     continue
                 lines |= dict.fromkeys(range(first, last + 1), claim)
                 if one.get("content-hash") and one.get("content-hash-alg", "sha-256") in _SHA_256:

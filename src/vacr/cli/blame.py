@@ -79,16 +79,23 @@ def _records(named: tuple[str, ...], voice: Voice) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for name in named:
         if not Path(name).is_dir():
-            found += [one.record for one in given(name)]
+            found += _read(name)
             continue
         for path in _inside(name):
             try:
-                found += [one.record for one in given(path)]
+                found += _read(path)
             except UnreadableInput as error:
                 voice.notice(f"{path}: left out: {error.message}", isinstance(error, NotASession))
     if not found:
         raise UnreadableInput("there are no records", where=", ".join(named), hint="Make some: vacr record FOLDER -o records/")
     return found
+
+
+def _read(path: str) -> list[dict[str, Any]]:
+    records = [one.record for one in given(path)]
+    if not all(isinstance(record, dict) and isinstance(record.get("session"), dict) for record in records):
+        raise UnreadableInput("this is no record", where=path, hint="See what is wrong with it: vacr validate FILE.")
+    return records
 
 
 def _inside(folder: str) -> list[str]:

@@ -10,8 +10,8 @@ from typing import Any
 from vacr.attribution.base import Base
 from vacr.attribution.blame import Answer, Found, Joiner, Version
 from vacr.attribution.diff import NEW, origins
-from vacr.attribution.testimony import gather
 from vacr.attribution.text import bare, from_bytes, lines_of
+from vacr.attribution.told import gather
 from vacr.errors import UnreadableInput
 from vacr.sources.git import Repository
 from vacr.sources.git_lines import AddedTo, added, blame

@@ -19,12 +19,12 @@ from vacr.attribution.base import Base
 from vacr.attribution.calls import Call, Shown, Step
 from vacr.attribution.diff import NEW, origins
 from vacr.attribution.events import Event, Move, Patch, Replace
-from vacr.attribution.prompts import prompts
+from vacr.attribution.prompts import asked, prompts
 from vacr.attribution.replay import CONTENT_ONLY, Replay
 from vacr.attribution.result import contributor
 from vacr.attribution.sparse import SparseFile
 from vacr.attribution.stored import Claim, Hashed, Stored, stored
-from vacr.attribution.text import lines_of, to_bytes
+from vacr.attribution.text import bare, lines_of, to_bytes
 
 Bases = Callable[[str], Base | None]
 
@@ -40,7 +40,7 @@ class Piece:
 
 
 @dataclass(slots=True)
-class Testimony:
+class Told:
     """What records say: pieces of text, ranges of which only the hash is known, and whole files by their SHA-256."""
 
     pieces: list[Piece] = field(default_factory=list)
@@ -49,31 +49,32 @@ class Testimony:
     """For each state of a file, who made the lines of which it is known, by their numbers."""
 
 
-def gather(records: Sequence[dict[str, Any]], bases: Bases, wanted: Collection[str] = ()) -> Testimony:
+def gather(records: Sequence[dict[str, Any]], bases: Bases, wanted: Collection[str] = ()) -> Told:
     """Gather what records say; of whole files, only those whose SHA-256 is wanted."""
-    testimony = Testimony()
+    told = Told()
     for group in _groups(_longest(records)):
-        told = [stored(record) for record in group]
-        named = {one.base for one in told if one is not None and one.base}
+        held = [stored(record) for record in group]
+        named = {one.base for one in held if one is not None and one.base}
         base = bases(named.pop()) if len(named) == 1 else None
-        trusted = [one is None or not one.base or base is not None for one in told]
-        before = len(testimony.pieces)
-        _replay(testimony, group, base, wanted, trusted)
-        known = {hashlib.sha256(to_bytes("".join(piece.lines))).hexdigest() for piece in testimony.pieces[before:]}
-        for one in told:
+        trusted = [one is None or not one.base or base is not None for one in held]
+        before = len(told.pieces)
+        _replay(told, group, base, wanted, trusted)
+        known = {hashlib.sha256(to_bytes("".join(piece.lines))).hexdigest() for piece in told.pieces[before:]}
+        for one in held:
             if one is not None:
-                _take(testimony, one, known, wanted)
-    return testimony
+                _take(told, one, known, wanted)
+    return told
 
 
 def _longest(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Keep one recording of each session: the longest, and of equal ones that which was attributed."""
-    best: dict[str, dict[str, Any]] = {}
-    for record in records:
-        name = str(record["session"].get("session-id", ""))
-        if name not in best or _weight(record) > _weight(best[name]):
-            best[name] = record
-    return list(best.values())
+    """Leave out recordings of which a longer one has all entries, and of equal ones those that were not attributed."""
+    kept: dict[str, list[tuple[dict[str, Any], set[str]]]] = {}
+    for record in sorted(records, key=_weight, reverse=True):
+        names = {name for name in prompts(record) if not name.startswith("/")}
+        same = kept.setdefault(str(record["session"].get("session-id", "")), [])
+        if not any(names <= others for _, others in same):
+            same.append((record, names))
+    return [record for same in kept.values() for record, _ in same]
 
 
 def _weight(record: dict[str, Any]) -> tuple[int, bool]:
@@ -81,30 +82,30 @@ def _weight(record: dict[str, Any]) -> tuple[int, bool]:
 
 
 def _groups(records: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    """Put together what was attributed together, and what was not yet attributed and worked in one folder."""
-    together: dict[Any, list[dict[str, Any]]] = {}
+    """Put together what worked in one folder, but for what was attributed alone or with another base."""
+    together: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for record in records:
-        others = record.get("vacr", {}).get("inputs", {}).get("records", [])
+        inputs = record.get("vacr", {}).get("inputs", {})
+        key: tuple[Any, ...] = (str(record["session"].get("environment", {}).get("working-dir", "")),)
         if "file-attribution" in record:
-            key: Any = frozenset([str(record.get("id", "")), *map(str, others)])
-        else:
-            key = str(record["session"].get("environment", {}).get("working-dir", ""))
+            others = len(inputs.get("records", ()))
+            key += (str(inputs.get("base", {}).get("revision", "")), others or str(record["session"].get("session-id", "")))
         together.setdefault(key, []).append(record)
     yield from together.values()
 
 
-def _take(testimony: Testimony, told: Stored, known: Collection[str], wanted: Collection[str]) -> None:
+def _take(told: Told, held: Stored, known: Collection[str], wanted: Collection[str]) -> None:
     """Take what a record holds and its replay did not give."""
-    testimony.hashed += [one for one in told.ranges if one.digest not in known]
-    for digest, claims in told.files.items():
+    told.hashed += [one for one in held.ranges if one.digest not in known]
+    for digest, claims in held.files.items():
         if digest in wanted:
-            testimony.states.setdefault(digest, []).append(claims)
+            told.states.setdefault(digest, []).append(claims)
 
 
 def _replay(
-    testimony: Testimony, records: Sequence[dict[str, Any]], base: Base | None, wanted: Collection[str], trusted: Sequence[bool]
+    told: Told, records: Sequence[dict[str, Any]], base: Base | None, wanted: Collection[str], trusted: Sequence[bool]
 ) -> None:
-    replay = _Remembering(testimony, records, base, wanted, trusted)
+    replay = _Remembering(told, records, base, wanted, trusted)
     replay.run(records)
     replay.remember()
 
@@ -114,25 +115,26 @@ class _Remembering(Replay):
 
     def __init__(
         self,
-        testimony: Testimony,
+        told: Told,
         records: Sequence[dict[str, Any]],
         base: Base | None,
         wanted: Collection[str],
         trusted: Sequence[bool],
     ) -> None:
         super().__init__(base, [root(record, base) for record in records])
-        self.testimony = testimony
+        self.told = told
         self.sessions = [(record, prompts(record)) for record in records]
         self.wanted = wanted
         self.trusted = trusted
         self.claims: dict[int, Claim | None] = {}
         self.changed: dict[str, str] = {}
         self.kept: dict[int, list[str]] = {}
+        self.replaced: set[str] = set()
 
     def step(self, step: Step, events: Iterable[Event]) -> None:
         """Apply what one step did, and keep what it may end."""
         events = list(events)
-        if isinstance(step, Shown) or "git" in str(step.input):
+        if asked(step.value) if isinstance(step, Shown) else "git" in str(step.input):
             self.remember()
         done = len(self.history)
         super().step(step, events)
@@ -140,7 +142,8 @@ class _Remembering(Replay):
             for path in (event.path, event.to) if isinstance(event, Move) else (event.path,):
                 self._note(paths.key(paths.absolute(path, step.folder)))
         if any(change.evidence == CONTENT_ONLY for change in self.history[done:]) and isinstance(step, Call):
-            self._loose(events)
+            self._loose(events, step.folder)
+        self.replaced |= {bare(line) for event in events for old, _ in _texts(event) for line in old}
 
     def _note(self, key: str) -> None:
         tracked = self.files.get(key)
@@ -154,18 +157,18 @@ class _Remembering(Replay):
         if digest in self.wanted:
             lines = {
                 number: claim
-                for run in net.runs(_settled(tracked.file))
+                for run in _made(tracked.file)
                 if (claim := self.claim(run.maker))
                 for number in range(run.first, run.last + 1)
             }
-            self.testimony.states.setdefault(digest, []).append(lines)
+            self.told.states.setdefault(digest, []).append(lines)
 
     def remember(self) -> None:
         """Keep the runs of lines of the files that changed since this was last done."""
         new: list[tuple[int, str]] = []
         for key in self.changed:
             tracked = self.files[key]
-            for run in net.runs(_settled(tracked.file)):
+            for run in _made(tracked.file):
                 # What a call made only ever gets less, so most of what is there is a part of what was kept before.
                 if not any("\n" + run.text in earlier for earlier in self.kept.get(run.maker, ())):
                     self._keep(run.maker, tracked.path, lines_of(run.text))
@@ -174,30 +177,26 @@ class _Remembering(Replay):
             self.kept.setdefault(maker, []).append(text)
         self.changed.clear()
 
-    def _loose(self, events: Sequence[Event]) -> None:
-        """Keep the lines of changes whose place is not known."""
+    def _loose(self, events: Sequence[Event], folder: str) -> None:
+        """Keep the lines of changes whose place is not known, but for those that were there before."""
         for event in events:
-            if isinstance(event, Replace):
-                texts = [(lines_of(edit.old), lines_of(edit.new)) for edit in event.edits]
-            elif isinstance(event, Patch):
-                texts = [(part.old, part.new) for part in event.parts]
-            else:
-                continue
-            for old, new in texts:
-                for lines in _new_runs(old, new):
-                    self._keep(-len(self.makers), event.path, lines)
+            tracked = self.files.get(paths.key(paths.absolute(event.path, folder)))
+            before = {bare(line) for line in tracked.file.base.values()} if tracked is not None else set()
+            for old, new in _texts(event):
+                for lines in _new_runs(old, new, before | self.replaced):
+                    self._keep(-len(self.makers), paths.absolute(event.path, folder), lines)
 
     def _keep(self, maker: int, path: str, lines: Sequence[str]) -> None:
         claim = self.claim(maker)
         if claim is not None:
             name = paths.relative(path, self.roots[self.makers[-maker - 1].record]) or path
-            self.testimony.pieces.append(Piece(claim, name, tuple(lines), self.clock))
+            self.told.pieces.append(Piece(claim, name, tuple(lines), self.clock))
 
     def claim(self, maker: int) -> Claim | None:
         """Say who a maker is; nobody where that is not known, or where the record says it and not the replay."""
         if maker not in self.claims:
             one = self.makers[-maker - 1]
-            record, asked = self.sessions[one.record]
+            record, before = self.sessions[one.record]
             who = contributor(one)
             self.claims[maker] = (
                 Claim(
@@ -207,13 +206,28 @@ class _Remembering(Replay):
                     str(record.get("id", "")),
                     one.entries[0],
                     one.call_id,
-                    asked.get(one.entries[0], ""),
+                    before.get(one.entries[0], ""),
                     one.evidence,
                 )
                 if who["type"] != "unknown" and self.trusted[one.record]
                 else None
             )
         return self.claims[maker]
+
+
+def _made(file: SparseFile) -> Iterator[net.Run]:
+    """Give the runs of lines of each maker, net of what was reverted."""
+    texts: set[str] = set()
+    for run in net.runs(_settled(file)):
+        if not run.text.endswith("\n"):
+            # A last line that only lost its end, or was seen without it, may be one that was there before.
+            texts = texts or set(file.base.values())
+            last = lines_of(run.text)[-1]
+            if f"{last}\n" in texts or f"{last}\r\n" in texts:
+                if run.last > run.first:
+                    yield replace(run, last=run.last - 1, text=run.text.removesuffix(last))
+                continue
+        yield run
 
 
 def _settled(file: SparseFile) -> SparseFile:
@@ -224,10 +238,19 @@ def _settled(file: SparseFile) -> SparseFile:
     return copy
 
 
-def _new_runs(old: Sequence[str], new: Sequence[str]) -> Iterator[list[str]]:
+def _texts(event: Event) -> list[tuple[Sequence[str], Sequence[str]]]:
+    """Give the lines that a change took away and those that it put there."""
+    if isinstance(event, Replace):
+        return [(lines_of(edit.old), lines_of(edit.new)) for edit in event.edits]
+    if isinstance(event, Patch):
+        return [(part.old, part.new) for part in event.parts]
+    return []
+
+
+def _new_runs(old: Sequence[str], new: Sequence[str], before: Collection[str]) -> Iterator[list[str]]:
     run: list[str] = []
     for line, origin in zip(new, origins(old, new), strict=True):
-        if origin == NEW:
+        if origin == NEW and bare(line) not in before:
             run.append(line)
         elif run:
             yield run

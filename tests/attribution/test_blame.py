@@ -1,0 +1,184 @@
+"""Blocks of lines, joined to what sessions wrote."""
+
+import hashlib
+import os
+from random import Random
+
+import pytest
+
+from tests.attribution.test_fuzz import lived, records_of
+from tests.attribution.world import BASE, HUMAN
+from vacr.attribution import Base
+from vacr.attribution.base import root_of
+from vacr.attribution.blame import Joiner, Version
+from vacr.attribution.overlaps import shares, telling
+from vacr.attribution.prompts import prompts
+from vacr.attribution.stored import Claim, Hashed
+from vacr.attribution.told import Piece, Told, gather
+
+SEEDS = int(os.environ.get("VACR_FUZZ_SEEDS", "40"))
+
+
+def claim(name="call", kind="ai"):
+    return Claim(kind, "model", "session", "record", f"entry-{name}", name, "", "replayed")
+
+
+def version(text, added=None, path="a.py"):
+    lines = text.splitlines(keepends=True)
+    numbers = set(range(1, len(lines) + 1)) if added is None else set(added)
+    return Version(path, lines, numbers, hashlib.sha256(text.encode()).hexdigest())
+
+
+def piece(text, name="call", path="a.py", kind="ai", moment=0):
+    return Piece(claim(name, kind), path, tuple(text.splitlines(keepends=True)), moment)
+
+
+def joined(pieces, *versions):
+    answers = Joiner(Told(pieces=list(pieces))).join(versions)
+    return [{number: found.type for number, found in answer.items()} for answer in answers]
+
+
+BODY = "def price(order):\n    taxes = order.taxes()\n    return order.net + taxes\n"
+
+JOINS = {
+    "a block": ([BODY], "import os\n" + BODY, None, {2, 3, 4}),
+    "a block in the middle of what was there": ([BODY], "x\n" + BODY + "y\n", {2, 3, 4}, {2, 3, 4}),
+    "two short lines that are all of it": (["x = 1\ny = 2\n"], "x = 1\ny = 2\nz = 3\n", None, {1, 2}),
+    "a single long line": (["a_long_line_of_the_agent = 1\n"], "x\na_long_line_of_the_agent = 1\n", None, {2}),
+    "a single short line": (["return None\n"], "x\nreturn None\n", None, set()),
+    "brackets": (["}\n}\n\n"], "x\n}\n}\n\n", None, set()),
+    "a single long line twice in the commit": (
+        ["a_long_line_of_the_agent = 1\n"],
+        "a_long_line_of_the_agent = 1\n" * 2,
+        None,
+        set(),
+    ),
+    "a block twice, written once": ([BODY], BODY + "x\n" + BODY, None, set()),
+    "a block twice, written twice": ([BODY, BODY], BODY + "x\n" + BODY, None, {1, 2, 3, 5, 6, 7}),
+    "a copy of what was there": ([BODY], BODY + "x\n" + BODY, {5, 6, 7}, set()),
+    "only the added lines of a block": ([BODY], BODY, {2, 3}, {2, 3}),
+    "a block that the commit ends one line earlier": (["\n" + BODY], "a\n\n" + BODY + "\nb\n", {3, 4, 5, 6}, {3, 4, 5, 6}),
+    "other line ends": ([BODY], BODY.replace("\n", "\r\n"), None, {1, 2, 3}),
+    "no end of the last line": ([BODY], BODY.rstrip("\n"), None, {1, 2, 3}),
+    "nothing": ([], "x\n", None, set()),
+}
+
+
+@pytest.mark.parametrize("name", JOINS)
+def test_a_block_is_known_again(name):
+    texts, text, added, expected = JOINS[name]
+    (answer,) = joined([piece(one, f"call {i}") for i, one in enumerate(texts)], version(text, added))
+    assert answer == dict.fromkeys(expected, "ai")
+
+
+def test_in_another_file_more_is_needed():
+    short = "x = 1\ny = 2\n"
+    assert joined([piece(short, path="b.py")], version(short)) == [{}]
+    assert joined([piece(BODY, path="b.py")], version(BODY)) == [dict.fromkeys((1, 2, 3), "ai")]
+
+
+def test_the_file_that_was_written_is_preferred_to_one_that_has_a_copy():
+    assert joined([piece(BODY)], version(BODY), version(BODY, path="b.py")) == [dict.fromkeys((1, 2, 3), "ai"), {}]
+
+
+def test_one_session_in_two_files_is_one():
+    (answer,) = joined([piece(BODY), piece(BODY)], version(BODY))
+    assert answer == dict.fromkeys((1, 2, 3), "ai")
+    assert joined([piece(BODY, moment=1), piece(BODY, moment=2)], version(BODY + "x\n" + BODY)) == [{}]
+
+
+def test_a_call_proves_more_than_a_notice():
+    (answer,) = joined([piece(BODY, "seen", kind="human"), piece(BODY, "made")], version(BODY))
+    assert set(answer.values()) == {"ai"}
+    (answer,) = joined([piece(BODY, "seen", kind="human")], version(BODY))
+    assert set(answer.values()) == {"human"}
+
+
+def test_a_range_of_which_only_the_hash_is_known_is_found():
+    digest = hashlib.sha256(BODY.encode()).hexdigest()
+    joiner = Joiner(Told(hashed=[Hashed(claim(), "a.py", 3, digest)]))
+    assert set(joiner.join([version("x\n" + BODY + "y\n")])[0]) == {2, 3, 4}
+    assert joiner.join([version(BODY + "y\n" + BODY)]) == [{}]
+    assert joiner.join([version("x\n" + BODY, {1, 2, 3})]) == [{}]
+
+
+def test_hashing_ends():
+    joiner = Joiner(Told(hashed=[Hashed(claim(), "a.py", 500, "0" * 64)]))
+    joiner.work = 10_000
+    assert joiner.join([version("some text\n" * 5000)]) == [{}]
+    assert joiner.work < 0
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "expected"),
+    [
+        ("return a + b", "return a - b", True),
+        ("x = 1", "x = 2", True),
+        ("return a + b", "raise ValueError", False),
+        ("", "x", False),
+        ("x", "y", False),
+        ("call(first)", "call(first, second, third, fourth)", False),
+    ],
+)
+def test_parts_of_lines(ours, theirs, expected):
+    assert shares(ours, theirs) is expected
+
+
+def test_blank_lines_tell_nothing():
+    assert not telling(["", "", "   "], same_path=True, whole=True)
+
+
+def test_a_prompt_is_what_the_user_said():
+    entries = [
+        {"type": "user", "id": "1", "content": "First"},
+        {"type": "assistant", "id": "2", "children": [{"type": "tool-call"}]},
+        {"type": "user", "id": "3", "content": [{"type": "text", "text": "<system-reminder>\nno\n</system-reminder>"}]},
+        {"type": "user", "id": "4", "isMeta": True, "content": "not said"},
+        {"type": "assistant", "id": "5"},
+        {"type": "user", "content": [{"text": "Second"}, {"image": 1}]},
+        {"type": "assistant", "id": "6"},
+    ]
+    found = prompts({"session": {"entries": entries}})
+    assert found["2"] == found["/session/entries/1/children/0"] == found["5"] == "First"
+    assert found["6"] == "Second"
+
+
+ROOTS = [
+    (["/home/mira/app/src/a.py"], "/home/mira/app", "/home/mira/app"),
+    (["/home/mira/app/src/a.py"], "/home/mira/app/src", "/home/mira/app"),
+    (["/home/mira/app/src/a.py"], "/home/mira", "/home/mira/app"),
+    (["/home/mira/app/src/a.py"], "/srv", "/home/mira/app"),
+    (["/home/mira/.notes/README.md", "/home/mira/app/new.py"], "/home/mira/app", "/home/mira/app"),
+    (["/home/mira/app/new.py"], "/home/mira/app", "/home/mira/app"),
+    (["/home/mira/app/README.md", "/home/mira/lib/README.md"], "/home/mira/lib", "/home/mira/lib"),
+    ([], "", ""),
+]
+
+
+@pytest.mark.parametrize(("named", "folder", "expected"), ROOTS)
+def test_the_root_is_where_the_files_are(named, folder, expected):
+    assert root_of(Base("0" * 40, {"src/a.py", "README.md"}, lambda _: b""), named, folder) == expected
+
+
+@pytest.mark.parametrize("agents", [1, 2])
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_no_line_is_blamed_on_an_agent_that_did_not_write_it(tmp_path, seed, agents):
+    world, random = lived(seed, agents, 150), Random(seed)  # noqa: S311 - seeded
+    versions, truths = [], []
+    for path, file in world.files.items():
+        before = set(world.base.get(path, b"").decode().split(file.end))
+        lines = list(file.lines)
+        for _ in range(random.randint(0, 6)):
+            at = random.randint(0, len(lines))
+            lines[at : at + random.randint(0, 3)] = [(world.new_text(), HUMAN) for _ in range(random.randint(0, 3))]
+        if random.random() < 0.3:
+            cut = random.randint(0, len(lines))
+            lines = lines[cut:] + lines[:cut]
+        text = "".join(line + file.end for line, _ in lines)
+        added = {number for number, (line, _) in enumerate(lines, 1) if line not in before}
+        versions.append(version(text, added, random.choice([path, "moved/" + path])))
+        truths.append([owner for _, owner in lines])
+    told = gather(records_of(world, tmp_path), lambda _: None, {one.digest for one in versions})
+    for answer, truth in zip(Joiner(told).join(versions), truths, strict=True):
+        for number, found in answer.items():
+            assert found.type != "ai" or truth[number - 1] not in (BASE, HUMAN), (number, found)
