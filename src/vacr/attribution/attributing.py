@@ -58,10 +58,10 @@ def root(record: dict[str, Any], base: Base | None) -> str:
     return root_of(base, sorted(named), folder)
 
 
-def unknown_tools(record: dict[str, Any]) -> dict[str, int]:
-    """Count the calls that name a file and whose tools nothing is known of, by name."""
-    agent = str(record["session"].get("agent-meta", {}).get("cli-name", ""))
-    names = Counter(step.name for step in steps(record) if isinstance(step, Call) and is_unknown(step, agent))
+def unknown_tools(replay: Replay, number: int) -> dict[str, int]:
+    """Count the calls of a record that name a file and whose tools nothing is known of, by name."""
+    agent = replay.agents[number]
+    names = Counter(step.name for step in replay.steps[number] if isinstance(step, Call) and is_unknown(step, agent))
     return {name: names[name] for name in sorted(names)}
 
 
@@ -91,7 +91,7 @@ def _with_attribution(
     if related:
         conversation["related"] = related
     attribution, evidence = file_attribution(replay, number, root, conversation)
-    unknown = unknown_tools(record)
+    unknown = unknown_tools(replay, number)
     if unknown:
         evidence["unknown-tools"] = unknown
     ours = {**_map(record.get("vacr")), "attribution": evidence}
@@ -107,7 +107,7 @@ def _with_attribution(
     if inputs:
         ours["inputs"] = {**_map(ours.get("inputs")), **inputs}
     made = {**record, "file-attribution": attribution, "vacr": ours}
-    revision = newest_revision(record)
+    revision = newest_revision(replay.steps[number])
     if revision is not None:
         made["vcs"] = {"type": "git", **record.get("vcs", {}), "revision": revision}
     return made

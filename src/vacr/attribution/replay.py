@@ -90,6 +90,8 @@ class Replay:
         self.files: dict[str, Tracked] = {}
         self.makers: list[Maker] = []
         self.history: list[Change] = []
+        self.agents: list[str] = []
+        self.steps: list[list[Step]] = []
         self.record = 0
         self.clock = 0
         self.touched = 0
@@ -99,8 +101,9 @@ class Replay:
 
     def run(self, records: Sequence[dict[str, Any]]) -> None:
         """Replay records together, in the order of time."""
-        agents = [str(record["session"].get("agent-meta", {}).get("cli-name", "")) for record in records]
-        ways = [[(step.time, number, at, step) for at, step in enumerate(steps(record))] for number, record in enumerate(records)]
+        self.agents = agents = [str(record["session"].get("agent-meta", {}).get("cli-name", "")) for record in records]
+        self.steps = [list(steps(record)) for record in records]
+        ways = [[(step.time, number, at, step) for at, step in enumerate(own)] for number, own in enumerate(self.steps)]
         done: dict[tuple[str, str], tuple[int, Any]] = {}
         for _, self.record, _, step in merge(*ways) if len(ways) > 1 else ways[0] if ways else ():
             if isinstance(step, Call):

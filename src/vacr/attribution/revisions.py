@@ -1,9 +1,9 @@
 """The newest commit that a session shows. Step: attribute."""
 
 import re
-from typing import Any
+from collections.abc import Iterable
 
-from vacr.attribution.calls import Call, steps
+from vacr.attribution.calls import Call, Step
 from vacr.attribution.shell.commands import command_of
 from vacr.attribution.shell.lexer import parse
 
@@ -11,10 +11,10 @@ _COMMITTED = re.compile(r"^\[[^\]\n]*?\b([0-9a-f]{7,64})\] ", re.MULTILINE)
 _WHOLE = re.compile(r"^([0-9a-f]{40}(?:[0-9a-f]{24})?)$", re.MULTILINE)
 
 
-def newest_revision(record: dict[str, Any]) -> str | None:
+def newest_revision(steps: Iterable[Step]) -> str | None:
     """Give the commit that a session made or looked at last, as long as it is spelled anywhere in the session."""
     newest: str | None = None
-    for step in steps(record):
+    for step in steps:
         if not isinstance(step, Call) or not step.output:
             continue
         text, _ = command_of(step.input)

@@ -68,12 +68,10 @@ def command(
     tree = base_of(base) if base is not None else None
     found = distinct([one for path in files for one in given(path)], voice)
     wishes = Wishes(url, tuple(map(_pair, related)))
-    for one in found:
-        if unknown := unknown_tools(one.record):
-            named = ", ".join(f"{name} ({count})" for name, count in unknown.items())
-            voice.notice(f"{one.path}: what these tools do to files is not known, so it is left out: {named}")
     if history:
         replay, roots = replayed([one.record for one in found], tree)
+        for number, one in enumerate(found):
+            _tell(one, unknown_tools(replay, number), voice)
         outputs.write_stdout(encode(line) + b"\n" for line in told(replay, roots))
         return 0
     if check:
@@ -81,6 +79,7 @@ def command(
     done = []
     for one, record in zip(found, attribute([one.record for one in found], tree, wishes), strict=True):
         identify(cast("Record", record))
+        _tell(one, record["vacr"]["attribution"].get("unknown-tools", {}), voice)
         data = codec.encode(record, one.form)
         if output == STDIN:
             outputs.write_stdout([data, b"\n" if one.form == "json" else b""])
@@ -94,6 +93,12 @@ def command(
     if output != STDIN:
         voice.data({"records": done})
     return 0
+
+
+def _tell(one: Given, unknown: dict[str, int], voice: Voice) -> None:
+    if unknown:
+        named = ", ".join(f"{name} ({count})" for name, count in unknown.items())
+        voice.notice(f"{one.path}: what these tools do to files is not known, so it is left out: {named}")
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -13,7 +13,7 @@ from vacr.attribution.blame import Found
 from vacr.cli import options
 from vacr.cli.options import PATH, Voice, plural
 from vacr.cli.records import given
-from vacr.errors import NotASession, UnreadableInput, UsageError
+from vacr.errors import InvalidRecord, NotASession, UnreadableInput, UsageError
 from vacr.sources.blaming import Line, blame_commit, blame_file
 from vacr.sources.git import Repository
 from vacr.sources.worktrees import place_of
@@ -84,7 +84,7 @@ def _records(named: tuple[str, ...], voice: Voice) -> list[dict[str, Any]]:
         for path in _inside(name):
             try:
                 found += _read(path)
-            except UnreadableInput as error:
+            except (UnreadableInput, InvalidRecord) as error:
                 voice.notice(f"{path}: left out: {error.message}", isinstance(error, NotASession))
     if not found:
         raise UnreadableInput("there are no records", where=", ".join(named), hint="Make some: vacr record FOLDER -o records/")

@@ -12,7 +12,7 @@ import vacr
 from vacr import codec
 from vacr.cli.options import Voice
 from vacr.codec import Form
-from vacr.errors import UnreadableInput
+from vacr.errors import InvalidRecord, UnreadableInput
 from vacr.sources import read_bytes
 
 _ENDINGS = (".acr.json", ".acr.cbor")
@@ -42,7 +42,11 @@ def given(path: str) -> Iterator[Given]:
             return
     elif path.endswith(_ENDINGS):
         record, form = load(path)
-        vacr.validate(record, json=form == "json").raise_for_errors()
+        try:
+            vacr.validate(record, json=form == "json").raise_for_errors()
+        except InvalidRecord as error:
+            hint = error.hint or "vacr validate shows all that is wrong with it."
+            raise InvalidRecord(f"not a valid record: {error.where}: {error.message}", where=path, hint=hint) from error
         yield Given(path, _stem(path), form, record)
         return
     for record in vacr.read(path):
