@@ -48,12 +48,22 @@ def read(path: str | Path, *, agent: str | None = None) -> Iterator[Record]:
                     failed = failed or found
                 else:
                     identify(found.reading.record)
+                    _own_marks(found.reading.record["session"]["entries"])
                     yield found.reading.record
         except NotASession:
             if not place.in_folder:
                 raise
     if failed is not None:
         raise failed
+
+
+def _own_marks(entries: list[Any]) -> None:
+    """Give each entry its own marks: readers let entries share them, and what a caller changes must not change others."""
+    for entry in entries:
+        if "vacr" in entry:
+            entry["vacr"] = {name: dict(value) if type(value) is dict else value for name, value in entry["vacr"].items()}
+        if "children" in entry:
+            _own_marks(entry["children"])
 
 
 def attribute(record: Record, *, base: str | None = None) -> Record:
