@@ -7,7 +7,7 @@ from typing import Any
 
 from vacr.attribution import paths
 from vacr.attribution.base import Base, root_of
-from vacr.attribution.calls import Call, steps
+from vacr.attribution.calls import Call, agent_of, steps
 from vacr.attribution.derive import events_of, is_unknown
 from vacr.attribution.replay import Replay
 from vacr.attribution.result import file_attribution
@@ -47,7 +47,7 @@ def root(record: dict[str, Any], base: Base | None) -> str:
     folder = str(record["session"].get("environment", {}).get("working-dir", ""))
     if base is None:
         return folder
-    agent = str(record["session"].get("agent-meta", {}).get("cli-name", ""))
+    agent = agent_of(record)
     named = {
         paths.absolute(event.path, step.folder)
         for step in steps(record)

@@ -51,6 +51,11 @@ class Shown:
 Step = Call | Shown
 
 
+def agent_of(record: dict[str, Any]) -> str:
+    """Give the name of the agent whose session a record is."""
+    return str(record["session"].get("agent-meta", {}).get("cli-name", ""))
+
+
 def steps(record: dict[str, Any]) -> Iterator[Step]:
     """Give the ended calls of a record and what else may show files, then the calls that never ended."""
     walk = _Walk(record)
@@ -92,7 +97,7 @@ class _Walk:
     def __init__(self, record: dict[str, Any]) -> None:
         session = record["session"]
         meta = session.get("agent-meta", {})
-        self.agent = str(meta.get("cli-name", ""))
+        self.agent = agent_of(record)
         self.provider = str(meta.get("model-provider", ""))
         self.model = str(meta.get("model-id", ""))
         self.folder = str(session.get("environment", {}).get("working-dir", ""))

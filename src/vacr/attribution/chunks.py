@@ -4,7 +4,7 @@ A maker is the negative number of an agent's call, or 0 for a line that no agent
 that is put between two others gets a place between theirs, so that what was taken away keeps its place among what came later.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from vacr.attribution.diff import NEW, near_origins, origins
@@ -106,19 +106,24 @@ class Chunk:
 
 def between(places: list[int], low: int, high: int | None) -> list[int]:
     """Fill in the places that are 0: evenly between their neighbours, or one step after the other where there is no end."""
+    for at, stop in unplaced(places):
+        below = places[at - 1] if at else low
+        above = places[stop] if stop < len(places) else high
+        step = STEP if above is None else min(STEP, max(above - below, 0) // (stop - at + 1))
+        places[at:stop] = [below + step * i for i in range(1, stop - at + 1)]
+    return places
+
+
+def unplaced(places: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Give where each run of lines without a place begins and ends; it may be filled in before the next is asked for."""
     at = 0
     while at < len(places):
-        if places[at]:
-            low, at = places[at], at + 1
-            continue
         stop = at
         while stop < len(places) and not places[stop]:
             stop += 1
-        above = places[stop] if stop < len(places) else high
-        step = STEP if above is None else min(STEP, max(above - low, 0) // (stop - at + 1))
-        places[at:stop] = [low + step * i for i in range(1, stop - at + 1)]
-        low, at = places[stop - 1], stop
-    return places
+        if stop > at:
+            yield at, stop
+        at = stop + 1
 
 
 def ranges_of(numbers: Sequence[int]) -> Ranges:

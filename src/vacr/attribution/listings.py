@@ -48,29 +48,26 @@ def whole_lines(first: int, lines: Iterable[str]) -> list[Run]:
     """Gather consecutive lines into runs, without those that may have been cut."""
     runs: list[Run] = []
     for number, line in enumerate(lines, first):
-        if len(line) >= LONGEST:
-            continue
-        if runs and runs[-1][0] + len(runs[-1][1]) == number:
-            runs[-1][1].append(line + "\n")
-        else:
-            runs.append((number, [line + "\n"]))
+        _gather(runs, number, line)
     return runs
+
+
+def _gather(runs: list[Run], number: int, line: str) -> None:
+    """Add a line to the run it goes on, or begin another; one that may have been cut ends a run."""
+    if len(line) >= LONGEST:
+        return
+    if runs and runs[-1][0] + len(runs[-1][1]) == number:
+        runs[-1][1].append(line + "\n")
+    else:
+        runs.append((number, [line + "\n"]))
 
 
 def numbered(lines: Iterable[str], form: re.Pattern[str]) -> list[Run]:
     """Gather lines that carry numbers into runs of consecutive ones."""
     runs: list[Run] = []
     for line in lines:
-        found = form.match(line)
-        if not found:
-            continue
-        number, text = int(found[1]), line[found.end() :]
-        if len(text) >= LONGEST:
-            continue
-        if runs and runs[-1][0] + len(runs[-1][1]) == number:
-            runs[-1][1].append(text + "\n")
-        else:
-            runs.append((number, [text + "\n"]))
+        if found := form.match(line):
+            _gather(runs, int(found[1]), line[found.end() :])
     return runs
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from vacr.attribution import locate, looks, paths, tools, tree
 from vacr.attribution.base import Base
-from vacr.attribution.calls import Call, Step, steps
+from vacr.attribution.calls import Call, Step, agent_of, steps
 from vacr.attribution.chunks import Ranges
 from vacr.attribution.derive import events_of, shown_events
 from vacr.attribution.events import (
@@ -101,7 +101,7 @@ class Replay:
 
     def run(self, records: Sequence[dict[str, Any]]) -> None:
         """Replay records together, in the order of time."""
-        self.agents = agents = [str(record["session"].get("agent-meta", {}).get("cli-name", "")) for record in records]
+        self.agents = agents = [agent_of(record) for record in records]
         self.steps = [list(steps(record)) for record in records]
         ways = [[(step.time, number, at, step) for at, step in enumerate(own)] for number, own in enumerate(self.steps)]
         done: dict[tuple[str, str], tuple[int, Any]] = {}

@@ -9,7 +9,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from vacr.attribution.chunks import STEP, Chunk, Ranges, between, ranges_of
+from vacr.attribution.chunks import STEP, Chunk, Ranges, between, ranges_of, unplaced
 from vacr.attribution.diff import NEW, origins
 from vacr.attribution.realign import realign
 from vacr.attribution.text import as_shown, bare, lines_of
@@ -219,25 +219,18 @@ class SparseFile:
 
     def settled(self, places: list[int], lines: Sequence[str], low: int, high: int | None) -> list[int]:
         """Give lines without a place, which no agent made, one between their neighbours: the one that they had before, if any."""
-        at = 0
-        while at < len(places):
-            if places[at]:
-                low, at = places[at], at + 1
-                continue
-            stop = at
-            while stop < len(places) and not places[stop]:
-                stop += 1
+        for at, stop in unplaced(places):
+            below = places[at - 1] if at else low
             above = places[stop] if stop < len(places) else high
             known = self.order[
-                bisect_right(self.order, low) : len(self.order) if above is None else bisect_left(self.order, above)
+                bisect_right(self.order, below) : len(self.order) if above is None else bisect_left(self.order, above)
             ]
             if known:
                 found = origins([self.base[place] for place in known], lines[at:stop])
                 places[at:stop] = [0 if i == NEW else known[i] for i in found]
-            places[at:stop] = between(places[at:stop], low, above)
+            places[at:stop] = between(places[at:stop], below, above)
             for i in range(at, stop):
                 self._keep_line(places, i, lines[i])
-            low, at = places[stop - 1], stop
         return places
 
     def _keep_line(self, places: list[int], i: int, line: str) -> None:

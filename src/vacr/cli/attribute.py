@@ -16,7 +16,7 @@ from vacr.cli.options import PATH, Voice, plural
 from vacr.cli.records import Given, distinct, given
 from vacr.codec.canonical_json import encode
 from vacr.errors import UsageError
-from vacr.identity import identify
+from vacr.identity import identify, ours
 from vacr.model import Record
 from vacr.sources import STDIN
 from vacr.sources.git import base_of
@@ -31,10 +31,7 @@ FAILED = 1
 @click.option("--check", is_flag=True, help="Redo the attribution of records and compare; write nothing.")
 @click.option("--url", metavar="URL", help="Where the conversation can be read.")
 @click.option("--related", metavar="TYPE=URL", multiple=True, help="What the conversation is related to; may be given again.")
-@click.option(
-    "-o", "--output", metavar="FILE|FOLDER/|-", type=PATH, help="Where to write; a folder ends in /. Default: the current folder."
-)
-@click.option("--overwrite", is_flag=True, help="Replace a file that is there and differs.")
+@options.writing_options
 @options.voice_options
 def command(
     files: tuple[str, ...],
@@ -142,7 +139,7 @@ def _check(found: list[Given], tree: Base | None, voice: Voice) -> int:
         else:
             again = attribute([_before(other.record) for other in found], tree, wishes[i])[i]
             same = all(again.get(name) == one.record.get(name) for name in ("file-attribution", "vcs"))
-            same = same and again["vacr"]["attribution"] == _ours(one.record).get("attribution")
+            same = same and again["vacr"]["attribution"] == ours(one.record).get("attribution")
             verdict = "" if same else "its attribution is not what the record yields"
         failed = failed or bool(verdict)
         voice.result(f"{one.path}: {verdict or 'attributed as the record yields'}")
@@ -159,17 +156,12 @@ def _wishes(record: dict[str, Any]) -> Wishes:
     return Wishes(url if isinstance(url, str) else None, tuple((str(kind), str(place)) for kind, place in pairs))
 
 
-def _ours(record: dict[str, Any]) -> dict[str, Any]:
-    ours = record.get("vacr")
-    return ours if isinstance(ours, dict) else {}
-
-
 def _inputs(record: dict[str, Any]) -> dict[str, Any]:
-    inputs = _ours(record).get("inputs")
+    inputs = ours(record).get("inputs")
     return inputs if isinstance(inputs, dict) else {}
 
 
 def _before(record: dict[str, Any]) -> dict[str, Any]:
     """Give a record as it was before it was attributed."""
-    ours = {name: value for name, value in _ours(record).items() if name not in ("attribution", "inputs")}
-    return {**{name: value for name, value in record.items() if name != "file-attribution"}, "vacr": ours}
+    left = {name: value for name, value in ours(record).items() if name not in ("attribution", "inputs")}
+    return {**{name: value for name, value in record.items() if name != "file-attribution"}, "vacr": left}

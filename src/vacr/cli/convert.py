@@ -26,10 +26,7 @@ _VERSION_SUFFIX = re.compile(r"\.v[123]$")
 @click.command(no_args_is_help=True)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PATH)
 @click.option("--to", type=click.Choice([*_SUFFIXES, *_VERSIONS]), required=True, help="The form or the version to write.")
-@click.option(
-    "-o", "--output", metavar="FILE|FOLDER/|-", type=PATH, help="Where to write; a folder ends in /. Default: the current folder."
-)
-@click.option("--overwrite", is_flag=True, help="Replace a file that is there and differs.")
+@options.writing_options
 @options.voice_options
 def command(
     files: tuple[str, ...],

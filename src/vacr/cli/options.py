@@ -78,6 +78,13 @@ class Voice:
         click.echo(errors.printable(text) + (f"\n  {errors.printable(hint)}" if hint else ""), err=True)
 
 
+def writing_options(function: F) -> F:
+    """Add `-o` and `--overwrite` to a verb that writes a file for each one it is given."""
+    where = "Where to write; a folder ends in /. Default: the current folder."
+    function = click.option("--overwrite", is_flag=True, help="Replace a file that is there and differs.")(function)
+    return click.option("-o", "--output", metavar="FILE|FOLDER/|-", type=PATH, help=where)(function)
+
+
 def voice_options(function: F) -> F:
     """Add `--format`, `-q` and `-v` to a verb."""
     return _with_voice(function, ["text", "json"])

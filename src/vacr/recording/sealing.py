@@ -19,7 +19,6 @@ from vacr.errors import InvalidRecord, UnreadableInput, VacrError
 from vacr.readers.source import Source
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
-_BLOCK = 1 << 20
 
 
 def sealed_path(record: Path) -> Path:
