@@ -6,10 +6,13 @@ children of the message are views of these blocks. Readers make them here and va
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from typing import Any, NamedTuple
 
 from vacr.model import Native
+
+Counts = defaultdict[str, int]
+"""How often each name was seen; a `Counter` takes several times as long to make."""
 
 
 class View(NamedTuple):
@@ -103,7 +106,7 @@ MEMBERS = frozenset(_EXTRAS).union(*((native for _, native, _ in view.members) f
 _TYPE_AND_TEXT = 2
 
 
-def children(content: Any, types: Counter[str] | None = None, members: Counter[str] | None = None) -> list[Native]:
+def children(content: Any, types: Counts | None = None, members: Counts | None = None) -> list[Native]:
     """Make the typed entries that the blocks of a content stand for; count the types and members that no table names."""
     if type(content) is not list:
         return []
@@ -125,7 +128,8 @@ def children(content: Any, types: Counter[str] | None = None, members: Counter[s
         elif (child := _child(block, view)) is not None:
             found.append(child)
         if members is not None and type(block) is dict and not block.keys() <= MEMBERS:
-            members.update(f"content/{kind}.{name}" for name in block.keys() - MEMBERS)
+            for name in block.keys() - MEMBERS:
+                members[f"content/{kind}.{name}"] += 1
     return found
 
 

@@ -10,10 +10,16 @@ _matches = re.compile(
     r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])T(?:[01][0-9]|2[0-3]):[0-5][0-9]:(?:60|[0-5][0-9])"
     r"(?:[.][0-9]+)?(?:Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])"
 ).fullmatch
-_all_usual = re.compile(
-    r"(?:[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9][.][0-9]{3}Z\n)*+"
-).fullmatch
-_USUAL = len("2026-01-01T00:00:00.000Z\n")
+# A second of a day that every calendar has.
+_SECOND = (
+    r"[12][0-9]{3}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)"
+    r"T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
+)
+# The usual forms, a line each, by the length of a line.
+_all_usual = {
+    len("2026-01-01T00:00:00.000Z\n"): re.compile(rf"(?:{_SECOND}[.][0-9]{{3}}Z\n)++").fullmatch,
+    len("2026-01-01T00:00:00Z\n"): re.compile(rf"(?:{_SECOND}Z\n)++").fullmatch,
+}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -25,12 +31,13 @@ def is_timestamp(value: Any) -> bool:
 
 
 def are_usual(values: list[Any]) -> bool:
-    """Tell whether all of many values are timestamps of the usual form, `2026-01-01T00:00:00.000Z`, in one go."""
+    """Tell whether many values are timestamps of one usual form, with milliseconds or without, so that they sort as texts."""
     try:
         text = "\n".join([*values, ""])
     except TypeError:
         return False
-    return len(text) == _USUAL * len(values) and _all_usual(text) is not None
+    size, rest = divmod(len(text), len(values) or 1)
+    return not rest and size in _all_usual and _all_usual[size](text) is not None
 
 
 def milliseconds(value: str | float) -> int | None:
@@ -61,8 +68,7 @@ def as_text(value: str | float) -> str | None:
 
 def span(stamps: list[str | int]) -> tuple[str | int, str | int] | None:
     """Give the earliest and the latest of some timestamps, as they were written."""
-    if stamps and are_usual(stamps):
-        # Texts of one length in one zone sort as the moments do.
+    if are_usual(stamps):
         return min(stamps), max(stamps)
     known = [(when, stamp) for stamp in dict.fromkeys(stamps) if (when := milliseconds(stamp)) is not None]
     if not known:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import base64
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from vacr.content import Counts
 from vacr.model import SCHEMA_VERSION, SESSION_MEMBERS, Native, Record
 from vacr.readers.lift import Drift, check_timestamps, kind_of, mark
 from vacr.readers.lines import Repaired, Undecodable
@@ -45,11 +46,10 @@ class Session:
     session_id: str | None = None
     parent: str | None = None
     inherits: bool = False
-    extent: tuple[Any, Any] | None = None
     mode: str | None = None
     start: Any = None
     end: Any = None
-    models: Counter[str] = field(default_factory=Counter)
+    models: Counts = field(default_factory=lambda: defaultdict(int))
     provider: str = UNKNOWN
     cli_version: str | None = None
     working_dir: str | None = None
@@ -107,14 +107,10 @@ class Session:
 
     def tidy(self) -> None:
         """See to what only all entries together tell: timestamps outside the pattern, ids that are not unique."""
-        embedded = self.embedded
-        entries = self.entries + embedded if embedded else self.entries
+        entries = self.entries + self.embedded if self.embedded else self.entries
         stamps = [entry["timestamp"] for entry in entries if "timestamp" in entry]
-        if are_usual(stamps):
-            if stamps and not embedded and not self.inherits:
-                # Texts of the usual form sort as the moments do.
-                self.extent = min(stamps), max(stamps)
-        elif odd := check_timestamps(entries):
+        # Most sessions have but usual timestamps, which need not be looked at one by one.
+        if not are_usual(stamps) and (odd := check_timestamps(entries)):
             told = f"{len(odd)} outside the pattern, the first in entry {odd[0]}; kept in vacr.native"
             self.notices.append(Notice(f"timestamps: {told}"))
         ids = [entry["id"] for entry in entries if "id" in entry]
@@ -161,24 +157,24 @@ class Session:
 
     def _times(self) -> Native:
         """Say when the session began and ended: as the agent says, or by the first and the last time there is."""
-        extent = self.extent or self._span()
         said = [stamp for stamp in (self.start, self.end) if stamp is not None]
-        if said:
-            # A day that no calendar has says nothing about order.
-            extent = span([*(extent or ()), *said]) or (said[0], said[-1])
+        extent = span(self._stamps() + said)
         if extent is None:
-            return {}
+            if not said:
+                return {}
+            # A day that no calendar has says nothing about order.
+            extent = said[0], said[-1]
         return {"session-start": extent[0] if self.start is None else self.start, "session-end": extent[1]}
 
-    def _span(self) -> tuple[Any, Any] | None:
-        """Give the first and the last time that the session itself names."""
+    def _stamps(self) -> list[Any]:
+        """Give the times that the session itself names."""
         own = [entry for entry in self.entries if "inherited" not in entry.get("vacr", ())] if self.inherits else self.entries
-        return span([entry["timestamp"] for entry in own if "timestamp" in entry])
+        return [entry["timestamp"] for entry in own if "timestamp" in entry]
 
     def _agent_meta(self) -> Native:
         meta: Native = {"cli-name": self.cli_name, "model-id": UNKNOWN, "model-provider": self.provider}
         if self.models:
-            meta["model-id"] = self.models.most_common(1)[0][0]
+            meta["model-id"] = max(self.models, key=self.models.__getitem__)
             meta["models"] = list(self.models)
         if self.cli_version:
             meta["cli-version"] = self.cli_version

@@ -6,10 +6,11 @@ copied, nothing can be lost by being forgotten, and every move can be undone.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Container, Iterable
 from typing import Any, NamedTuple, TypeGuard
 
+from vacr.content import Counts
 from vacr.model import CANONICAL_MEMBERS, Native
 from vacr.timestamps import is_timestamp
 
@@ -208,8 +209,8 @@ class Drift:
 
     def __init__(self) -> None:
         """Start with nothing unknown."""
-        self.types: Counter[str] = Counter()
-        self.members: Counter[str] = Counter()
+        self.types: Counts = defaultdict(int)
+        self.members: Counts = defaultdict(int)
 
     def see_type(self, name: Any) -> None:
         """Count a type that no table names."""

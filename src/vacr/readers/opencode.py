@@ -7,11 +7,12 @@ as they are. What the tables below name is moved; docs/mapping/opencode.md is ma
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from vacr.codec import json_scan
+from vacr.content import Counts
 from vacr.model import Native
 from vacr.readers import export
 from vacr.readers import opencode_known as known
@@ -139,7 +140,7 @@ class _Session:
     def __init__(self, format_id: str, conversation: Conversation, session_id: str = "") -> None:
         self.session = Session(format_id, "opencode", session_id=session_id or None)
         self.conversation = conversation
-        self.providers: Counter[str] = Counter()
+        self.providers: Counts = defaultdict(int)
         self.unusual: list[tuple[str, int, Any]] = []
         self.beside: list[str] = []
         """The members of the session that did not stand in its own object, but beside."""
@@ -158,7 +159,7 @@ class _Session:
         session.entries += [session.unusual(line, document, part) for part, line, document in self.unusual]
         self.mark_reverted()
         if self.providers:
-            session.provider = self.providers.most_common(1)[0][0]
+            session.provider = max(self.providers, key=self.providers.__getitem__)
         session.tidy()
         reading = session.reading(source, attached=not FOLDER.holds(source))
         if self.beside:
