@@ -44,7 +44,7 @@ def script_events(script: Script, result: Result, folder: str, top: str = "") ->
     for number, command in enumerate(script.commands):
         given = given_to(command, given)
         here = place.of(command)
-        if not place.enters(command):
+        if not place.enters(command, ran=certain[number].ran):
             for event in effects(command, given, sure=certain[number].succeeded, said=result.text + result.errors):
                 yield from here.named(event)
         for event in shown.get(number, ()):
@@ -88,12 +88,12 @@ class _Place:
         self.first = folder or top
         self.lost = lost
 
-    def enters(self, command: Command) -> bool:
+    def enters(self, command: Command, *, ran: bool) -> bool:
         """Follow a command that changes the folder; tells whether it is one."""
         if command.name not in ("cd", "pushd", "popd", "Set-Location"):
             return False
         words = [word for word in command.words[1:] if word not in ("--", "-P", "-L", "-Path")]
-        known = len(words) == 1 and not self.lost and command.joined not in ("|", "||") and command.name != "popd"
+        known = ran and len(words) == 1 and not self.lost and command.joined not in ("|", "||") and command.name != "popd"
         to = words[0] if known else None
         if to == "-":
             self.folder, self.before = self.before, self.folder
