@@ -234,7 +234,7 @@ NAMES = ["a.py", "b.py", "sub/c.py", "new.py", "sub/new.py"]
 
 @pytest.mark.skipif(BASH is None or GIT is None, reason="bash or git is not installed")
 @pytest.mark.parametrize("with_base", [False, True])
-@pytest.mark.parametrize("seed", range(300))
+@pytest.mark.parametrize("seed", range(25))
 def test_what_is_known_is_what_is_there(tmp_path, seed, with_base):
     tree = Tree(tmp_path, Random(seed), with_base=with_base)  # noqa: S311 - seeded, so that a tree can be made again
     done = []

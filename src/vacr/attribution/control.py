@@ -140,8 +140,8 @@ def unstash(replay: Replay, *, bring: bool, keep: bool, known: bool) -> None:
             kept = copy.deepcopy(state.file) if keep else state.file
             one.file = _over(one.file, kept) if one.looked > aside.time else kept
             one.gone, one.dirty, one.waiting = state.gone, state.dirty, []
-        if not same or about.stagings != aside.stagings:
-            _doubt(one)
+        if not same or about.stagings != aside.stagings or (about.stagings and state.gone):
+            _doubt(one)  # of what was staged and removed, something may come back
 
 
 def _over(file: SparseFile, lines: SparseFile) -> SparseFile:

@@ -56,17 +56,22 @@ def move(replay: Replay, source: str, target: str, *, copied: bool, told: bool) 
     if is_folder(replay, target):
         target = f"{target.rstrip('/')}/{posixpath.basename(source)}"
     if is_folder(replay, source):
+        doubted = paths.key(target) in replay.files or bool(below(replay, target))  # perhaps there is something by that name
         under = paths.key(source + "/")
         for path in _unseen(replay, lambda key: key.startswith(under))[:_MOST]:
             replay.tracked(path, "")
         for one in below(replay, source):
             if not one.gone:
-                _hand_over(one, replay.tracked(target + one.path[len(source) :], ""), copied=copied)
+                new = replay.tracked(target + one.path[len(source) :], "")
+                _hand_over(one, new, copied=copied)
+                if doubted:
+                    new.file.shake()
+                    new.dirty = True
         return
     known, into = (replay.files.get(paths.key(path)) for path in (target, f"{target}/{posixpath.basename(source)}"))
     if paths.key(source) not in replay.files and not in_base(replay, source) and not posixpath.splitext(source)[1]:
-        if known is not None:  # the source may be a folder that nothing is known of
-            known.file, known.gone, known.dirty = SparseFile(), False, True
+        known = replay.tracked(target, "")  # the source may be a folder that nothing is known of
+        known.file, known.gone, known.dirty = SparseFile(), False, True
         return
     old = replay.tracked(source, "")
     if old.gone:
