@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import time
 from random import Random
 
 import pytest
@@ -250,3 +251,15 @@ def test_a_file_that_a_command_wrote_is_the_agents_by_the_shell():
     replay.step(call, events_of(call, "claude-code"))
     assert [(change.ranges, change.evidence) for change in replay.history] == [([(1, 1)], SHELL)]
     assert [maker.kind for maker in replay.makers] == ["ai"]
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["echo ---;", "rm a;", "cat a;", "cd a;", "git stash;", "grep -n x a;", "git diff;", "cat <<A;\nA\n", "sed -n 1,2p a|"],
+)
+@pytest.mark.parametrize("line", ["---\n", "\n", "1:x\n", "cat: x\n", "a-1-" * 50 + "\n"])
+def test_time_grows_with_length_only(piece, line):
+    command, output = piece * (50_000 // len(piece)), line * (50_000 // len(line))
+    start = time.process_time()
+    list(shell_events(called(command, output)))
+    assert time.process_time() - start < 3

@@ -40,12 +40,12 @@ def script_events(script: Script, result: Result, folder: str, top: str = "") ->
     certain = certainty(script, result)
     shown = shown_by(script, result, certain)
     place = _Place(folder, top, lost="cd: " in result.text or "cd: " in result.errors)
-    given: str | None = None
+    given, said = None, result.text + result.errors
     for number, command in enumerate(script.commands):
         given = given_to(command, given)
         here = place.of(command)
         if not place.enters(command, ran=certain[number].ran):
-            for event in effects(command, given, sure=certain[number].succeeded, said=result.text + result.errors):
+            for event in effects(command, given, sure=certain[number].succeeded, said=said):
                 yield from here.named(event)
         for event in shown.get(number, ()):
             yield from here.named(event, top=isinstance(event, DiffSeen) or "--porcelain" in command.words)
