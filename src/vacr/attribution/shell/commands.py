@@ -29,7 +29,10 @@ def shell_events(call: Call) -> Iterator[Event]:
     if text is None:
         return
     result = result_of(call)
-    script = powershell.parse(text) if call.name in _POWERSHELL else parse(text)
+    if call.name in _POWERSHELL:
+        script, result = powershell.parse(text), replace(result, text=result.text.replace("\r\n", "\n"))
+    else:
+        script = parse(text)
     yield from script_events(script, result, folder or "", call.folder)
     if script.opaque and not apply_patch.parse(text):
         yield Touch("")
