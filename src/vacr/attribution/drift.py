@@ -6,19 +6,21 @@ that only a formatter changed, whose tokens are the same; lines between them are
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import chain
 
 from vacr.attribution.diff import NEW, origins
 from vacr.attribution.text import bare
 
-_WORD = re.compile(r"\w+|[^\w\s]")
+_TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
-def aligned(known: Sequence[str], seen: Sequence[str]) -> list[int]:
-    """Give for each line seen the index of the known line that it is, or `NEW`."""
+def aligned(known: Sequence[str], seen: Sequence[str], makers: Sequence[int]) -> list[int]:
+    """Give for each line seen the index of the known line that it is, or `NEW`; `makers` are those of the known lines."""
     found = origins([bare(line) for line in known], [bare(line) for line in seen])
     for at, stop, low, high in _gaps(found, len(known)):
         if low < high:
-            found[at:stop] = _same_tokens(known[low:high], seen[at:stop], low)
+            same = _same_tokens(known[low:high], seen[at:stop], makers[low:high])
+            found[at:stop] = [NEW if i == NEW else i + low for i in same]
     return found
 
 
@@ -37,21 +39,36 @@ def _gaps(found: Sequence[int], count: int) -> list[tuple[int, int, int, int]]:
     return gaps
 
 
-def _same_tokens(known: Sequence[str], seen: Sequence[str], shift: int) -> list[int]:
+def _same_tokens(known: Sequence[str], seen: Sequence[str], makers: Sequence[int]) -> list[int]:
     """Match lines whose tokens are the same, laid out in another way."""
-    if "".join("".join(known).split()) != "".join("".join(seen).split()):
-        found = origins(["".join(line.split()) for line in known], ["".join(line.split()) for line in seen])
-        return [NEW if i == NEW or not known[i].strip() else i + shift for i in found]
-    ends, total = [], 0
-    for line in known:
-        total += len("".join(line.split()))
-        ends.append(total)
-    matched, at, position = [], 0, 0
-    for line in seen:
-        while at < len(ends) - 1 and ends[at] <= position:
-            at += 1
-        matched.append(at + shift)
-        position += len("".join(line.split()))
+    old, new = [_tokens(line) for line in known], [_tokens(line) for line in seen]
+    if list(chain.from_iterable(old)) == list(chain.from_iterable(new)):
+        return _laid_out(old, new, makers)
+    found = origins([" ".join(tokens) for tokens in old], [" ".join(tokens) for tokens in new])
+    return [NEW if i == NEW or not old[i] else i for i in found]
+
+
+def _tokens(line: str) -> list[str]:
+    return _TOKEN.findall(line)
+
+
+def _laid_out(old: Sequence[Sequence[str]], new: Sequence[Sequence[str]], makers: Sequence[int]) -> list[int]:
+    """Match lines of the same tokens; one that joins lines of several makers is nobody's, and so is an empty one that is new."""
+    sources = [i for i, tokens in enumerate(old) for _ in tokens]
+    empty: dict[int, list[int]] = {}
+    position = 0
+    for i, tokens in enumerate(old):
+        if not tokens:
+            empty.setdefault(position, []).append(i)
+        position += len(tokens)
+    matched, position = [], 0
+    for tokens in new:
+        if tokens:
+            joined = sources[position : position + len(tokens)]
+            matched.append(joined[0] if len({makers[i] for i in joined}) == 1 else NEW)
+        else:
+            matched.append(empty[position].pop(0) if empty.get(position) else NEW)
+        position += len(tokens)
     return matched
 
 
@@ -63,5 +80,5 @@ def outside(found: Sequence[int], apart: Callable[[int, int], bool], count: int)
 
 def alike(before: str, after: str) -> bool:
     """Tell whether a line is another one with a part changed: more than half of its words are that one's."""
-    old, new = set(_WORD.findall(before)), set(_WORD.findall(after))
+    old, new = set(_tokens(before)), set(_tokens(after))
     return bool(new) and 2 * len(old & new) > len(new)

@@ -125,11 +125,15 @@ class Revert(Event):
 
 @dataclass(frozen=True, slots=True)
 class Stash(Event):
-    """The version control took all changes away, or those of some paths, to bring them back later; `known` if it surely did."""
+    """The version control took all changes away, or those of some paths, to bring them back later.
+
+    `known` when it is certain which ones, `sure` when there surely were any.
+    """
 
     paths: Sequence[str] = ()
     untracked: bool = False
     known: bool = True
+    sure: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ def settled(file: SparseFile, look: Observe) -> Observe | None:
         fits = [by for by in range(min(look.slack, _NEAR) + 1) if _fits(file, look.first + by, look.lines, fresh=fresh)]
         if len(fits) == 1:
             return replace(look, first=look.first + fits[0], slack=0)
-    return None
+    return replace(look, slack=0) if look.first == 1 else None  # hardly a file begins with an empty line
 
 
 def _reaches(file: SparseFile, number: int) -> bool:

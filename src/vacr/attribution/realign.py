@@ -23,7 +23,7 @@ def realign(file: SparseFile, first: int, seen: Sequence[str], maker: int) -> No
     fresh = [chunk for chunk in file.chunks if chunk.fresh]
     known = [(chunk, i) for chunk in file.chunks if not chunk.fresh for i in range(len(chunk.lines))]
     numbers = [chunk.first + i for chunk, i in known]
-    found = drift.aligned([chunk.lines[i] for chunk, i in known], seen)
+    found = drift.aligned([chunk.lines[i] for chunk, i in known], seen, [chunk.makers[i] for chunk, i in known])
     window = Chunk(first, list(seen), [0] * len(seen), [0] * len(seen), 0)
     for at, origin in enumerate(found):
         if origin != NEW:

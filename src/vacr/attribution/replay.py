@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from heapq import merge
 from typing import Any
 
-from vacr.attribution import locate, looks, paths, tools, tree
+from vacr.attribution import control, locate, looks, paths, tools, tree
 from vacr.attribution.base import Base
 from vacr.attribution.calls import Call, Step, agent_of, steps
 from vacr.attribution.chunks import Ranges
@@ -97,7 +97,7 @@ class Replay:
         self.touched = 0
         self.formatted = 0
         self.checked = False
-        self.controls: dict[str, tree.Control] = {}
+        self.controls: dict[str, control.Control] = {}
 
     def run(self, records: Sequence[dict[str, Any]]) -> None:
         """Replay records together, in the order of time."""
@@ -132,13 +132,14 @@ class Replay:
             case Delete(folder=whole, pattern=pattern):
                 tree.delete(self, path, folder=whole, pattern=pattern)
             case Revert(everything=everything):
-                tree.revert(self, path, everything=everything)
-            case Stash(paths=names, untracked=untracked, known=known):
-                tree.stash(self, [paths.absolute(name, folder) for name in names], untracked=untracked, known=known)
+                control.revert(self, path, everything=everything)
+            case Stash(paths=names, untracked=untracked, known=known, sure=sure):
+                named = [paths.absolute(name, folder) for name in names]
+                control.stash(self, named, untracked=untracked, known=known, sure=sure)
             case Unstash(bring=bring, keep=keep, known=known):
-                tree.unstash(self, bring=bring, keep=keep, known=known)
+                control.unstash(self, bring=bring, keep=keep, known=known)
             case Staged():
-                tree.control(self).stagings += 1
+                control.of(self).stagings += 1
             case _:
                 return False
         return True
@@ -152,6 +153,10 @@ class Replay:
             file = SparseFile() if data is None else SparseFile.of(from_bytes(data))
             found = self.files[paths.key(name)] = Tracked(name, file)
         return found
+
+    def untouched(self, path: str) -> None:
+        """Know of a file of the base without reading it."""
+        self.files[paths.key(path)] = Tracked(path, SparseFile())
 
     def maker(self, kind: str, step: Step, evidence: str) -> int:
         """Give a maker of lines a number."""
@@ -207,7 +212,7 @@ class Replay:
             kind = "shell"
         kind = kind or ("user" if self.base is not None else "unknown")
         observe(self.maker(kind, step, SHELL if tracked.dirty else EXTERNAL))
-        tracked.looked, tracked.dirty = self.clock, False
+        tracked.looked, tracked.dirty, tracked.gone = self.clock, False, False
         if tracked.loose:
             placed = locate.anchor(tracked.file, [(event.edits, maker) for event, _, maker in tracked.loose])
             for _, change, maker in tracked.loose:
@@ -236,7 +241,9 @@ class Replay:
             ranges, evidence = self._replace(tracked, event, call, maker)
         if evidence == REPLAYED and tracked.file.text is None:
             evidence = WINDOWED
-        if self.checked or (isinstance(event, Write) and not event.append):
+        if isinstance(event, Write) and event.by_shell:
+            tracked.dirty = tracked.dirty and event.append
+        elif self.checked or isinstance(event, Write):
             tracked.dirty = False  # a host that checks changes no file that it has not seen as it is
         tracked.looked = tracked.changed = self.clock
         tracked.waiting.clear()
@@ -285,11 +292,11 @@ class Replay:
 
     def _write(self, tracked: Tracked, event: Write, maker: int) -> Ranges | None:
         if event.created or tracked.gone:
-            tracked.created = tracked.created or bool(event.created)
+            tracked.created = tracked.created or (event.created is True and not tracked.gone and not tracked.looked)
             tracked.file, tracked.gone = SparseFile(length=0), False
         if not event.append:
             return tracked.file.write(event.text, maker)
-        whole = tracked.file.text
+        whole = tracked.file.text if not tracked.dirty else None
         return None if whole is None else tracked.file.write(whole + event.text, maker)
 
 

@@ -29,7 +29,10 @@ def shell_events(call: Call) -> Iterator[Event]:
     if text is None:
         return
     result = result_of(call)
-    script = powershell.parse(text) if call.name in _POWERSHELL else parse(text)
+    if call.name in _POWERSHELL:
+        script, result = powershell.parse(text), replace(result, text=result.text.replace("\r\n", "\n"))
+    else:
+        script = parse(text)
     yield from script_events(script, result, folder or "", call.folder)
     if script.opaque and not apply_patch.parse(text):
         yield Touch("")
@@ -40,12 +43,12 @@ def script_events(script: Script, result: Result, folder: str, top: str = "") ->
     certain = certainty(script, result)
     shown = shown_by(script, result, certain)
     place = _Place(folder, top, lost="cd: " in result.text or "cd: " in result.errors)
-    given: str | None = None
+    given, said = None, result.text + result.errors
     for number, command in enumerate(script.commands):
         given = given_to(command, given)
         here = place.of(command)
-        if not place.enters(command):
-            for event in effects(command, given, sure=certain[number].succeeded, said=result.text + result.errors):
+        if not place.enters(command, ran=certain[number].ran):
+            for event in effects(command, given, sure=certain[number].succeeded, said=said):
                 yield from here.named(event)
         for event in shown.get(number, ()):
             yield from here.named(event, top=isinstance(event, DiffSeen) or "--porcelain" in command.words)
@@ -88,12 +91,12 @@ class _Place:
         self.first = folder or top
         self.lost = lost
 
-    def enters(self, command: Command) -> bool:
+    def enters(self, command: Command, *, ran: bool) -> bool:
         """Follow a command that changes the folder; tells whether it is one."""
         if command.name not in ("cd", "pushd", "popd", "Set-Location"):
             return False
         words = [word for word in command.words[1:] if word not in ("--", "-P", "-L", "-Path")]
-        known = len(words) == 1 and not self.lost and command.joined not in ("|", "||") and command.name != "popd"
+        known = ran and len(words) == 1 and not self.lost and command.joined not in ("|", "||") and command.name != "popd"
         to = words[0] if known else None
         if to == "-":
             self.folder, self.before = self.before, self.folder

@@ -134,12 +134,13 @@ def _stashed(rest: Sequence[str], said: str, *, sure: bool) -> Iterator[Event]:
         if "No local changes to save" not in said:
             yield _taken(options, said, sure=sure, named=verb == "push")
     else:
-        yield Stash(".", known=False)
+        yield Stash(".", known=False, sure=False)
 
 
 def _taken(options: Sequence[str], said: str, *, sure: bool, named: bool) -> Stash:
     paths, at = [], 0
-    known = sure and ("Saved working directory" in said or any(option in ("-q", "--quiet") for option in options))
+    saved = "Saved working directory" in said
+    known = sure and (saved or any(option in ("-q", "--quiet") for option in options))
     while at < len(options):
         option = options[at]
         if option in ("-m", "--message"):
@@ -152,4 +153,4 @@ def _taken(options: Sequence[str], said: str, *, sure: bool, named: bool) -> Sta
             paths.append(option)
         at += 1
     untracked = "-u" in options or "--include-untracked" in options
-    return Stash(".", tuple(paths), untracked=untracked, known=known)
+    return Stash(".", tuple(paths), untracked=untracked, known=known, sure=saved)

@@ -168,8 +168,12 @@ class _Deal:
             return len(self.lines) if self.whole and (part.count is None or left <= part.count) else None
         if following[0].literal is not None and (end := self._before(following[0].literal, part, at)) is not None:
             return end
-        if isinstance(part.view, Lines) and (end := part.view.take(self.lines, at)) is not None:
-            return end if self._turns(part, following[0], at, end) else None
+        if (
+            isinstance(part.view, Lines)
+            and (end := part.view.take(self.lines, at))
+            and self._turns(following[0].view, end, end - at)
+        ):
+            return end
         # When all that follows is there in full, so is each of its parts.
         counts = [len(one.literal) if one.literal is not None else one.count for one in (part, *following)]
         full = sum(count for count in counts if count is not None)
@@ -179,6 +183,10 @@ class _Deal:
         """Find the lines of an `echo` that can end a part, if there is one place for them; the line before may lack its end."""
         stop = len(self.lines) if part.count is None else min(len(self.lines), at + part.count + 1)
         head = literal[0]
+        if at == 0 and self.stripped and not head:
+            told = literal[next((n for n, line in enumerate(literal) if line), len(literal)) :]
+            if self.lines[: len(told)] == told:
+                return None  # the part may have printed nothing, and the empty line is not told
         places = [
             n
             for n in range(at, stop)
@@ -195,14 +203,12 @@ class _Deal:
     def _continues(self, place: int, literal: Sequence[str]) -> bool:
         return self.lines[place + 1 : place + len(literal)] == list(literal[1:])
 
-    def _turns(self, part: _Part, following: _Part, at: int, end: int) -> bool:
-        """Tell whether lines with numbers end where the numbers do not go on."""
-        if end == at or part.count == end - at:
-            return part.count == end - at
-        view = following.view
-        numbered = isinstance(view, Lines) and view.form is not None and view.spans
-        first = part.view.spans[0][0] if isinstance(part.view, Lines) else 0
-        return bool(numbered) and isinstance(view, Lines) and view.spans[0][0] != first + end - at
+    def _turns(self, view: View | None, end: int, count: int) -> bool:
+        """Tell whether lines with numbers end where others begin to count; else the last line may have run into the next one."""
+        if not isinstance(view, Lines) or view.form is None or not view.spans or end >= len(self.lines):
+            return False
+        found = view.form.match(self.lines[end])
+        return count > 0 and found is not None and int(found[1]) == view.spans[0][0]
 
     def _tell(self, number: int, part: _Part) -> None:
         """Read what git tells, if nothing else in the output can be taken for it."""

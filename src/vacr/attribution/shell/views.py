@@ -71,13 +71,15 @@ class Lines:
                 if any(low <= first and (high is None or first + len(seen) - 1 <= high) for low, high in self.spans):
                     yield Observe(self.path, first, seen)
             return
+        if slack != 0 and len(self.spans) > 1:
+            return
         at = 0
         for first, last in self.spans:
             part = lines[at : None if last is None else at + last - first + 1]
             if part:
                 missing = slack if slack is not None else 1 << 20
                 shown = [line + "\n" for line in part]
-                yield Observe(self.path, first, shown, least=self.least, slack=0 if first == 1 else missing)
+                yield Observe(self.path, first, shown, least=self.least, slack=missing)
             at += len(part)
 
     def take(self, lines: Sequence[str], at: int) -> int | None:

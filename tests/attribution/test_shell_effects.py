@@ -1,0 +1,265 @@
+"""What commands do to files, against files that real commands changed."""
+
+import os
+import shutil
+import subprocess
+import time
+from random import Random
+
+import pytest
+
+from vacr.attribution import Base, net
+from vacr.attribution.calls import DONE, FAILED, Call
+from vacr.attribution.derive import events_of
+from vacr.attribution.events import Delete, Move, Observe, Revert, Staged, Stash, Touch, Unstash, Write
+from vacr.attribution.replay import SHELL, Replay
+from vacr.attribution.shell.commands import shell_events
+from vacr.attribution.text import to_bytes
+
+BASH, GIT = shutil.which("bash"), shutil.which("git")
+ROOT = "/home/mira/app"
+
+
+def called(command, output="", *, failed=False, folder=ROOT):
+    native = {"toolUseResult": {"stdout": output, "stderr": "", "interrupted": False}}
+    return Call(
+        "Bash", {"command": command}, "e", "c", "m", folder, state=FAILED if failed else DONE, output=output, native=native
+    )
+
+
+def did(command, output="", *, failed=False):
+    """Give what a command did, without the looks and the touches of everything."""
+    events = shell_events(called(command, output, failed=failed))
+    return [one for one in events if not isinstance(one, Observe) and (one.path or not isinstance(one, Touch))]
+
+
+def written(path, text, *, append=False):
+    return Write(path, text, append=append, by_shell=True)
+
+
+@pytest.mark.parametrize(
+    ("command", "events"),
+    [
+        ("cat > f <<'EOF'\na\nEOF", [written("f", "a\n")]),
+        ("cat <<'EOF' > f\na\n$b\nEOF", [written("f", "a\n$b\n")]),
+        ("cat <<EOF >> f\na\nEOF", [written("f", "a\n", append=True)]),
+        ("cat > f <<EOF\n$a\nEOF", [Touch("f", overwritten=True)]),
+        ("tee f <<'EOF'\na\nEOF", [written("f", "a\n")]),
+        ("cat <<'EOF' | tee -a f g\na\nEOF", [written("f", "a\n", append=True), written("g", "a\n", append=True)]),
+        ("echo 'a b' > f", [written("f", "a b\n")]),
+        ("echo -n a >> f", [written("f", "a", append=True)]),
+        ("echo 'a\\nb' > f", [Touch("f", overwritten=True)]),
+        ("echo -e 'a\\nb' > f", [written("f", "a\nb\n")]),
+        ("printf 'a\\n%s\\n' b > f", [written("f", "a\nb\n")]),
+        ("printf '%d' 1 > f", [Touch("f", overwritten=True)]),
+        (": > f", [written("f", "")]),
+        ("> f", [written("f", "")]),
+        ("sort a > f", [Touch("f", overwritten=True)]),
+        ("sort a >> f", [Touch("f")]),
+        ("a > /dev/null 2>&1", []),
+        ("cd sub && echo a > f", [written("sub/f", "a\n")]),
+        ("cd sub && cd .. && echo a > f", [written("sub/../f", "a\n")]),
+        ("cd sub && cd - && echo a > f", [written("f", "a\n")]),
+        ("cd $X && echo a > f", []),
+        ("cd $X && echo a > /f", [written("/f", "a\n")]),
+        ("rm f", [Delete("f")]),
+        ("rm -rf a b/", [Delete("a", folder=True), Delete("b/", folder=True)]),
+        ("rm a*", [Delete("a*", pattern=True)]),
+        ("rm -- -f", [Delete("-f")]),
+        ("rm $f", []),
+        ("mv a b", [Move("a", "b")]),
+        ("mv a b c/", [Move("a", "c/a"), Move("b", "c/b")]),
+        ("mv -n a.x b.x", [Touch("a.x"), Touch("b.x")]),
+        ("cp -r a b", [Move("a", "b", copy=True)]),
+        ("git mv a b", [Move("a", "b"), Staged(".")]),
+        ("git -C sub mv a b", [Move("sub/a", "sub/b"), Staged("sub/.")]),
+        ("git rm -q a", [Delete("a"), Staged(".")]),
+        ("git rm --cached a", [Staged(".")]),
+        ("git checkout -- a b", [Revert("a"), Revert("b")]),
+        ("git checkout HEAD -- a", [Revert("a")]),
+        ("git checkout .", [Revert(".")]),
+        ("git checkout main", [Staged(".")]),
+        ("git checkout main -- a", [Staged(".")]),
+        ("git restore a", [Revert("a")]),
+        ("git restore --staged a", [Staged(".")]),
+        ("git restore --source=main a", [Staged(".")]),
+        ("git reset --hard", [Revert(".", everything=True)]),
+        ("git reset --hard HEAD~1", [Staged(".")]),
+        ("git stash -q", [Stash(".", sure=False)]),
+        ("git stash", [Stash(".", known=False, sure=False)]),
+        ("git stash pop", [Unstash(".")]),
+        ("git stash apply", [Unstash(".", keep=True)]),
+        ("git stash list", []),
+        ("git stash push -q -m why -- a b", [Stash(".", ("a", "b"), sure=False)]),
+        ("git add a && git commit -m b", [Staged("."), Staged(".")]),
+        ("git status; git log", []),
+        ("sed -i s/a/b/ f.c", [Touch("f.c")]),
+        ("sed -i.bak -e s/a/b/ f.c g.c", [Touch("f.c"), Touch("g.c")]),
+        ("perl -pi -e s/a/b/ f.c", [Touch("f.c")]),
+        ("gofmt -w f.go", [Touch("f.go", formatter=True)]),
+        ("gofmt -l f.go", []),
+        ("npx --yes prettier@3 --write f.ts", [Touch("f.ts", formatter=True)]),
+        ("npx prettier --check f.ts", []),
+        ("black f.py && ruff check f.py", [Touch("f.py", formatter=True)]),
+        ("uv run ruff format f.py", [Touch("f.py", formatter=True)]),
+        ("python -m black f.py", [Touch("f.py", formatter=True)]),
+        ("mix format f.ex", [Touch("f.ex", formatter=True)]),
+        ("eslint --fix f.js; eslint f.js", [Touch("f.js", formatter=True)]),
+        ("python f.py", []),
+        ("unheard-of f.py", [Touch("f.py")]),
+        ("cat f; grep x g", []),
+        ("apply_patch <<'E'\n*** Begin Patch\n*** Delete File: f\n*** End Patch\nE", [Delete("f")]),
+        ("cat > f <<'E'\na\nE\nls", [written("f", "a\n")]),
+        ("test -f g && rm f; ls", []),
+        ("rm f || true", [Delete("f")]),
+        ("false || rm f", []),
+        ("rm f &", []),
+    ],
+)
+def test_effects(command, events):
+    assert did(command) == events
+
+
+def test_what_failed_proves_nothing():
+    assert did("cat > f.x <<'E'\na\nE\n", failed=True) == [Touch("f.x")]
+    assert did("mv a.x b.x && false", failed=True) == [Touch("a.x"), Touch("b.x")]
+    assert did("mv a b; ls", "mv: cannot stat 'a': No such file or directory\n") == []
+
+
+def test_a_stash_is_known_by_what_it_says():
+    assert did("git stash", "Saved working directory and index state WIP on main: 1 a") == [Stash(".")]
+    assert did("git stash", "No local changes to save") == []
+
+
+def git(folder, *arguments):
+    environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "GIT_CONFIG_NOSYSTEM": "1"}
+    name = ["-c", "user.name=Mira", "-c", "user.email=mira@example.org", "-c", "init.defaultBranch=main"]
+    return subprocess.run([GIT, *name, *arguments], cwd=folder, env=environment, capture_output=True, check=True)
+
+
+class Tree:
+    """A work tree in which commands are run, and a replay that is told of them."""
+
+    def __init__(self, folder, random, *, with_base):
+        self.folder, self.random, self.words = folder, random, 0
+        base = {}
+        for name in ("a.py", "b.py", "sub/c.py"):
+            base[name] = "".join(f"base {name} {number}\n" for number in range(random.randint(1, 6))).encode()
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_bytes(base[name])
+        git(folder, "init", "-q")
+        git(folder, "add", ".")
+        git(folder, "commit", "-qm", "base")
+        self.replay = Replay(Base("0" * 40, base.keys(), base.__getitem__) if with_base else None, [str(folder)])
+        self.replay.checked = True
+        if not with_base:
+            self.look()
+
+    def run(self, command):
+        environment = os.environ | {
+            "HOME": str(self.folder),
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_AUTHOR_NAME": "m",
+            "GIT_AUTHOR_EMAIL": "m",
+        }
+        environment |= {"GIT_COMMITTER_NAME": "m", "GIT_COMMITTER_EMAIL": "m"}
+        done = subprocess.run(
+            [BASH, "-c", command], cwd=self.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+        )
+        call = called(command, done.stdout.decode().strip(), failed=done.returncode != 0, folder=str(self.folder))
+        self.replay.step(call, events_of(call, "claude-code"))
+
+    def look(self):
+        for path in self.folder.rglob("*.py"):
+            self.run(f"cat -n {path.relative_to(self.folder)}")
+
+    def command(self):
+        self.words += 1
+        name, other = self.random.choice(NAMES), self.random.choice(NAMES)
+        text = f"agent {self.words}\nagent {self.words} again"
+        made = [
+            f"cat > {name} <<'EOF'\n{text}\nEOF",
+            f"cat >> {name} <<'EOF'\n{text}\nEOF",
+            f"echo 'agent {self.words}' | tee -a {name}",
+            f"printf 'agent %s\\n' {self.words} > {name}",
+            f"rm {name}",
+            f"rm -f {name}",
+            "rm -rf sub",
+            "mkdir -p sub; touch sub/x",
+            f"mv {name} {other}",
+            f"cp {name} {other}",
+            f"mv {name} sub",
+            f"cp {name} sub/",
+            "mv sub other; mkdir -p sub",
+            f"git mv {name} {other}",
+            f"git checkout -- {name}",
+            f"git restore {name}",
+            "git checkout .",
+            "git reset --hard",
+            "git reset -q --hard HEAD",
+            "git stash",
+            "git stash -u",
+            "git stash pop",
+            "git stash -q && ls && git stash pop -q",
+            f"git stash push -q -- {name}",
+            f"git add {name}",
+            "git add -A && git commit -qm x",
+            f"sed -i 's/agent/changed/' {name}",
+            f"test -f {other} && rm {name}; ls",
+            f"rm {name}; ls",
+            f"cd sub && cat > c.py <<'EOF'\n{text}\nEOF",
+            f"sort -r {name} > {other}",
+            "rm *.py",
+            "cat -n a.py",
+        ]
+        return self.random.choice(made)
+
+    def check(self, command):
+        for one in self.replay.files.values():
+            path, about = self.folder / one.path, (command, one.path)
+            if one.gone:
+                assert not path.exists() or one.dirty, about
+                continue
+            if one.file.text is None or one.dirty:
+                continue
+            assert path.is_file(), about
+            assert to_bytes(one.file.text) == path.read_bytes(), about
+            net.settle(one.file)
+            for run in net.runs(one.file):
+                if run.fresh and self.replay.makers[-run.maker - 1].kind == "ai":
+                    assert all(line.startswith("agent") for line in run.text.splitlines()), about
+
+
+NAMES = ["a.py", "b.py", "sub/c.py", "new.py", "sub/new.py"]
+
+
+@pytest.mark.skipif(BASH is None or GIT is None, reason="bash or git is not installed")
+@pytest.mark.parametrize("with_base", [False, True])
+@pytest.mark.parametrize("seed", range(25))
+def test_what_is_known_is_what_is_there(tmp_path, seed, with_base):
+    tree = Tree(tmp_path, Random(seed), with_base=with_base)  # noqa: S311 - seeded, so that a tree can be made again
+    done = []
+    for _ in range(25):
+        done.append(tree.command())
+        tree.run(done[-1])
+        tree.check(done)
+
+
+def test_a_file_that_a_command_wrote_is_the_agents_by_the_shell():
+    replay = Replay(None, [ROOT])
+    call = called("cat > f <<'EOF'\na\nEOF")
+    replay.step(call, events_of(call, "claude-code"))
+    assert [(change.ranges, change.evidence) for change in replay.history] == [([(1, 1)], SHELL)]
+    assert [maker.kind for maker in replay.makers] == ["ai"]
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ["echo ---;", "rm a;", "cat a;", "cd a;", "git stash;", "grep -n x a;", "git diff;", "cat <<A;\nA\n", "sed -n 1,2p a|"],
+)
+@pytest.mark.parametrize("line", ["---\n", "\n", "1:x\n", "cat: x\n", "a-1-" * 50 + "\n"])
+def test_time_grows_with_length_only(piece, line):
+    command, output = piece * (50_000 // len(piece)), line * (50_000 // len(line))
+    start = time.process_time()
+    list(shell_events(called(command, output)))
+    assert time.process_time() - start < 3

@@ -1,0 +1,97 @@
+"""What came of a shell call, however the agent wraps it."""
+
+import json
+
+import pytest
+
+from vacr.attribution.calls import DONE, FAILED, Call
+from vacr.attribution.events import Delete, Observe
+from vacr.attribution.shell.commands import shell_events
+from vacr.attribution.shell.results import result_of
+
+
+def called(output, *, name="shell", command="cat f", state=DONE, **native):
+    return Call(name, {"command": command}, "e", "c", "m", "", state=state, output=output, native=native)
+
+
+CODEX = "Chunk ID: 1a\nWall time: 0.1 seconds\nProcess exited with code {}\nOriginal token count: 9\nOutput:\n{}"
+GEMINI = "Command: cat f\nDirectory: (root)\nOutput: {}\nError: {}\nExit Code: {}\nSignal: 0\nProcess Group PGID: 7"
+
+
+@pytest.mark.parametrize(
+    ("call", "code", "done", "text", "cut"),
+    [
+        (called("a\nb\n"), None, True, "a\nb\n", False),
+        (called(CODEX.format(0, "a\nb\n")), 0, True, "a\nb\n", False),
+        (called(CODEX.format(1, "a\n")), 1, False, "a\n", False),
+        (called("Exit code: 0\nWall time: 1 seconds\nOutput:\na\n"), 0, True, "a\n", False),
+        (
+            called("Exit code: 0\nWall time: 1 seconds\nTotal output lines: 9\nOutput:\nTotal output lines: 9\n\na\n"),
+            0,
+            True,
+            "a\n",
+            False,
+        ),
+        (called("Wall time: 1 seconds\nProcess running with session ID 3\nOutput:\na\nhal"), None, False, "a", True),
+        (called(CODEX.format(0, "a\nb…12 tokens truncated…c\nd\n")), 0, True, "a", True),
+        (called("a\nb\n\n... [12 lines truncated] ...\n\nc\n"), None, True, "a\nb\n", True),
+        (called("a\n[... omitted 3 of 9 lines ...]\nb\n"), None, True, "a", True),
+        (called("<persisted-output>\nOutput too large (9KB). Full output saved to: x\n"), None, True, "", True),
+        (called("a\n\n<bash_metadata>\nbash tool truncated output\n</bash_metadata>"), None, True, "a\n", True),
+        (called(GEMINI.format("a\nb", "(none)", 0)), 0, True, "a\nb", False),
+        (called(GEMINI.format("(empty)", "(none)", 0)), 0, True, "", False),
+        (called(GEMINI.format("a", "oh no", 2)), 2, False, "a", False),
+        (called("Output: a\nProcess Group PGID: 7"), None, True, "a", False),
+        (called("a\n", metadata={"exit": 3}), 3, False, "a\n", False),
+        (called("a\n", exit_code=2), 2, False, "a\n", False),
+        (called("Exit code 1\na\n", state=FAILED), 1, False, "a\n", False),
+        (called("x", toolUseResult={"stdout": "a", "stderr": "", "interrupted": False}), None, True, "a", False),
+        (called("x", toolUseResult={"stdout": "a\nb", "stderr": "", "interrupted": True}), None, False, "a", True),
+        (called("x", toolUseResult={"stdout": "a\nb", "stderr": "", "backgroundTaskId": "1"}), None, False, "a", True),
+    ],
+)
+def test_results(call, code, done, text, cut):
+    result = result_of(call)
+    assert (result.code, result.done, result.text, result.cut) == (code, done, text, cut)
+
+
+def test_the_first_codex_tells_its_exit_code_in_json():
+    call = called("a\n")
+    call.native["output"] = json.dumps({"output": "a\n", "metadata": {"exit_code": 2}})
+    assert result_of(call).code == 2
+
+
+def test_opencode_tells_its_exit_code_in_a_state():
+    call = called("a\n")
+    call.native["state"] = {"metadata": {"exit": 1}}
+    assert not result_of(call).done
+
+
+def powershell(command, output=""):
+    events = shell_events(called(output, name="PowerShell", command=command))
+    return [
+        (one.path, one.first, len(one.lines)) if isinstance(one, Observe) else one
+        for one in events
+        if isinstance(one, Observe | Delete)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [
+        ("Get-Content f.txt", [("f.txt", 1, 2)]),
+        ("Get-Content -Path 'a b\\f.txt' -TotalCount 5", []),
+        ("Get-Content C:\\w\\f.txt -TotalCount 5", [("C:\\w\\f.txt", 1, 2)]),
+        ("Get-Content f.txt | Select-Object -Skip 3 -First 2", [("f.txt", 4, 2)]),
+        ("Get-Content f.txt | Select-Object -Last 2", []),
+        ("Get-Content $f", []),
+        ("Set-Location D:\\w; Get-Content f.txt", [("D:\\w/f.txt", 1, 2)]),
+        ("if ($x) { Get-Content f.txt }", []),
+    ],
+)
+def test_powershell(command, found):
+    assert powershell(command, "a\r\nb\r\n") == found
+
+
+def test_powershell_removes():
+    assert powershell("Remove-Item -Recurse a.txt") == [Delete("a.txt", folder=True)]
