@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from vacr.attribution.diff import NEW, near_origins, origins
+from vacr.attribution.paged import PagedText
 from vacr.attribution.text import lines_of
 
 Ranges = list[tuple[int, int]]
@@ -31,7 +32,7 @@ class Chunk:
     places: list[int]
     place_next: int
     fresh: bool = True
-    _text: str | None = None
+    _text: PagedText | None = None
 
     @property
     def next(self) -> int:
@@ -41,20 +42,25 @@ class Chunk:
     @property
     def text(self) -> str:
         """The lines as one text."""
+        return self._paged.text
+
+    @property
+    def _paged(self) -> PagedText:
         if self._text is None:
-            self._text = "".join(self.lines)
+            self._text = PagedText("".join(self.lines))
         return self._text
 
     def rewrite(self, start: int, stop: int, new: str, maker: int) -> Ranges:
         """Replace the text between two offsets. Gives the numbers of the lines that this makes."""
-        text = self.text
-        at = text.count("\n", 0, start)
+        paged, text = self._paged, self.text
+        at = paged.line_at(start)
         count = text.count("\n", start, stop) + 1
         opening = text.rfind("\n", 0, start) + 1
         closing = text.find("\n", stop) + 1 or len(text)
         lines = lines_of(text[opening:start] + new + text[stop:closing])
         ranges = self.splice(at, at + count, lines, maker)
-        self._text = text[:start] + new + text[stop:]
+        paged.replace(start, stop, new)
+        self._text = paged
         return ranges
 
     def splice(self, at: int, stop: int, new: Sequence[str], maker: int) -> Ranges:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from vacr.attribution.chunks import STEP, Chunk, Ranges, between, ranges_of, unplaced
 from vacr.attribution.diff import NEW, origins
+from vacr.attribution.paged import PagedText
 from vacr.attribution.realign import realign
 from vacr.attribution.text import as_shown, bare, lines_of
 
@@ -117,7 +118,7 @@ class SparseFile:
         return ranges_of([number for number, i in enumerate(found, 1) if i == NEW])
 
     def _whole(self, text: str, lines: list[str], makers: list[int], places: list[int], place_next: int) -> None:
-        self.chunks = [Chunk(1, lines, makers, places, place_next, _text=text)] if lines else []
+        self.chunks = [Chunk(1, lines, makers, places, place_next, _text=PagedText(text))] if lines else []
         self.length = len(lines)
 
     def observe(self, first: int, seen: Sequence[str], maker: int) -> bool:
