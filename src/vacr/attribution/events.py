@@ -25,6 +25,7 @@ class Hunk:
     old_first: int
     new_first: int
     lines: Sequence[str]
+    tabs_as_spaces: bool = False  # whether each tab that indents a line is shown as two spaces
 
     def before(self) -> list[str]:
         """Give the lines it expects."""

@@ -74,7 +74,7 @@ def structured(patch: object) -> list[Hunk]:
         ):
             old, new = item.get("oldStart"), item.get("newStart")
             if isinstance(old, int) and isinstance(new, int):
-                hunks.append(Hunk(old, new, _ended(item["lines"])))
+                hunks.append(Hunk(old, new, _ended(item["lines"]), tabs_as_spaces=True))
     return hunks
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from heapq import merge
 from typing import Any
 
-from vacr.attribution import control, locate, looks, paths, tools, tree
+from vacr.attribution import control, locate, looks, paths, tabs, tools, tree
 from vacr.attribution.base import Base
 from vacr.attribution.calls import Call, Step, agent_of, steps
 from vacr.attribution.chunks import Ranges
@@ -274,8 +274,9 @@ class Replay:
 
     def _replace(self, tracked: Tracked, event: Replace, call: Call, maker: int) -> tuple[Ranges | None, str]:
         file = tracked.file
-        if event.hunks and (file.text is None or not event.edits or not locate.fits(file, event.hunks)):
-            ranges = locate.recorded(file, event.hunks, maker, self.maker("unknown", call, EXTERNAL))
+        hunks = tabs.with_tabs(event.hunks, file.line, event.edits)
+        if hunks and (file.text is None or not event.edits or not locate.fits(file, hunks)):
+            ranges = locate.recorded(file, hunks, maker, self.maker("unknown", call, EXTERNAL))
             if ranges is not None:
                 return ranges, RECORDED
         ranges = locate.replace(file, event.edits, maker)

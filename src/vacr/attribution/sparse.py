@@ -56,6 +56,13 @@ class SparseFile:
         """Whether nothing is known of it, not even that it is empty."""
         return not self.chunks and self.length is None
 
+    def line(self, number: int) -> str | None:
+        """Give a line by its number, if it is known."""
+        for chunk in self.chunks:
+            if chunk.first <= number < chunk.next:
+                return chunk.lines[number - chunk.first]
+        return None
+
     def find(self, text: str) -> Iterator[tuple[Chunk, int]]:
         """Give each place where the known lines hold a text."""
         for chunk in self.chunks:

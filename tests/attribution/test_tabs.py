@@ -1,0 +1,54 @@
+"""Claude Code records its patches with two spaces for each tab that indents a line; the file has tabs."""
+
+import hashlib
+
+import pytest
+
+from tests.attribution.sessions import ROOT, Claude, records_of
+from vacr.attribution import attribute, replayed
+
+PATH = {"file_path": f"{ROOT}/m.go"}
+BEFORE = "func main() {\n\tif ok {\n\t\trun(1)\n\t}\n\t  odd()\n}\n"
+AFTER = BEFORE.replace("run(1)", "run(2)\n\t\tstop()")
+PATCH = [
+    {
+        "oldStart": 1,
+        "oldLines": 6,
+        "newStart": 1,
+        "newLines": 7,
+        "lines": [" func main() {", "   if ok {", "-    run(1)", "+    run(2)", "+    stop()", "   }", "     odd()", " }"],
+    }
+]
+
+
+def recorded(original, old, new, *, read=True):
+    claude = Claude()
+    if read:
+        claude.read("m.go", BEFORE)
+    native = {"originalFile": original, "structuredPatch": PATCH}
+    claude.call("Edit", {**PATH, "old_string": old, "new_string": new}, native=native)
+    return claude.data()
+
+
+@pytest.mark.parametrize(("original", "read"), [(BEFORE, True), (BEFORE, False), (None, True)])
+def test_a_file_with_tabs_keeps_them(tmp_path, original, read):
+    records = records_of(tmp_path, recorded(original, "run(1)", "run(2)\n\t\tstop()", read=read))
+    (tracked,) = replayed(records)[0].files.values()
+    assert "".join(line for chunk in tracked.file.chunks for line in chunk.lines) == AFTER
+    (made,) = attribute(records)
+    ((one,),) = [file["conversations"][0]["ranges"] for file in made["file-attribution"]["files"]]
+    assert (one["start-line"], one["end-line"]) == (3, 4)
+    assert one["content-hash"] == hashlib.sha256(b"\t\trun(2)\n\t\tstop()\n").hexdigest()
+
+
+def test_what_the_call_spells_tells_that_a_file_has_tabs(tmp_path):
+    old, new = "\tif ok {\n\t\trun(1)\n", "\tif ok {\n\t\trun(2)\n\t\tstop()\n"
+    (tracked,) = replayed(records_of(tmp_path, recorded(None, old, new, read=False)))[0].files.values()
+    assert tracked.file.line(4) == "\t\tstop()\n"
+    assert tracked.file.line(5) == "\t}\n"
+
+
+def test_a_file_with_spaces_keeps_them(tmp_path):
+    old, new = "  if ok {\n    run(1)\n", "  if ok {\n    run(2)\n    stop()\n"
+    (tracked,) = replayed(records_of(tmp_path, recorded(None, old, new, read=False)))[0].files.values()
+    assert tracked.file.line(5) == "  }\n"
