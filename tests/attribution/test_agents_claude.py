@@ -280,3 +280,11 @@ def test_a_copy_of_a_call_in_another_session_is_not_applied_again(claude, tmp_pa
     first = records_of(tmp_path, claude.data())
     second = records_of(tmp_path, claude.data().replace('"5f0d"', '"6f0d"'), "copy.jsonl")
     assert rows(first + second) == [("a.py", [[3, 3]], "windowed")]
+
+
+def test_a_read_from_line_zero_begins_with_the_first_line(tmp_path):
+    claude = Claude()
+    file = {"filePath": PATH["file_path"], "content": FILE, "startLine": 0, "numLines": 6, "totalLines": 6}
+    claude.call("Read", {**PATH, "offset": 0}, native={"type": "text", "file": file})
+    claude.call("Edit", edit("three = 3", "three = 4"))
+    assert said(claude, tmp_path) == [("a.py", [[3, 3]], "replayed")]

@@ -80,11 +80,12 @@ def _contents(output: Any, path: str) -> Event | None:
 
 def _window(path: str, text: str, first: Any, total: Any) -> Event | None:
     """Say what lines of a file a text is, of which the total is counted with the empty one after the last line end."""
+    if not isinstance(first, int):
+        return None
+    first = max(first, 1)  # a read from line 0 begins with the first line
     lines = text.split("\n")
     if first == 1 and total == len(lines):
         return Snapshot(path, text)
-    if not isinstance(first, int):
-        return None
     if first + len(lines) - 1 == total and not lines[-1]:
         lines.pop()
     return Observe(path, first, [line + "\n" for line in lines])
