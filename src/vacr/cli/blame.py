@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import click
 
 from vacr.attribution.blame import Found
 from vacr.cli import options
+from vacr.cli.given import Given, opened
 from vacr.cli.options import PATH, Voice, plural
-from vacr.cli.records import given
-from vacr.errors import InvalidRecord, NotASession, UnreadableInput, UsageError
+from vacr.errors import NotASession, UnreadableInput, UsageError
 from vacr.sources.blaming import Line, blame_commit, blame_file
 from vacr.sources.git import Repository
 from vacr.sources.worktrees import place_of
@@ -78,32 +76,15 @@ def _records(named: tuple[str, ...], voice: Voice) -> list[dict[str, Any]]:
     """Read all records and sessions; what cannot be read in a folder does not keep the others back."""
     found: list[dict[str, Any]] = []
     for name in named:
-        if not Path(name).is_dir():
-            found += _read(name)
-            continue
-        for path in _inside(name):
-            try:
-                found += _read(path)
-            except (UnreadableInput, InvalidRecord) as error:
-                voice.notice(f"{path}: left out: {error.message}", isinstance(error, NotASession))
+        for one in opened(name):
+            if isinstance(one, Given):
+                found.append(one.record)
+            else:
+                where = one.where or name
+                voice.notice(f"{where}: left out: {one.message}", isinstance(one, NotASession))
     if not found:
         raise UnreadableInput("there are no records", where=", ".join(named), hint="Make some: vacr record FOLDER -o records/")
     return found
-
-
-def _read(path: str) -> list[dict[str, Any]]:
-    records = [one.record for one in given(path)]
-    if not all(isinstance(record, dict) and isinstance(record.get("session"), dict) for record in records):
-        raise UnreadableInput("this is no record", where=path, hint="See what is wrong with it: vacr validate FILE.")
-    return records
-
-
-def _inside(folder: str) -> list[str]:
-    """Give the records of a folder and, where other files are beside them, those too."""
-    files = sorted(str(Path(place) / name) for place, _, names in os.walk(folder) for name in names)
-    if not any(path.endswith((".acr.json", ".acr.cbor")) for path in files):
-        return [folder]
-    return [path for path in files if path.endswith((".json", ".jsonl", ".cbor"))]
 
 
 def _file(file: str, repository: str | None, rev: str | None, records: list[dict[str, Any]], voice: Voice) -> int:

@@ -12,8 +12,8 @@ import click
 from vacr.attribution import replayed
 from vacr.attribution.result import left_files
 from vacr.cli import options
+from vacr.cli.given import distinct, given
 from vacr.cli.options import PATH, Voice
-from vacr.cli.records import distinct, given
 from vacr.errors import UsageError
 from vacr.recording.files import write
 from vacr.sources.git import base_of
