@@ -86,6 +86,26 @@ def test_what_somebody_else_changed_is_not_the_agents(told, tmp_path):
     assert ranges(made_of(told, tmp_path, base_of(a_py=TEXT)), "a.py") == [(2, 2, "ai", "replayed"), (4, 4, "human", "external")]
 
 
+AT_THE_ENDS = [
+    ("top by hand\none\n2\nthree\nfour\nfive\n", [(1, 1, "human", "external"), (3, 3, "ai", "replayed")]),
+    ("one\n2\nthree\nfour\nfive\nend by hand\n", [(2, 2, "ai", "replayed"), (6, 6, "human", "external")]),
+    ("one\n2\nthree\nfour\nchanged by hand\n", [(2, 2, "ai", "replayed"), (5, 5, "human", "external")]),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), AT_THE_ENDS)
+def test_what_somebody_else_wrote_at_the_ends_of_a_file_is_seen(told, tmp_path, text, expected):
+    told.edit("a.py", "two", "2")
+    told.read("a.py", text)
+    assert ranges(made_of(told, tmp_path, base_of(a_py=TEXT)), "a.py") == expected
+
+
+def test_what_lies_beyond_what_is_known_is_nobodys(told, tmp_path):
+    told.edit("a.py", "two", "2")
+    told.read("a.py", "zero\none\n2\nthree\nsix\n")
+    assert all(kind != "human" for _, _, kind, _ in ranges(made_of(told, tmp_path), "a.py"))
+
+
 def test_a_line_that_two_wrote_is_mixed(told, tmp_path):
     told.read("a.py", TEXT)
     told.edit("a.py", "two", "total = price * count")

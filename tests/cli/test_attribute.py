@@ -5,7 +5,9 @@ import subprocess
 
 import pytest
 
+from tests.attribution.acting import commit, repository
 from tests.attribution.told import ROOT, Told
+from vacr.identity import identify
 
 TEXT = "one\ntwo\nthree\n"
 
@@ -86,7 +88,131 @@ def test_of_two_recordings_of_a_session_the_longer_counts(vacr, tmp_path, sessio
     (tmp_path / "longer.jsonl").write_bytes(session.native())
     done = vacr("attribute", "s.jsonl", "longer.jsonl", "--history")
     assert len(done.out.splitlines()) == 2
-    assert "a shorter recording of longer.jsonl" in done.err
+    assert "s.jsonl: a shorter recording of the session in longer.jsonl, left out" in done.err
+
+
+@pytest.mark.usefixtures("session")
+def test_each_record_in_a_folder_is_checked(vacr, tmp_path):
+    vacr("attribute", "s.jsonl", "-o", "checked/")
+    good = tmp_path / "checked/s.attributed.acr.json"
+    forged = json.loads(good.read_bytes())
+    forged["file-attribution"]["files"][0]["conversations"][0]["ranges"][0]["end-line"] = 3
+    identify(forged)
+    (tmp_path / "checked/t.acr.json").write_text(json.dumps(forged))
+    done = vacr("attribute", "--check", "checked", "--format", "json")
+    assert done.returncode == 1
+    reasons = {result["source"]: result["reason"] for result in json.loads(done.out)["results"]}
+    assert reasons == {
+        "checked/s.attributed.acr.json": "",
+        "checked/t.acr.json": "its attribution is not what the record yields",
+    }
+
+
+def test_a_record_that_was_changed_proves_nothing(vacr, tmp_path, session):
+    session.line(type="user", message={"role": "user", "content": "Thank you"})
+    (tmp_path / "s.jsonl").write_bytes(session.native())
+    vacr("attribute", "s.jsonl")
+    path = tmp_path / "s.attributed.acr.json"
+    path.write_bytes(path.read_bytes().replace(b"Thank you", b"Go on now"))
+    for arguments in (["attribute"], ["attribute", "--history"], ["attribute", "--check"], ["replay"]):
+        done = vacr(*arguments, path)
+        assert (done.returncode, "was changed after it was made" in done.out + done.err) == (1, True), arguments
+
+
+@pytest.mark.usefixtures("session")
+def test_records_are_checked_with_those_they_were_made_with(vacr, tmp_path):
+    other = Told("t", start=600)
+    other.read("a.py", TEXT.replace("two", "2"))
+    other.edit("a.py", "2", "second")
+    (tmp_path / "t.jsonl").write_bytes(other.native())
+    vacr("attribute", "s.jsonl", "t.jsonl", "-o", "joined/")
+    vacr("attribute", "s.jsonl", "-o", "alone/")
+    vacr("attribute", "t.jsonl", "-o", "alone/")
+    alone, joined = ((tmp_path / folder / "s.attributed.acr.json").read_bytes() for folder in ("alone", "joined"))
+    assert alone != joined
+    for names in (["joined"], ["alone"], ["alone", "joined"]):
+        done = vacr("attribute", "--check", *names)
+        assert done.returncode == 0, done.out
+    done = vacr("attribute", "--check", "joined/s.attributed.acr.json")
+    assert (done.returncode, "have to be named too" in done.out) == (1, True)
+
+
+@pytest.mark.usefixtures("session")
+def test_what_a_check_needs_is_said(vacr, tmp_path):
+    path = tmp_path / "s.attributed.acr.json"
+    for member, said in (("version", "another version of vacr"), ("files", "is not what the record yields")):
+        path.unlink(missing_ok=True)
+        vacr("attribute", "s.jsonl")
+        record = json.loads(path.read_bytes())
+        record["vacr"]["attribution"][member] = {} if member == "files" else 0
+        identify(record)
+        path.write_text(json.dumps(record))
+        assert said in vacr("attribute", "--check", path).out
+
+
+def test_sessions_in_a_folder_have_results_of_their_own_names(vacr, tmp_path, session):
+    other = Told("t", start=600)
+    other.write("b.py", "b = 1\n")
+    (tmp_path / "in/below").mkdir(parents=True)
+    (tmp_path / "in/s.jsonl").write_bytes(session.native())
+    (tmp_path / "in/below/s.jsonl").write_bytes(other.native())
+    (tmp_path / "in/notes.txt").write_text("no session\n")
+    names = {"s.attributed.acr.json", "below/s.attributed.acr.json"}
+    assert vacr("attribute", "in", "-o", "out/").returncode == 0
+    assert {path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").rglob("*.json")} == names
+    vacr("record", "in", "-o", "records/")
+    assert vacr("attribute", "records", "-o", "out/").out.count(", unchanged") == 2
+    third = Told("u", start=900)
+    third.write("c.py", "c = 1\n")
+    (tmp_path / "records/u.jsonl").write_bytes(third.native())
+    done = vacr("attribute", "records", "--history")
+    assert len(done.out.splitlines()) == 3, "records and sessions in one folder both count"
+    done = vacr("attribute", "in", "-o", "one.acr.json")
+    assert (done.returncode, (tmp_path / "one.acr.json").exists()) == (2, False)
+
+
+def test_a_folder_without_sessions_is_told(vacr, tmp_path):
+    (tmp_path / "empty").mkdir()
+    for verb in ("attribute", "replay"):
+        done = vacr(verb, "empty")
+        assert (done.returncode, "no session" in done.err, "vacr list -v" in done.err) == (3, True, True)
+
+
+@pytest.mark.usefixtures("session")
+def test_a_record_by_another_name_is_one(vacr, tmp_path):
+    vacr("attribute", "s.jsonl", "-o", "proof.json")
+    assert vacr("attribute", "proof.json", "--check").returncode == 0
+    (tmp_path / "list.json").write_text("[1]")
+    done = vacr("attribute", "list.json")
+    assert (done.returncode, "--agent" in done.err) == (3, False)
+    (tmp_path / "bad.acr.json").write_text("{")
+    assert "bad.acr.json: line 1" in vacr("attribute", "bad.acr.json").err
+
+
+@pytest.mark.usefixtures("session")
+def test_what_does_not_go_together_is_refused(vacr):
+    for arguments in (["--history", "--check"], ["--history", "-o", "x"], ["--check", "-o", "x"]):
+        assert vacr("attribute", "s.jsonl", *arguments).returncode == 2, arguments
+
+
+@pytest.mark.usefixtures("session")
+def test_history_as_one_document(vacr):
+    (line,) = vacr("attribute", "s.jsonl", "--history").out.splitlines()
+    done = json.loads(vacr("attribute", "s.jsonl", "--history", "--format", "json").out)
+    assert done == {"schema_version": "1", "changes": [json.loads(line)]}
+
+
+@pytest.mark.usefixtures("session")
+def test_the_lines_are_listed_when_asked_for(vacr):
+    assert vacr("attribute", "s.jsonl", "-v").out.splitlines()[1:] == ["  a.py: 2 ai replayed"]
+
+
+@pytest.mark.usefixtures("session")
+def test_a_base_of_another_project_is_told(vacr, tmp_path):
+    folder = repository(tmp_path / "other")
+    (folder / "b.py").write_text("b\n")
+    commit(folder)
+    assert "another repository" in vacr("attribute", "s.jsonl", "--base", folder, "-o", "-").err
 
 
 def test_replay_writes_what_is_known_whole(vacr, tmp_path, session):

@@ -77,8 +77,30 @@ def test_each_line_has_its_commit_model_conversation_prompt_and_evidence(vacr, w
     done = vacr("blame", "app.py", "--records", worked.parent / "records", cwd=worked)
     shown = done.out.splitlines()
     assert len(shown) == 13
-    assert shown[6].startswith(f"{name[:8]} anthropic/claude-opus-4-6 session-")
-    assert shown[6].endswith(" 7)     for line in lines:")
+    assert shown[6] == f"{name[:8]}  anthropic/claude-opus-4-6  session-  replayed   7)     for line in lines:"
+    assert shown[0].split() == [shown[0][:8], "unknown", "1)", *shown[0].split()[3:]]
+    shown = vacr("blame", "app.py", "--records", worked.parent / "records", "-v", cwd=worked).out.splitlines()
+    assert "  replayed  Sum up the lines   7)     for" in shown[6]
+
+
+def test_what_has_no_lines_says_so(vacr, worked, tmp_path):
+    commit(worked)
+    (worked / "empty.txt").touch()
+    (worked / "app.py").unlink()
+    commit(worked)
+    for arguments in (["empty.txt"], ["--commit", "HEAD"]):
+        done = vacr("blame", *arguments, "--records", tmp_path / "records", cwd=worked)
+        assert (done.returncode, "no line" in done.err) == (1, True), done.err
+
+
+def test_a_record_that_was_changed_is_left_out(vacr, worked, tmp_path):
+    vacr("record", tmp_path / "records/session-one.jsonl", "-o", f"{tmp_path}/changed/")
+    path = tmp_path / "changed/session-one.acr.json"
+    path.write_bytes(path.read_bytes().replace(b"Sum up", b"Add up"))
+    done = vacr("blame", "app.py", "--records", path, cwd=worked)
+    assert (done.returncode, "was changed after it was made" in done.err) == (1, True)
+    done = vacr("blame", "app.py", "--records", tmp_path / "changed", "--records", tmp_path / "records", cwd=worked)
+    assert (done.returncode, "left out: the record was changed" in done.err) == (0, True)
 
 
 def test_a_commit_is_counted_by_files_and_in_total(vacr, worked):
@@ -367,9 +389,11 @@ def test_no_filter_of_the_repository_is_run(vacr, worked, tmp_path):
 
 REFUSED = [
     ([], 2, "name a file, or a commit"),
-    (["app.py", "--commit", "HEAD"], 2, "name a file, or a commit"),
     (["--commit", "HEAD", "--rev", "HEAD"], 2, "--rev goes with a file"),
     (["missing.py"], 3, "there is no file missing.py"),
+    (["ap.py"], 3, "Did you mean app.py?"),
+    (["--commit", "HEAD~1..HEAD"], 3, "not a range"),
+    (["--commit", "HEAD", "app.py"], 2, "do not go together"),
     (["app.py", "--rev", "nothing"], 3, "there is no commit nothing"),
     (["--commit", "nothing"], 3, "there is no commit nothing"),
     (["../outside.py"], 3, "there is no git repository"),

@@ -117,6 +117,24 @@ def test_a_link_in_the_folder_leads_nowhere(vacr, repo, tmp_path):
     assert not list((tmp_path / "elsewhere").iterdir())
 
 
+def test_what_is_there_and_differs_is_kept(vacr, repo, tmp_path):
+    session = Agent(repo).write("a.py", "a\n").write("b.py", "b\n").save(tmp_path / "s")
+    (repo / "b.py").write_text("by hand\n")
+    (repo / "a.py").unlink()
+    done = vacr("replay", session, "--out", repo)
+    assert (done.returncode, "b.py is there and differs" in done.err, "--overwrite" in done.err) == (2, True, True)
+    assert not (repo / "a.py").exists(), "nothing is written when something may not be"
+    assert (repo / "b.py").read_text() == "by hand\n"
+    assert vacr("replay", session, "--out", repo, "--overwrite").returncode == 0
+    assert (repo / "b.py").read_text() == "b\n"
+    assert vacr("replay", session, "--out", repo).returncode == 0, "what is the same is no loss"
+
+
+def test_a_session_that_changed_nothing_says_so(vacr, repo, tmp_path):
+    done = vacr("replay", Agent(repo).asked("Hello").save(tmp_path / "s"))
+    assert (done.returncode, "changed no file" in done.err) == (0, True)
+
+
 def test_sessions_of_two_machines_do_not_overwrite_each_other(vacr, tmp_path):
     paths = [
         Agent(repository(tmp_path / name), name).write("a.py", f"# {name}\n").save(tmp_path / "s") for name in ("one", "two")

@@ -17,8 +17,11 @@ if TYPE_CHECKING:
     from vacr.attribution.sparse import SparseFile
 
 
-def realign(file: SparseFile, first: int, seen: Sequence[str], maker: int) -> None:
-    """Put lines in the place of the stale ones that they contradict, which stay what they are where they are the same."""
+def realign(file: SparseFile, first: int, seen: Sequence[str], maker: int, ends: tuple[bool, bool] = (False, False)) -> None:
+    """Put lines in the place of the stale ones that they contradict, which stay what they are where they are the same.
+
+    `ends` tells whether nothing unknown lies before the first line seen, and after the last.
+    """
     net.settle(file)  # what was reverted is nobody's again, before its neighbours change
     fresh = [chunk for chunk in file.chunks if chunk.fresh]
     known = [(chunk, i) for chunk in file.chunks if not chunk.fresh for i in range(len(chunk.lines))]
@@ -29,7 +32,7 @@ def realign(file: SparseFile, first: int, seen: Sequence[str], maker: int) -> No
         if origin != NEW:
             chunk, i = known[origin]
             window.makers[at], window.places[at] = chunk.makers[i], chunk.places[i]
-    theirs = drift.outside(found, _apart(numbers), len(known))
+    theirs = drift.outside(found, _apart(numbers, ends), len(known))
     for chunk in fresh:
         for number in range(max(chunk.first, first), min(chunk.next, window.next)):
             i, at = number - chunk.first, number - first
@@ -105,12 +108,13 @@ def _joined(fresh: Sequence[Chunk], window: Chunk) -> list[Chunk]:
     ]
 
 
-def _apart(numbers: Sequence[int]) -> Callable[[int, int], bool]:
+def _apart(numbers: Sequence[int], ends: tuple[bool, bool]) -> Callable[[int, int], bool]:
     """Give what tells whether unknown lines may lie between two known ones."""
 
     def apart(low: int, high: int) -> bool:
-        if low < 0 or high >= len(numbers):
-            return True
+        before, after = low < 0, high >= len(numbers)
+        if before or after:
+            return (before and not ends[0]) or (after and not ends[1])
         return numbers[high] - numbers[low] != high - low
 
     return apart

@@ -45,11 +45,17 @@ class SparseFile:
     @property
     def text(self) -> str | None:
         """The whole text, or `None` while a part is not known."""
+        if not self.is_whole:
+            return None
+        return self.chunks[0].text if self.chunks else ""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of it is known."""
         if not self.chunks:
-            return "" if self.length == 0 else None
+            return self.length == 0
         chunk = self.chunks[0]
-        whole = len(self.chunks) == 1 and chunk.fresh and chunk.first == 1 and len(chunk.lines) == self.length
-        return chunk.text if whole else None
+        return len(self.chunks) == 1 and chunk.fresh and chunk.first == 1 and len(chunk.lines) == self.length
 
     @property
     def is_unseen(self) -> bool:
@@ -139,13 +145,14 @@ class SparseFile:
         past = self.length is not None and first + len(seen) - 1 > self.length
         contradicted = [chunk for chunk in self.chunks if not _agrees(chunk, first, seen)]
         fits = not past and not any(chunk.fresh for chunk in contradicted)
+        whole = self.is_whole
         if not fits:
             self.shake()
             contradicted = self.chunks
         if not contradicted:
             self._fill(first, seen)
         else:
-            realign(self, first, seen, maker)
+            realign(self, first, seen, maker, (whole and first == 1, False))
         return fits
 
     def observe_whole(self, text: str, maker: int) -> bool:
@@ -163,8 +170,9 @@ class SparseFile:
         elif fits:
             self._fill(1, lines)
         else:
+            whole = self.is_whole
             self.shake()
-            realign(self, 1, lines, maker)
+            realign(self, 1, lines, maker, (whole, whole))
             self.chunks = self.chunks[:1]
         if lines:  # a listing does not show how the last line ends; the whole text does
             chunk = self.chunks[0]

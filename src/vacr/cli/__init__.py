@@ -77,6 +77,7 @@ def group() -> None:
     Example:
       vacr record ~/.claude/projects/x/abc.jsonl
       vacr validate abc.acr.json
+      vacr blame src/app.py --records abc.acr.json
     """
 
 

@@ -12,16 +12,15 @@ from vacr import codec
 from vacr.attribution import Base, Wishes, attribute, replayed, unknown_tools
 from vacr.attribution import history as told
 from vacr.cli import options, outputs
+from vacr.cli.checking import check_all
+from vacr.cli.given import Given, distinct, given
 from vacr.cli.options import PATH, Voice, plural
-from vacr.cli.records import Given, distinct, given
 from vacr.codec.canonical_json import encode
 from vacr.errors import UsageError
-from vacr.identity import identify, ours
+from vacr.identity import identify
 from vacr.model import Record
 from vacr.sources import STDIN
 from vacr.sources.git import base_of
-
-FAILED = 1
 
 
 @click.command(no_args_is_help=True)
@@ -49,34 +48,33 @@ def command(
     """Say which lines of which files an agent wrote, by replaying what it did: a new record with `file-attribution`.
 
     Files are records or native sessions; several are replayed together, in the order of time. A line is an agent's only when an
-    entry proves it. Without a base, only what the session shows is known.
+    entry proves it. Without a base, only what the session shows is known. -v lists the lines. With --check each record is
+    replayed again, with the others that it was made with, and has a verdict: exit code 1 when one is not what it says.
 
     \b
     Example:
       vacr attribute abc.acr.json                          writes ./abc.attributed.acr.json
       vacr attribute abc.jsonl --base ~/repo@HEAD~3
       vacr attribute abc.jsonl --history
-      vacr attribute abc.attributed.acr.json --check
+      vacr attribute abc.attributed.acr.json --check --base ~/repo@HEAD~3
     """
     voice = Voice(format, quiet, verbose)
     if output == STDIN:
         voice = Voice("text", quiet, verbose)
-    outputs.refuse_one_file_for_many(files, output)
+    _refuse_both(history=history, check=check, output=output)
     tree = base_of(base) if base is not None else None
+    if check:
+        return check_all([one for path in files for one in given(path, changed=True)], tree, voice)
     found = distinct([one for path in files for one in given(path)], voice)
     wishes = Wishes(url, tuple(map(_pair, related)))
     if history:
-        replay, roots = replayed([one.record for one in found], tree)
-        for number, one in enumerate(found):
-            _tell(one, unknown_tools(replay, number), voice)
-        outputs.write_stdout(encode(line) + b"\n" for line in told(replay, roots))
-        return 0
-    if check:
-        return _check(found, tree, voice)
+        return _history(found, tree, voice)
+    outputs.refuse_one_file_for_many([one.path for one in found], output)
     done = []
     for one, record in zip(found, attribute([one.record for one in found], tree, wishes), strict=True):
         identify(cast("Record", record))
         _tell(one, record["vacr"]["attribution"].get("unknown-tools", {}), voice)
+        _doubt(one, record, tree, voice)
         data = codec.encode(record, one.form)
         if output == STDIN:
             outputs.write_stdout([data, b"\n" if one.form == "json" else b""])
@@ -86,9 +84,30 @@ def command(
         )
         state = outputs.write_new(target, data, one.path, files, overwrite=overwrite)
         voice.result(f"{target}: {_summary(record)}{', unchanged' if state == 'unchanged' else ''}")
+        for line in _listed(record) if verbose else ():
+            voice.result(f"  {line}")
         done.append({"source": one.path, "output": str(target), "state": state, "id": record["id"], **_counts(record)})
     if output != STDIN:
         voice.data({"records": done})
+    return 0
+
+
+def _refuse_both(*, history: bool, check: bool, output: str | None) -> None:
+    if history and check:
+        raise UsageError("--history and --check do not go together", hint="Give one of them.")
+    if output is not None and (history or check):
+        raise UsageError(f"{'--history' if history else '--check'} writes nothing, so -o is of no use", hint="Leave -o out.")
+
+
+def _history(found: list[Given], tree: Base | None, voice: Voice) -> int:
+    """Print what each call made: a line each, or all in one document."""
+    replay, roots = replayed([one.record for one in found], tree)
+    for number, one in enumerate(found):
+        _tell(one, unknown_tools(replay, number), voice)
+    if voice.json:
+        voice.data({"changes": list(told(replay, roots))})
+    else:
+        outputs.write_stdout(encode(line) + b"\n" for line in told(replay, roots))
     return 0
 
 
@@ -123,45 +142,24 @@ def _summary(record: dict[str, Any]) -> str:
     return f"{plural(counts['files'], 'file')}, lines: {kinds or 'none'}"
 
 
-def _check(found: list[Given], tree: Base | None, voice: Voice) -> int:
-    """Compare the attributions that records hold with what they yield; give the exit code."""
-    failed, results = False, []
-    wishes = [_wishes(one.record) for one in found]
-    for i, one in enumerate(found):
-        inputs = _inputs(one.record)
-        named = inputs["base"].get("revision") if isinstance(inputs.get("base"), dict) else None
-        if "file-attribution" not in one.record:
-            verdict = "it has no attribution"
-        elif named is not None and (tree is None or tree.revision != named):
-            verdict = f"it was made with the base {named}, which --base has to give"
-        elif inputs.get("records") and len(found) == 1:
-            verdict = "it was made together with other records, which have to be named too"
-        else:
-            again = attribute([_before(other.record) for other in found], tree, wishes[i])[i]
-            same = all(again.get(name) == one.record.get(name) for name in ("file-attribution", "vcs"))
-            same = same and again["vacr"]["attribution"] == ours(one.record).get("attribution")
-            verdict = "" if same else "its attribution is not what the record yields"
-        failed = failed or bool(verdict)
-        voice.result(f"{one.path}: {verdict or 'attributed as the record yields'}")
-        results.append({"source": one.path, "same": not verdict, "reason": verdict})
-    voice.data({"results": results})
-    return FAILED if failed or not found else 0
+def _listed(record: dict[str, Any]) -> list[str]:
+    """Say of each file which lines are whose, and what proves it."""
+    listed = []
+    for file in record["file-attribution"]["files"]:
+        proofs = record["vacr"]["attribution"]["files"][file["path"]]["ranges"]
+        ranges = [(one, conversation) for conversation in file["conversations"] for one in conversation["ranges"]]
+        told = []
+        for (one, conversation), proof in zip(ranges, proofs, strict=True):
+            first, last = one["start-line"], one["end-line"]
+            kind = one.get("contributor", conversation["contributor"])["type"]
+            told.append(f"{first if first == last else f'{first}-{last}'} {kind} {proof['evidence']}")
+        listed.append(f"{file['path']}: {', '.join(told)}")
+    return listed
 
 
-def _wishes(record: dict[str, Any]) -> Wishes:
-    inputs = _inputs(record)
-    related = inputs.get("related")
-    pairs = [(one.get("type"), one.get("url")) for one in related if isinstance(one, dict)] if isinstance(related, list) else []
-    url = inputs.get("url")
-    return Wishes(url if isinstance(url, str) else None, tuple((str(kind), str(place)) for kind, place in pairs))
-
-
-def _inputs(record: dict[str, Any]) -> dict[str, Any]:
-    inputs = ours(record).get("inputs")
-    return inputs if isinstance(inputs, dict) else {}
-
-
-def _before(record: dict[str, Any]) -> dict[str, Any]:
-    """Give a record as it was before it was attributed."""
-    left = {name: value for name, value in ours(record).items() if name not in ("attribution", "inputs")}
-    return {**{name: value for name, value in record.items() if name != "file-attribution"}, "vacr": left}
+def _doubt(one: Given, record: dict[str, Any], tree: Base | None, voice: Voice) -> None:
+    """Say so when a base knows nothing of what a session worked on."""
+    files = record["vacr"]["attribution"]["files"]
+    if tree is not None and files and not any(path in tree.names for path in files):
+        told = "the base has none of the files that the session changed: all of them are new, or it is another repository"
+        voice.notice(f"{one.path}: {told}")

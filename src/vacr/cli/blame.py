@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import click
 
 from vacr.attribution.blame import Found
 from vacr.cli import options
+from vacr.cli.given import Given, opened
 from vacr.cli.options import PATH, Voice, plural
-from vacr.cli.records import given
-from vacr.errors import InvalidRecord, NotASession, UnreadableInput, UsageError
+from vacr.cli.tables import laid_out
+from vacr.errors import NotASession, UnreadableInput, UsageError
 from vacr.sources.blaming import Line, blame_commit, blame_file
 from vacr.sources.git import Repository
 from vacr.sources.worktrees import place_of
@@ -21,7 +20,7 @@ from vacr.sources.worktrees import place_of
 NOTHING = 1
 _KINDS = ("ai", "human", "mixed", "unknown")
 _PROMPT = 200
-_COLUMN = 40
+_ASKED = 40
 
 
 @click.command(no_args_is_help=True)
@@ -30,9 +29,8 @@ _COLUMN = 40
     "--records",
     metavar="FILE|FOLDER",
     multiple=True,
-    required=True,
     type=PATH,
-    help="Records or native sessions; may be given again.",
+    help="Records or native sessions; may be given again.  [required]",
 )
 @click.option("--commit", metavar="REVISION", help="Count the lines that a commit added, instead of showing a file.")
 @click.option("--rev", metavar="REVISION", help="Show the file as it is there, instead of in the work tree.")
@@ -54,8 +52,7 @@ def command(
 
     Lines are joined to records by whole files first, then by blocks of lines; never by time, and never by a short line alone. So
     they stay known when a commit is rebased, squashed, amended or picked, and when a file is renamed. What nothing proves is
-    unknown. Records may be attributed already; native sessions and other records are attributed on the way. Exit code 1: no
-    record says anything about these lines.
+    unknown. Records may be attributed already; native XX
 
     \b
     Example:
@@ -65,8 +62,7 @@ def command(
       vacr blame --commit main --repository ~/mirror.git --records records/
     """
     voice = Voice(format, quiet, verbose)
-    if (file is None) == (commit is None):
-        raise UsageError("name a file, or a commit with --commit", hint="For example: vacr blame src/app.py --records records/")
+    _refuse(file, commit, records)
     if commit is not None:
         if rev is not None:
             raise UsageError("--rev goes with a file, not with --commit", hint="Name the commit with --commit alone.")
@@ -74,45 +70,40 @@ def command(
     return _file(file or "", repository, rev, _records(records, voice), voice)
 
 
+def _refuse(file: str | None, commit: str | None, records: tuple[str, ...]) -> None:
+    """Refuse a call that does not say what to blame, or by what."""
+    if file is None and commit is None:
+        raise UsageError("name a file, or a commit with --commit", hint="For example: vacr blame src/app.py --records records/")
+    if file is not None and commit is not None:
+        hint = "For a file as a commit has it: --rev; for all that a commit added: --commit alone."
+        raise UsageError("a file and --commit do not go together", hint=hint)
+    if not records:
+        hint = "They are files or folders of records or sessions. vacr list -v shows the sessions here; vacr record keeps them."
+        raise UsageError("name what is known of the lines with --records", hint=hint)
+
+
 def _records(named: tuple[str, ...], voice: Voice) -> list[dict[str, Any]]:
     """Read all records and sessions; what cannot be read in a folder does not keep the others back."""
     found: list[dict[str, Any]] = []
     for name in named:
-        if not Path(name).is_dir():
-            found += _read(name)
-            continue
-        for path in _inside(name):
-            try:
-                found += _read(path)
-            except (UnreadableInput, InvalidRecord) as error:
-                voice.notice(f"{path}: left out: {error.message}", isinstance(error, NotASession))
+        for one in opened(name):
+            if isinstance(one, Given):
+                found.append(one.record)
+            else:
+                where = one.where or name
+                voice.notice(f"{where}: left out: {one.message}", isinstance(one, NotASession))
     if not found:
         raise UnreadableInput("there are no records", where=", ".join(named), hint="Make some: vacr record FOLDER -o records/")
     return found
-
-
-def _read(path: str) -> list[dict[str, Any]]:
-    records = [one.record for one in given(path)]
-    if not all(isinstance(record, dict) and isinstance(record.get("session"), dict) for record in records):
-        raise UnreadableInput("this is no record", where=path, hint="See what is wrong with it: vacr validate FILE.")
-    return records
-
-
-def _inside(folder: str) -> list[str]:
-    """Give the records of a folder and, where other files are beside them, those too."""
-    files = sorted(str(Path(place) / name) for place, _, names in os.walk(folder) for name in names)
-    if not any(path.endswith((".acr.json", ".acr.cbor")) for path in files):
-        return [folder]
-    return [path for path in files if path.endswith((".json", ".jsonl", ".cbor"))]
 
 
 def _file(file: str, repository: str | None, rev: str | None, records: list[dict[str, Any]], voice: Voice) -> int:
     place = place_of(file, repository)
     lines = blame_file(place, rev, records)
     counts = Counter(line.type for line in lines)
-    width = len(str(len(lines)))
-    for number, line in enumerate(lines, 1):
-        voice.result(f"{line.commit[:8]} {_who(line.found):<{_COLUMN}} {number:>{width}}) {line.text}")
+    rows = [[line.commit[:8], *_who(line.found, prompt=voice.verbose > 0), f"{number})"] for number, line in enumerate(lines, 1)]
+    for told, line in zip(laid_out(rows, right=frozenset({len(rows[0]) - 1})) if rows else (), lines, strict=True):
+        voice.result(f"{told} {line.text}")
     voice.data(
         {
             "path": place.path,
@@ -121,7 +112,7 @@ def _file(file: str, repository: str | None, rev: str | None, records: list[dict
             "models": _models(line.found for line in lines),
         }
     )
-    return 0 if set(counts) - {"unknown"} else _nothing(voice, len(records), "file")
+    return 0 if set(counts) - {"unknown"} else _nothing(voice, len(records), "file", len(lines))
 
 
 def _commit(repository: Repository, revision: str, records: list[dict[str, Any]], voice: Voice) -> int:
@@ -136,26 +127,27 @@ def _commit(repository: Repository, revision: str, records: list[dict[str, Any]]
     voice.result(f"{commit[:12]}: {plural(len(files), 'file')}, {_said(total)}")
     found = [line.found for _, lines in files for line in lines]
     voice.data({"commit": commit, "files": report, "total": _counts(total), "models": _models(found)})
-    return 0 if set(total) - {"unknown"} else _nothing(voice, len(records), "commit")
+    return 0 if set(total) - {"unknown"} else _nothing(voice, len(records), "commit", len(found))
 
 
-def _nothing(voice: Voice, count: int, what: str) -> int:
-    voice.notice(f"No line of this {what} is in {plural(count, 'record')}.")
+def _nothing(voice: Voice, count: int, what: str, lines: int) -> int:
+    """Say that nothing is known, and why."""
+    if not lines:
+        voice.notice("This commit adds no line of text." if what == "commit" else "This file has no lines.")
+    else:
+        hint = "vacr list shows which sessions worked in which folder."
+        voice.notice(f"No line of this {what} is in {plural(count, 'record')}. {hint}")
     return NOTHING
 
 
-def _who(found: Found | None) -> str:
+def _who(found: Found | None, *, prompt: bool) -> list[str]:
+    """Say in columns who made a line."""
     if found is None:
-        return "unknown"
+        return ["unknown", "", "", *([""] if prompt else [])]
     asked = found.claim.prompt.strip().split("\n")[0]
-    words = [
-        found.type if found.type != "ai" else found.claim.model or "ai",
-        found.claim.session[:8],
-        found.claim.evidence,
-        asked,
-    ]
-    text = " ".join(word for word in words if word)
-    return text if len(text) <= _COLUMN else text[: _COLUMN - 1] + "…"
+    model = found.type if found.type != "ai" else found.claim.model or "ai"
+    short = asked if len(asked) <= _ASKED else asked[: _ASKED - 1] + "…"
+    return [model, found.claim.session[:8], found.claim.evidence, *([short] if prompt else [])]
 
 
 def _line(line: Line) -> dict[str, Any]:

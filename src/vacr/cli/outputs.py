@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from vacr.cli.options import silence_stdout
@@ -17,7 +18,7 @@ def is_folder(output: str | None) -> bool:
     return output is None or (output != STDIN and (output.endswith("/") or os.path.isdir(output)))  # noqa: PTH112
 
 
-def refuse_one_file_for_many(files: tuple[str, ...], output: str | None) -> None:
+def refuse_one_file_for_many(files: Sequence[str], output: str | None) -> None:
     """Refuse to write several results into one file.
 
     Raises:

@@ -2,85 +2,37 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
+from contextlib import suppress
 from typing import Any
 
-import vacr
 from vacr import codec
-from vacr.cli.options import Voice
 from vacr.codec import Form
 from vacr.errors import InvalidRecord, UnreadableInput
+from vacr.identity import made_by_vacr, record_id
+from vacr.schema.versions import major
 from vacr.sources import read_bytes
-
-_ENDINGS = (".acr.json", ".acr.cbor")
-
-
-@dataclass(frozen=True)
-class Given:
-    """A record that a user named, or that was made of a session that a user named."""
-
-    path: str
-    stem: str
-    form: Form
-    record: Any
+from vacr.versions import convert
 
 
-def given(path: str) -> Iterator[Given]:
-    """Give the records in a file or a folder, and those of the native sessions in it.
-
-    Raises:
-        UnreadableInput: there is nothing of the kind.
-    """
-    if os.path.isdir(path):  # noqa: PTH112 - a path that a user gave
-        found = sorted(file for file in Path(path).rglob("*") if file.name.endswith(_ENDINGS))
-        for file in found:
-            yield from given(str(file))
-        if found:
-            return
-    elif path.endswith(_ENDINGS):
-        record, form = load(path)
-        try:
-            vacr.validate(record, json=form == "json").raise_for_errors()
-        except InvalidRecord as error:
-            hint = error.hint or "vacr validate shows all that is wrong with it."
-            raise InvalidRecord(f"not a valid record: {error.where}: {error.message}", where=path, hint=hint) from error
-        yield Given(path, _stem(path), form, record)
-        return
-    for record in vacr.read(path):
-        session = record["session"]["session-id"].rpartition("/")[2]
-        stem = _stem(path)
-        yield Given(
-            path, stem if stem.endswith(session) or "parent" not in record["vacr"] else f"{stem}.{session}", "json", record
-        )
+def is_changed(record: Any, form: Form) -> bool:
+    """Tell whether a record that vacr made is not any more what it was made as."""
+    if not isinstance(record, dict) or not isinstance(record.get("id"), str):
+        return False
+    made = as_made(record, json=form == "json")
+    if not made_by_vacr(made):
+        return False
+    try:
+        return bool(made["id"] != record_id(made))
+    except InvalidRecord:
+        return True
 
 
-def distinct(found: list[Given], voice: Voice) -> list[Given]:
-    """Leave out shorter recordings of a session of which there is a longer one."""
-    longest: dict[str, Given] = {}
-    for one in found:
-        other = longest.setdefault(_session(one), one)
-        if len(one.record["session"]["entries"]) > len(other.record["session"]["entries"]):
-            longest[_session(one)] = one
-    for one in found:
-        if longest[_session(one)] is not one:
-            voice.notice(f"{one.path}: a shorter recording of {longest[_session(one)].path}, left out")
-    return [one for one in found if longest[_session(one)] is one]
-
-
-def _session(one: Given) -> str:
-    name: str = one.record["session"]["session-id"]
-    return name
-
-
-def _stem(path: str) -> str:
-    name = Path(path).name
-    for ending in (*_ENDINGS, ".jsonl", ".json"):
-        if name.endswith(ending):
-            return name.removesuffix(ending).removesuffix(".attributed")
-    return name
+def as_made(record: Any, *, json: bool) -> Any:
+    """Give a record of version 2 in the version it may have been made in, whose content gives the id."""
+    if major(record.get("version")) == "2":
+        with suppress(InvalidRecord):
+            return convert(record, "v3", json=json)
+    return record
 
 
 def load(path: str) -> tuple[Any, Form]:

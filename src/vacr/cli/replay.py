@@ -12,10 +12,10 @@ import click
 from vacr.attribution import replayed
 from vacr.attribution.result import left_files
 from vacr.cli import options
+from vacr.cli.given import distinct, given
 from vacr.cli.options import PATH, Voice
-from vacr.cli.records import distinct, given
 from vacr.errors import UsageError
-from vacr.recording.files import write
+from vacr.recording.files import same, write
 from vacr.sources.git import base_of
 
 
@@ -23,20 +23,22 @@ from vacr.sources.git import base_of
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PATH)
 @click.option("--base", metavar="REPOSITORY[@REVISION]", help="The files as they were before: a git repository, bare or not.")
 @click.option("--out", metavar="FOLDER", type=PATH, help="Where to write the files that are known whole.")
+@click.option("--overwrite", is_flag=True, help="Replace files that are there and differ.")
 @options.voice_options
 def command(
     files: tuple[str, ...],
     base: str | None,
     out: str | None,
+    overwrite: bool,  # noqa: FBT001 - click passes flags so
     format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001 - click passes flags so
+    quiet: bool,  # noqa: FBT001
     verbose: int,
 ) -> int:
     """Rebuild the files that sessions left, from what the sessions show, and from the base where one is given.
 
     FILEs are records or native sessions, replayed together in the order of time. A file is written only when all of it is known,
-    byte for byte; nothing is removed from the folder. The report names every file that the sessions changed, whether it is known
-    whole or deleted, and what proves it.
+    byte for byte; nothing is removed from the folder, and without --overwrite nothing in it is replaced. The report names every
+    file that the sessions changed, whether it is known whole or deleted, and what proves it.
 
     \b
     Example:
@@ -50,14 +52,17 @@ def command(
     report: list[dict[str, Any]] = []
     left = list(left_files(replay, roots))
     clashing = _clashing(left)
-    for path, data, about in left:
+    known = {path: data for path, data, _ in left if data is not None and path not in clashing}
+    if out is not None:
+        _write(Path(out), known, overwrite=overwrite)
+    for path, _, about in left:
         report.append({"path": path, **about})
         if path in clashing:
             voice.notice(f"{path}: sessions of several folders left it differently, so it is not written")
-        elif out is not None and data is not None:
-            _write(Path(out), path, data)
-        known = "deleted" if about.get("deleted") else "whole" if about["complete"] else "in part"
-        voice.result(f"{path}: {known}, {', '.join(about['evidence']) or 'nothing proved'}")
+        state = "deleted" if about.get("deleted") else "whole" if about["complete"] else "in part"
+        voice.result(f"{path}: {state}, {', '.join(about['evidence']) or 'nothing proved'}")
+    if not left:
+        voice.notice("The sessions changed no file.")
     voice.data({"files": report})
     return 0
 
@@ -68,8 +73,17 @@ def _clashing(left: Iterable[tuple[str, bytes | None, dict[str, Any]]]) -> set[s
     return {path for path, data, _ in left if found.setdefault(path, data) != data}
 
 
-def _write(folder: Path, path: str, data: bytes) -> None:
-    target = folder / path
-    if not Path(os.path.realpath(target)).is_relative_to(os.path.realpath(folder)):
-        raise UsageError(f"a link leads {target} out of the folder", hint="Give an empty folder with --out.")
-    write(target, [data])
+def _write(folder: Path, files: dict[str, bytes], *, overwrite: bool) -> None:
+    """Write files into a folder; none of them when one may not be written.
+
+    Raises:
+        UsageError: a link leads out of the folder, or another file is there.
+    """
+    for path, data in files.items():
+        target = folder / path
+        if not Path(os.path.realpath(target)).is_relative_to(os.path.realpath(folder)):
+            raise UsageError(f"a link leads {target} out of the folder", hint="Give an empty folder with --out.")
+        if not overwrite and target.is_file() and not same(target, [data]):
+            raise UsageError(f"{target} is there and differs", hint="Give an empty folder with --out, or --overwrite.")
+    for path, data in files.items():
+        write(folder / path, [data])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +13,14 @@ import click
 from vacr import codec
 from vacr.cli import options
 from vacr.cli.options import FINDINGS, PATH, Voice, plural
-from vacr.cli.records import load
+from vacr.cli.records import as_made, load
 from vacr.cli.schemas import load_schema, refuse_unknown_rule
 from vacr.errors import InvalidRecord, UnreadableInput, VacrError
 from vacr.identity import made_by_vacr, record_id
 from vacr.schema import Finding, Report, is_ours, rule_for, validate
 from vacr.schema.cddl import Schema
 from vacr.schema.semantics import LIMIT, short
-from vacr.schema.versions import major
 from vacr.sources.files import reason_of
-from vacr.versions import convert
 
 FAILED = 1
 SIGNED = "signed-agent-record"
@@ -144,7 +141,7 @@ def _more(value: Any, *, json: bool) -> tuple[list[Finding], list[Finding]]:
 def _identity(record: Any, *, json: bool) -> tuple[list[Finding], list[Finding]]:
     """Compare a record's id with the one that its content gives, in the version that vacr makes records in."""
     rule = "the id is that of the content"
-    record = _as_made(record, json=json)
+    record = as_made(record, json=json)
     if not made_by_vacr(record):
         agent = record.get("recording-agent")
         made_by = short(agent.get("name") if isinstance(agent, dict) else "nobody")
@@ -157,14 +154,6 @@ def _identity(record: Any, *, json: bool) -> tuple[list[Finding], list[Finding]]
         return [], []
     changed = f"{short(record['id'])}: the record was changed after it was made"
     return [Finding("/id", rule, changed, f"{expected!r}, which the content gives")], []
-
-
-def _as_made(record: Any, *, json: bool) -> Any:
-    """Give a record of version 2 in the version it may have been made in, whose content gives the id."""
-    if major(record.get("version")) == "2":
-        with suppress(InvalidRecord):
-            return convert(record, "v3", json=json)
-    return record
 
 
 def _signed(payload: bytes, header: Any) -> list[Finding]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 from vacr.attribution.base import Base
@@ -93,10 +94,12 @@ def blame_file(place: Place, revision: str | None, records: Sequence[dict[str, A
     """
     repository = place.repository
     commit = repository.commit(revision or "HEAD")
-    blob = repository.tree(commit).get(place.path)
+    tree = repository.tree(commit)
+    blob = tree.get(place.path)
     here = None if revision is not None or not _has_work_tree(repository) else work_file(place)
     if blob is None and here is None:
-        raise UnreadableInput(f"there is no file {place.path} at {commit[:12]}", where=str(repository.path))
+        hint = _meant(place.path, tree)
+        raise UnreadableInput(f"there is no file {place.path} at {commit[:12]}", where=str(repository.path), hint=hint)
     origin = blame(repository, commit, place.path) if blob is not None else None
     told = origin.lines if origin is not None else []
     commits = list(dict.fromkeys(commit for commit, _, _ in told))
@@ -112,6 +115,15 @@ def blame_file(place: Place, revision: str | None, records: Sequence[dict[str, A
     joiner = _joiner(repository, records, list(versions.values()))
     answers = {name: joiner.join([version])[0] for name, version in versions.items() if version.added}
     return [_shown(versions, answers, one) for one in lines]
+
+
+def _meant(path: str, names: Iterable[str]) -> str:
+    """Name the file that was likely meant: one beside it, or one of its name elsewhere."""
+    folder, _, name = path.rpartition("/")
+    near = [one for one in names if one.rpartition("/")[0] == folder or one.rpartition("/")[2] == name]
+    same = [one for one in near if one.endswith(f"/{name}") or one == name]
+    close = same[:1] or get_close_matches(path, near, 1)
+    return f"Did you mean {close[0]}?" if close else "git ls-files shows which there are."
 
 
 def _has_work_tree(repository: Repository) -> bool:

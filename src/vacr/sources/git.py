@@ -69,8 +69,17 @@ class Repository:
         try:
             return self.run("rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}").decode().strip()
         except UnreadableInput as error:
-            hint = "It has no commit yet." if not self._has_commits() else "A shallow clone may lack it: git fetch --unshallow."
-            raise UnreadableInput(f"there is no commit {revision}", where=str(self.path), hint=hint) from error
+            raise UnreadableInput(f"there is no commit {revision}", where=str(self.path), hint=self._why(revision)) from error
+
+    def _why(self, revision: str) -> str:
+        """Say why there may be no such commit."""
+        if not self._has_commits():
+            return "It has no commit yet."
+        if ".." in revision:
+            return "Name one commit, not a range of them."
+        if self.run("rev-parse", "--is-shallow-repository").strip() == b"true":
+            return "The clone is shallow and may lack it: git fetch --unshallow."
+        return "git log --oneline --all shows which there are."
 
     def _has_commits(self) -> bool:
         return bool(self.run("rev-list", "--all", "--max-count=1").strip())

@@ -1,0 +1,161 @@
+"""Records and sessions that a user names, by file or by folder, as records."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import vacr
+from vacr.cli.options import Voice
+from vacr.cli.records import is_changed, load
+from vacr.codec import Form
+from vacr.errors import InvalidRecord, NotASession, UnreadableInput, VacrError
+from vacr.identity import identify
+from vacr.recording.names import record_name
+from vacr.recording.places import Place, at
+from vacr.sources import read
+
+_ENDINGS = (".acr.json", ".acr.cbor")
+_CHANGED = "the record was changed after it was made: its id is not that of its content"
+_NAMED = "Name a record, a native session, or a folder of them; vacr list -v shows where sessions are."
+
+
+@dataclass(frozen=True)
+class Given:
+    """A record that a user named, or that was made of a session that a user named."""
+
+    path: str
+    stem: str
+    """What files that are made of it are named after; of one in a folder, with the folders between."""
+    form: Form
+    record: Any
+
+
+def given(path: str, *, changed: bool = False) -> Iterator[Given]:
+    """Give the records in a file or a folder, and those of the native sessions in it.
+
+    Raises:
+        UnreadableInput: something cannot be read, or there is nothing of the kind.
+        InvalidRecord: a record is not valid, or, unless that is allowed, was changed after it was made.
+    """
+    found = False
+    for one in opened(path, changed=changed):
+        if isinstance(one, Given):
+            found = True
+            yield one
+        elif not isinstance(one, NotASession):
+            raise one
+    if not found:
+        raise UnreadableInput("there is no record in it, and no session", where=path, hint=_NAMED)
+
+
+def opened(path: str, *, changed: bool = False) -> Iterator[Given | VacrError]:
+    """Give the same; in a folder, what cannot be read does not keep the others back and comes as an error among them.
+
+    Raises:
+        UnreadableInput: the path itself cannot be read, or is of no kind that is known.
+        InvalidRecord: it is a record that is not valid, or that was changed after it was made.
+    """
+    if not os.path.isdir(path):  # noqa: PTH112 - a path that a user gave
+        yield from _file(path, changed=changed)
+        return
+    for file in sorted(file for file in Path(path).rglob("*") if file.name.endswith(_ENDINGS)):
+        try:
+            yield _record(str(file), file.relative_to(path).with_name(_stem(file.name)).as_posix(), changed=changed)
+        except VacrError as error:
+            yield error
+    for place in at(path):
+        yield from _place(place)
+
+
+def _file(path: str, *, changed: bool) -> Iterator[Given]:
+    """Give the record that a file is, or those of the sessions in it."""
+    if path.endswith(_ENDINGS):
+        yield _record(path, _stem(path), changed=changed)
+        return
+    try:
+        for record in vacr.read(path):
+            session = record["session"]["session-id"].rpartition("/")[2]
+            stem = _stem(path)
+            alone = stem.endswith(session) or "parent" not in record["vacr"]
+            yield Given(path, stem if alone else f"{stem}.{session}", "json", record)
+    except NotASession as error:
+        if not _looks_like_a_record(path):
+            raise NotASession(error.message, where=error.where, hint=_NAMED) from error
+        yield _record(path, _stem(path), changed=changed)
+
+
+def _place(place: Place) -> Iterator[Given | VacrError]:
+    """Give the sessions of a place in a folder, named as their records would be."""
+    try:
+        for found in read(place.path, session=place.session, sub_agents=False):
+            if isinstance(found, VacrError):
+                yield found
+                continue
+            record = found.reading.record
+            identify(record)
+            folder, slash, name = place.name.rpartition("/")
+            yield Given(place.path, f"{folder}{slash}{record_name(name, place.joint, found.label)}", "json", record)
+    except VacrError as error:
+        yield error
+
+
+def _record(path: str, stem: str, *, changed: bool) -> Given:
+    try:
+        record, form = load(path)
+    except UnreadableInput as error:
+        where = error.where if error.where.startswith(path) else f"{path}: {error.where}" if error.where else path
+        raise UnreadableInput(error.message, where=where, hint=error.hint) from error
+    try:
+        vacr.validate(record, json=form == "json").raise_for_errors()
+    except InvalidRecord as error:
+        hint = error.hint or "vacr validate shows all that is wrong with it."
+        raise InvalidRecord(f"not a valid record: {error.where}: {error.message}", where=path, hint=hint) from error
+    if not isinstance(record, dict) or not isinstance(record.get("session"), dict):
+        raise UnreadableInput("this is no record", where=path, hint="It may be a part of one: vacr validate tells.")
+    if not changed and is_changed(record, form):
+        raise InvalidRecord(_CHANGED, where=path, hint="It proves nothing. Make it again from the session: vacr record FILE.")
+    return Given(path, stem, form, record)
+
+
+def _looks_like_a_record(path: str) -> bool:
+    """Tell whether a file is a record by another name."""
+    with suppress(VacrError):
+        value, _ = load(path)
+        return isinstance(value, dict) and {"version", "session"} <= value.keys()
+    return False
+
+
+def distinct(found: list[Given], voice: Voice) -> list[Given]:
+    """Of several recordings of a session leave out all but the longest, or the first of them."""
+    longest: dict[str, Given] = {}
+    for one in found:
+        other = longest.setdefault(_session(one), one)
+        if len(one.record["session"]["entries"]) > len(other.record["session"]["entries"]):
+            longest[_session(one)] = one
+    for one in found:
+        if longest[_session(one)] is not one:
+            voice.notice(f"{one.path}: {_other(one, longest[_session(one)])}, left out")
+    return [one for one in found if longest[_session(one)] is one]
+
+
+def _other(one: Given, longest: Given) -> str:
+    shorter = len(one.record["session"]["entries"]) < len(longest.record["session"]["entries"])
+    return f"{'a shorter' if shorter else 'another'} recording of the session in {longest.path}"
+
+
+def _session(one: Given) -> str:
+    name: str = one.record["session"]["session-id"]
+    return name
+
+
+def _stem(path: str) -> str:
+    name = Path(path).name
+    for ending in (*_ENDINGS, ".jsonl", ".json"):
+        if name.endswith(ending):
+            return name.removesuffix(ending).removesuffix(".attributed")
+    return name
