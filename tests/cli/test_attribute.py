@@ -196,10 +196,8 @@ def test_what_does_not_go_together_is_refused(vacr):
 
 
 @pytest.mark.usefixtures("session")
-def test_history_as_one_document(vacr):
-    (line,) = vacr("attribute", "s.jsonl", "--history").out.splitlines()
-    done = json.loads(vacr("attribute", "s.jsonl", "--history", "--format", "json").out)
-    assert done == {"schema_version": "1", "changes": [json.loads(line)]}
+def test_history_is_the_same_in_either_format(vacr):
+    assert vacr("attribute", "s.jsonl", "--history", "--format", "json").out == vacr("attribute", "s.jsonl", "--history").out
 
 
 @pytest.mark.usefixtures("session")

@@ -100,14 +100,11 @@ def _refuse_both(*, history: bool, check: bool, output: str | None) -> None:
 
 
 def _history(found: list[Given], tree: Base | None, voice: Voice) -> int:
-    """Print what each call made: a line each, or all in one document."""
+    """Print what each call made, a line each."""
     replay, roots = replayed([one.record for one in found], tree)
     for number, one in enumerate(found):
         _tell(one, unknown_tools(replay, number), voice)
-    if voice.json:
-        voice.data({"changes": list(told(replay, roots))})
-    else:
-        outputs.write_stdout(encode(line) + b"\n" for line in told(replay, roots))
+    outputs.write_stdout(encode(line) + b"\n" for line in told(replay, roots))
     return 0
 
 
