@@ -11,7 +11,7 @@ from typing import Any
 
 from vacr.attribution import control, locate, looks, paths, tools, tree
 from vacr.attribution.base import Base
-from vacr.attribution.calls import Call, Step, agent_of, steps
+from vacr.attribution.calls import Call, Step, agent_of
 from vacr.attribution.chunks import Ranges
 from vacr.attribution.derive import events_of, shown_events
 from vacr.attribution.events import (
@@ -35,6 +35,7 @@ from vacr.attribution.events import (
 )
 from vacr.attribution.sparse import SparseFile
 from vacr.attribution.text import from_bytes
+from vacr.attribution.whereabouts import placed
 
 # How a range is proved.
 RECORDED, REPLAYED, WINDOWED, ANCHORED = "recorded", "replayed", "windowed", "diff-anchored"
@@ -102,7 +103,7 @@ class Replay:
     def run(self, records: Sequence[dict[str, Any]]) -> None:
         """Replay records together, in the order of time."""
         self.agents = agents = [agent_of(record) for record in records]
-        self.steps = [list(steps(record)) for record in records]
+        self.steps = [placed(record) for record in records]
         ways = [[(step.time, number, at, step) for at, step in enumerate(own)] for number, own in enumerate(self.steps)]
         done: dict[tuple[str, str], tuple[int, Any]] = {}
         for _, self.record, _, step in merge(*ways) if len(ways) > 1 else ways[0] if ways else ():

@@ -1,0 +1,108 @@
+"""Where the shell of a session was when each of its calls began. Step: attribute.
+
+The shells of Claude Code and Cursor go on from call to call, so that a `cd` holds. Claude Code tells the folder on each line,
+and the next call is in it, unless the call failed; but there are stretches in which what it tells does not follow, and a
+sub-agent's shell may be put back without a word. Where the commands and the lines do not agree, the folder is not known until a
+line tells another one, or until both agree again. The shells of other agents begin anew with each call.
+"""
+
+import re
+from typing import Any
+
+from vacr.attribution import paths, tools
+from vacr.attribution.calls import DONE, PENDING, Call, Shown, Step, agent_of, steps
+from vacr.attribution.shell.certainty import certainty
+from vacr.attribution.shell.commands import command_of, refuses_folder, script_of
+from vacr.attribution.shell.places import Place
+from vacr.attribution.shell.results import result_of
+
+_GOING_ON = frozenset(["claude-code", "cursor"])
+_TELLING = frozenset(["claude-code"])
+_ENTERS = re.compile(r"(?<![\w-])(?:cd|pushd|popd|Set-Location|chdir)(?![\w-])", re.IGNORECASE)
+# Claude Code does not call it an error when these end with another code than 0.
+_LENIENT = frozenset(["grep", "egrep", "fgrep", "rg", "find", "diff", "test", "["])
+_PUT_BACK = "Shell cwd was reset to "
+
+
+def placed(record: dict[str, Any]) -> list[Step]:
+    """Give the steps of a record, with what is known of where their shells were."""
+    agent, found = agent_of(record), list(steps(record))
+    if agent in _GOING_ON:
+        kinds = tools.TOOLS[agent]
+        shells: dict[str, _Shell] = {}
+        for step in found:
+            shell = shells.setdefault(step.chain, _Shell(stuck=None if agent in _TELLING else True))
+            if isinstance(step, Shown):
+                shell.hears(step)
+            elif step.state != PENDING:
+                shell.runs(step, is_shell=kinds.get(step.name) == tools.SHELL)
+    return found
+
+
+class _Shell:
+    """A shell that goes on; `stuck` tells whether the folder that lines tell has not followed, once that could be seen."""
+
+    def __init__(self, *, stuck: bool | None) -> None:
+        self.stuck = stuck
+        self.told: str | None = None
+        self.moved = 0
+        self.lost = False
+        self.early: list[Call] | None = []  # calls before the folder could be seen to follow
+        self.continued = False
+
+    def hears(self, shown: Shown) -> None:
+        """Take in a line that is no call."""
+        self.continued = self.continued or (not self.early and shown.value.get("isCompactSummary") is True)
+        self._tell(shown.folder)
+
+    def _tell(self, folder: str) -> None:
+        if self.told is not None and folder != self.told:
+            self.lost = False
+        self.told = folder
+
+    def runs(self, call: Call, *, is_shell: bool) -> None:
+        """Take in a call that has ended."""
+        if call.began <= self.moved:
+            call.lost = call.lost or call.folder != self.told  # it ran beside the one that moved
+        else:
+            self._tell(call.folder)
+        call.lost = call.lost or self.lost
+        if self.early is not None:
+            self.early.append(call)
+        if not is_shell:
+            return
+        if call.left != call.folder:
+            self._follows(call)
+            return
+        entered, folder = _left(call)
+        if _PUT_BACK in call.output or (entered and folder == paths.key(paths.absolute(call.folder, ""))):
+            self.lost = False
+        elif entered and (folder is not None or self.stuck):
+            self._doubts()
+
+    def _follows(self, call: Call) -> None:
+        self.stuck, self.lost, self.told, self.early = False, False, call.left, None
+        self.moved = call.ended
+
+    def _doubts(self) -> None:
+        """Doubt where the shell is, and in a session that was begun elsewhere also where it was before."""
+        if self.stuck is None and self.continued:
+            for call in self.early or ():
+                call.lost = True
+        self.stuck, self.lost, self.early = True, True, None
+
+
+def _left(call: Call) -> tuple[bool, str | None]:
+    """Tell whether the commands of a call may have changed the folder, and which one they left the shell in."""
+    text, folder = command_of(call.input)
+    if text is None or not _ENTERS.search(text):
+        return False, None
+    script, result = script_of(call, text), result_of(call)
+    if not script.commands:
+        return script.opaque, None
+    place = Place(None if call.lost else folder or "", call.folder, lost=refuses_folder(result))
+    certain = certainty(script, result)
+    entered = [place.enters(command, ran=certain[number].ran) for number, command in enumerate(script.commands)]
+    fine = call.state == DONE and not script.opaque and script.commands[-1].name not in _LENIENT
+    known = place.folder is not None and fine
+    return script.opaque or any(entered), paths.key(paths.absolute(place.folder or "", call.folder)) if known else None
