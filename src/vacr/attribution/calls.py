@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from vacr.attribution import hosts
+from vacr.attribution import editors, hosts
 from vacr.timestamps import milliseconds
 
 # `UNTOLD`: the agent never writes results down. `PENDING`: it does, and has not.
@@ -115,6 +115,7 @@ class _Walk:
         entries = session.get("entries", ())
         self.named = {entry.get("call-id") for _, entry, _ in _entries(entries, "") if entry.get("type") == "tool-call"}
         self.told = _told(entries)
+        self.texts = editors.texts(entries) if self.agent in _SILENT else {}
         self.time = 0
         self.open: dict[str, Call] = {}
         self.unnamed: list[Call] = []
@@ -183,7 +184,9 @@ class _Walk:
         told = self.told.get(call.call_id, {})
         # What an earlier event told of this call, on its own, is not told again.
         call.native = {**(parents[-1] if parents else {}), **told, **call.native, **entry}
-        call.state = FAILED if hosts.failed(entry, told) or hosts.rejected(call.native) else DONE
+        call.state = FAILED if hosts.failed(entry, told) or editors.rejected(call.native) else DONE
+        if self.texts and (contents := editors.contents(entry.get("output"), self.texts)):
+            call.native["contents"] = contents
         if call.contributor is None and hosts.user_modified(call.native, call.input):
             call.contributor = {"type": "mixed", "model-id": call.model}
         return call

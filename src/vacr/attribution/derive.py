@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from vacr.attribution import apply_patch, hosts, listings, patches, reminders, scripts, tools
+from vacr.attribution import apply_patch, editors, hosts, hunks, listings, patches, reminders, scripts, tools
 from vacr.attribution.calls import DONE, UNTOLD, Call, Shown
-from vacr.attribution.events import Delete, Edit, Event, Notice, Observe, Replace, Sketch, Snapshot, Touch, Write
+from vacr.attribution.events import Delete, Edit, Event, Hunk, Notice, Observe, Replace, Sketch, Snapshot, Touch, Write
 from vacr.attribution.shell.commands import shell_events
 
 # What Gemini CLI adds to a file that it shows.
@@ -123,7 +123,7 @@ def _replace(call: Call) -> Iterator[Event]:
         yield Write(path, edits[0].new, created=hosts.created(call.native))
     elif edits or recorded:
         shown = [one for one in listings.listed(path, call.output) if isinstance(one, Observe)] if "cat -n" in call.output else []
-        yield Replace(path, edits, recorded, shown)
+        yield Replace(path, edits, recorded, shown, _offers(call))
     else:
         yield Sketch(path)
 
@@ -168,12 +168,23 @@ def _sketch(call: Call) -> Iterator[Event]:
     path = tools.text(call.input, tools.PATHS)
     if path is None:
         return
-    before, after = hosts.before(call.native), hosts.after(call.native)
-    if before is not None and after is not None:
-        yield Snapshot(path, before)
-        yield Write(path, after, recorded=True)
+    before, after, created = hosts.before(call.native), hosts.after(call.native), hosts.created(call.native)
+    if editors.by_hand(call.native):
+        yield Touch(path)
+    elif after is not None and (created or before is not None):
+        if before is not None and not created:
+            yield Snapshot(path, before)
+        yield Write(path, after, created=created, recorded=True)
+    elif offers := _offers(call):
+        yield Replace(path, (), offers=offers)
     else:
         yield Sketch(path)
+
+
+def _offers(call: Call) -> list[list[Hunk]]:
+    """Read the hunks that Cursor's editor recorded; with its blank after each mark, or as others write them."""
+    found = [hunks.chunked(call.native.get("output"), width) for width in (2, 1)]
+    return [one for one in found if one]
 
 
 def _script(call: Call) -> Iterator[Event]:

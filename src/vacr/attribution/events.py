@@ -65,11 +65,15 @@ class Snapshot(Event):
 
 @dataclass(frozen=True, slots=True)
 class Replace(Event):
-    """Texts were replaced; `shown` are numbered lines that the result showed afterwards."""
+    """Texts were replaced; `shown` are numbered lines that the result showed afterwards.
+
+    `offers` are the ways to read the hunks of a host that known lines have to confirm.
+    """
 
     edits: Sequence[Edit]
     hunks: Sequence[Hunk] = ()
     shown: Sequence[Observe] = ()
+    offers: Sequence[Sequence[Hunk]] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -253,8 +253,9 @@ class Replay:
             if isinstance(event, Patch):
                 event = Replace(event.path, [Edit(_text(part.old), _text(part.new)) for part in event.parts])
             if isinstance(event, Replace):
-                tracked.loose.append((event, change, maker))
-                if any(edit.old.count("\n") != edit.new.count("\n") for edit in event.edits):
+                if event.edits:
+                    tracked.loose.append((event, change, maker))
+                if not event.edits or any(edit.old.count("\n") != edit.new.count("\n") for edit in event.edits):
                     tracked.file.shake()
             else:
                 tracked.file.length = None
@@ -279,7 +280,10 @@ class Replay:
             ranges = locate.recorded(file, event.hunks, maker, self.maker("unknown", call, EXTERNAL))
             if ranges is not None:
                 return ranges, RECORDED
+        offered = next((one for one in event.offers if locate.confirmed(file, one)), None)
         ranges = locate.replace(file, event.edits, maker)
+        if ranges is None and offered is not None:
+            return locate.recorded(file, offered, maker, self.maker("unknown", call, EXTERNAL)), RECORDED
         if ranges is None and event.shown:
             ranges = locate.shown(file, event.edits, event.shown, maker, self.maker("unknown", call, EXTERNAL))
         return ranges, RECORDED if event.hunks else REPLAYED
