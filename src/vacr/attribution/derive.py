@@ -4,13 +4,16 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from vacr.attribution import apply_patch, editors, hosts, hunks, listings, patches, reminders, scripts, tools
+from vacr.attribution import apply_patch, editors, hosts, hunks, listings, patches, reminders, scripts, searches, tools
 from vacr.attribution.calls import DONE, UNTOLD, Call, Shown
 from vacr.attribution.events import Delete, Edit, Event, Hunk, Notice, Observe, Replace, Sketch, Snapshot, Touch, Write
 from vacr.attribution.shell.commands import shell_events
+from vacr.attribution.shell.places import is_absolute
 
 # What Gemini CLI adds to a file that it shows.
 _DISCOVERED = "\n\n--- Newly Discovered Project Context ---\n"
+
+_IGNORED = re.compile(r"File path '.*' is ignored by configured ignore patterns\.")
 
 
 def events_of(call: Call, agent: str) -> Iterator[Event]:
@@ -57,7 +60,8 @@ def _observe(call: Call) -> Iterator[Event]:
     elif "\nIMPORTANT: The file content has been truncated." in output[:60]:
         yield from _truncated(output.partition(_DISCOVERED)[0], path)
     elif isinstance(call.input, dict) and "functionResponse" in str(call.native.get("output"))[:60]:
-        yield Snapshot(path, output.partition(_DISCOVERED)[0])
+        if not _IGNORED.fullmatch(output):
+            yield Snapshot(path, output.partition(_DISCOVERED)[0])
     else:
         yield from listings.listed(path, output)
 
@@ -205,13 +209,9 @@ def _delete(call: Call) -> Iterator[Event]:
 
 
 def _search(call: Call) -> Iterator[Event]:
-    lines = call.output.split("\n")
-    for path, (first, seen) in (*listings.found_in(lines), *listings.found_under(lines)):
-        yield Observe(path, first, seen)
-    named = tools.text(call.input, ("path",))
-    if named is not None:
-        for first, seen in listings.numbered(lines, listings.FOUND):
-            yield Observe(named, first, seen)
+    for event in searches.found(call, tools.text(call.input, ("path",))):
+        if not call.lost or is_absolute(event.path):
+            yield event
 
 
 def _nothing(_: Call) -> Iterator[Event]:
@@ -224,6 +224,7 @@ _READERS = {
     tools.WRITE: _write,
     tools.PATCH: patches.patched,
     tools.SEARCH: _search,
+    tools.GATHER: searches.read_together,
     tools.SKETCH: _sketch,
     tools.DELETE: _delete,
     tools.SCRIPT: _script,
