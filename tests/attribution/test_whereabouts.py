@@ -28,10 +28,14 @@ def test_a_folder_that_the_transcript_tells_holds_for_the_next_call(tmp_path):
     assert made(tmp_path, claude) == BELOW
 
 
-@pytest.mark.parametrize("entered", ["cd sub", "cd sub && make", "cd sub; ls", "cd /elsewhere", "pushd sub", "cd sub && cd -"])
+ENTERED = ["cd sub", "cd sub && make", "cd sub; ls", "cd /elsewhere", "pushd sub", "cd sub && cd -", "cd sub && grep -n 1 a"]
+ENTERED += ["cd sub && for x in 1; do echo 1:$x; done"]
+
+
+@pytest.mark.parametrize("entered", ENTERED)
 def test_a_folder_that_the_transcript_does_not_follow_is_not_known(tmp_path, entered):
     claude = Claude()
-    shell(claude, entered)
+    shell(claude, entered, "1:1\n")
     shell(claude, WRITE)
     assert made(tmp_path, claude) == (HERE if entered.endswith("cd -") else NOWHERE)
 
@@ -89,6 +93,7 @@ def test_a_lost_shell_shows_no_file(tmp_path):
     shell(claude, "cd sub")
     shell(claude, "cat seen.txt", "alpha\nbeta")
 
+    claude.call("Grep", {"pattern": "a", "output_mode": "content", "-n": True}, "seen.txt:1:alpha")
     replay, _ = replayed(records_of(tmp_path, claude.data()))
     assert list(replay.files) == []
 
@@ -125,6 +130,15 @@ def test_a_session_that_goes_on_from_another_may_have_begun_anywhere(tmp_path):
     shell(claude, WRITE)
     shell(claude, "cd sub")
     assert made(tmp_path, claude) == NOWHERE
+
+
+@pytest.mark.parametrize(("entrypoint", "found"), [("claude-desktop", HERE), ("cli", NOWHERE)])
+def test_a_prompt_in_the_desktop_application_puts_the_shell_back(tmp_path, entrypoint, found):
+    claude = Claude()
+    shell(claude, "cd sub")
+    claude.line("user", message={"role": "user", "content": "go on"}, entrypoint=entrypoint)
+    shell(claude, WRITE)
+    assert made(tmp_path, claude) == found
 
 
 @pytest.mark.parametrize(

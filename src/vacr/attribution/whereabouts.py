@@ -2,8 +2,9 @@
 
 The shells of Claude Code and Cursor go on from call to call, so that a `cd` holds. Claude Code tells the folder on each line,
 and the next call is in it, unless the call failed; but there are stretches in which what it tells does not follow, and a
-sub-agent's shell may be put back without a word. Where the commands and the lines do not agree, the folder is not known until a
-line tells another one, or until both agree again. The shells of other agents begin anew with each call.
+sub-agent's shell may be put back without a word. In its desktop application each prompt puts the shell back. Where the commands
+and the lines do not agree, the folder is not known until a line tells another one, or until both agree again. The shells of
+other agents begin anew with each call.
 """
 
 import re
@@ -11,8 +12,10 @@ from typing import Any
 
 from vacr.attribution import paths, tools
 from vacr.attribution.calls import DONE, PENDING, Call, Shown, Step, agent_of, steps
+from vacr.attribution.prompts import asked
 from vacr.attribution.shell.certainty import certainty
 from vacr.attribution.shell.commands import command_of, refuses_folder, script_of
+from vacr.attribution.shell.lexer import Script
 from vacr.attribution.shell.places import Place
 from vacr.attribution.shell.results import result_of
 
@@ -21,6 +24,7 @@ _TELLING = frozenset(["claude-code"])
 _ENTERS = re.compile(r"(?<![\w-])(?:cd|pushd|popd|Set-Location|chdir)(?![\w-])", re.IGNORECASE)
 # Claude Code does not call it an error when these end with another code than 0.
 _LENIENT = frozenset(["grep", "egrep", "fgrep", "rg", "find", "diff", "test", "["])
+_FOUND = re.compile(r"\d+[:-]|--$")
 _PUT_BACK = "Shell cwd was reset to "
 
 
@@ -47,13 +51,17 @@ class _Shell:
         self.told: str | None = None
         self.moved = 0
         self.lost = False
-        self.early: list[Call] | None = []  # calls before the folder could be seen to follow
+        self.early: list[Call] = []  # calls of a session that goes on from another, before it is known where it is
         self.continued = False
+        self.calls = 0
 
     def hears(self, shown: Shown) -> None:
         """Take in a line that is no call."""
-        self.continued = self.continued or (not self.early and shown.value.get("isCompactSummary") is True)
+        summary = shown.value.get("isCompactSummary") is True
+        self.continued = self.continued or (summary and not self.calls)
         self._tell(shown.folder)
+        if not summary and shown.value.get("entrypoint") == "claude-desktop" and asked(shown.value):
+            self.lost = self.continued = False  # each turn begins where the session does
 
     def _tell(self, folder: str) -> None:
         if self.told is not None and folder != self.told:
@@ -62,12 +70,13 @@ class _Shell:
 
     def runs(self, call: Call, *, is_shell: bool) -> None:
         """Take in a call that has ended."""
+        self.calls += 1
         if call.began <= self.moved:
             call.lost = call.lost or call.folder != self.told  # it ran beside the one that moved
         else:
             self._tell(call.folder)
         call.lost = call.lost or self.lost
-        if self.early is not None:
+        if self.continued:
             self.early.append(call)
         if not is_shell:
             return
@@ -81,15 +90,14 @@ class _Shell:
             self._doubts()
 
     def _follows(self, call: Call) -> None:
-        self.stuck, self.lost, self.told, self.early = False, False, call.left, None
+        self.stuck, self.lost, self.told, self.early, self.continued = False, False, call.left, [], False
         self.moved = call.ended
 
     def _doubts(self) -> None:
         """Doubt where the shell is, and in a session that was begun elsewhere also where it was before."""
-        if self.stuck is None and self.continued:
-            for call in self.early or ():
-                call.lost = True
-        self.stuck, self.lost, self.early = True, True, None
+        for call in self.early if self.stuck is None else ():
+            call.lost = True
+        self.stuck, self.lost, self.continued = True, True, False
 
 
 def _left(call: Call) -> tuple[bool, str | None]:
@@ -98,11 +106,18 @@ def _left(call: Call) -> tuple[bool, str | None]:
     if text is None or not _ENTERS.search(text):
         return False, None
     script, result = script_of(call, text), result_of(call)
-    if not script.commands:
-        return script.opaque, None
     place = Place(None if call.lost else folder or "", call.folder, lost=refuses_folder(result))
     certain = certainty(script, result)
-    entered = [place.enters(command, ran=certain[number].ran) for number, command in enumerate(script.commands)]
-    fine = call.state == DONE and not script.opaque and script.commands[-1].name not in _LENIENT
-    known = place.folder is not None and fine
-    return script.opaque or any(entered), paths.key(paths.absolute(place.folder or "", call.folder)) if known else None
+    entered = sum(place.enters(command, ran=certain[number].ran) for number, command in enumerate(script.commands))
+    hidden = script.opaque and len(_ENTERS.findall(text)) > entered  # in what is not read
+    if hidden or call.state != DONE or place.folder is None or _may_have_failed(script, result.text):
+        return hidden or entered > 0, None
+    return entered > 0, paths.key(paths.absolute(place.folder, call.folder))
+
+
+def _may_have_failed(script: Script, text: str) -> bool:
+    """Tell whether a call that is called no error may be one."""
+    last = script.commands[-1] if script.commands and not script.opaque else None
+    if last is None or last.name not in _LENIENT:
+        return False
+    return not text or "-n" not in last.words or not all(map(_FOUND.match, text.removesuffix("\n").split("\n")))
