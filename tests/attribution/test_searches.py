@@ -128,8 +128,7 @@ def test_a_file_that_gemini_may_not_read_is_not_shown(tmp_path):
             {1: "a\n", 2: "3: b\n"},
         ),
         "with what the host adds": (
-            "<content>\n1: a\n\n(Showing lines 1-1 of 9. Use offset=2 to continue.)\n</content>\n\n"
-            "<system-reminder>\n2: no\n</system-reminder>",
+            "<content>\n1: a\n\n(Showing lines 1-1 of 9.)\n</content>\n\n<system-reminder>\n2: no\n</system-reminder>",
             {1: "a\n"},
         ),
         "nothing": (f"File not found: {ROOT}/a.py", None),
