@@ -158,11 +158,14 @@ class Staged(Event):
 class Touch(Event):
     """Something may have changed the file, or without a path any file: a script, the version control, a formatter.
 
-    `overwritten` when nothing of what it held is left.
+    `overwritten` when nothing of what it held is left. With `folder` it is any file below the path, or without one any at all,
+    if its name ends with one of `kinds`, where these are told.
     """
 
     formatter: bool = False
     overwritten: bool = False
+    folder: bool = False
+    kinds: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,8 +96,8 @@ class Replay:
         self.record = 0
         self.clock = 0
         self.touched = 0
-        self.formatted = 0
         self.checked = False
+        self.sweeps: list[tree.Sweep] = []
         self.controls: dict[str, control.Control] = {}
 
     def run(self, records: Sequence[dict[str, Any]]) -> None:
@@ -118,9 +118,10 @@ class Replay:
         """Apply what one step did."""
         self.clock += 1
         for event in events:
-            if isinstance(event, Touch) and not event.path:
+            if isinstance(event, Touch) and (event.folder or not event.path):
                 self.touched = self.clock
-                self.formatted = self.clock if event.formatter else self.formatted
+                if event.folder:
+                    tree.sweep(self, paths.absolute(event.path, step.folder) if event.path else "", event.kinds)
             elif event.path and not self._arrange(event, step.folder):
                 self._apply(event, step)
 
@@ -152,7 +153,7 @@ class Replay:
         if found is None:
             data = self.base.file(paths.relative(name, self.roots[self.record])) if self.base else None
             file = SparseFile() if data is None else SparseFile.of(from_bytes(data))
-            found = self.files[paths.key(name)] = Tracked(name, file)
+            found = self.files[paths.key(name)] = Tracked(name, file, dirty=any(one.covers(name) for one in self.sweeps))
         return found
 
     def untouched(self, path: str) -> None:
@@ -231,7 +232,7 @@ class Replay:
         if call.inherited:
             evidence = EXTERNAL
         maker = self.maker("unknown" if call.inherited else "ai", call, evidence)
-        if not self.checked and not isinstance(event, Write) and (tracked.dirty or self.formatted > tracked.looked):
+        if not self.checked and not isinstance(event, Write) and tracked.dirty:
             tracked.file.shake()
         if isinstance(event, Write):
             ranges = self._write(tracked, event, maker)

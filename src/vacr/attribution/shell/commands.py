@@ -19,6 +19,7 @@ from vacr.attribution.shell.literals import printed
 from vacr.attribution.shell.outputs import shown_by
 from vacr.attribution.shell.places import Place, is_absolute
 from vacr.attribution.shell.results import Result, result_of
+from vacr.attribution.shell.sweeps import hidden
 
 _POWERSHELL = frozenset(["PowerShell", "powershell"])
 
@@ -34,7 +35,7 @@ def shell_events(call: Call) -> Iterator[Event]:
     lost = call.lost and not (folder and is_absolute(folder))
     yield from script_events(script, result, None if lost else folder or "", call.folder, call.top)
     if script.opaque and not apply_patch.parse(text):
-        yield Touch("")
+        yield Touch("", folder=hidden(script.unread))
 
 
 def script_of(call: Call, text: str) -> Script:

@@ -60,7 +60,7 @@ class Place:
             yield event
         elif self.folder is None and not is_absolute(event.path):
             if not isinstance(event, Observe | DiffSeen) and not (isinstance(event, Move) and event.told):
-                yield Touch("")
+                yield _anywhere(event) if isinstance(event, Touch) else Touch("")
         else:
             yield _from(self.folder or "", event)
 
@@ -82,6 +82,11 @@ class Place:
             return self.top
         inside = not is_absolute(folder) or folder.startswith(self.first.rstrip("/") + "/")
         return self.first if inside and self.first and ".." not in folder.split("/") else folder
+
+
+def _anywhere(event: Touch) -> Touch:
+    """Say that something may have changed files of a name, wherever they are."""
+    return replace(event, path="", folder=True, kinds=event.kinds if event.folder else (f"/{posixpath.basename(event.path)}",))
 
 
 def _from(folder: str, event: Event) -> Event:
