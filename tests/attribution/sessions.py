@@ -190,13 +190,13 @@ def cursor_transcript(*calls):
     return json_lines(lines)
 
 
-def cursor_editor(path, *tools):
-    """Make a database of Cursor's editor, whose bubbles hold calls with results."""
+def cursor_editor(path, *tools, rows=None):
+    """Make a database of Cursor's editor, whose bubbles hold calls with results, and of other rows."""
     names = [f"b{number}" for number in range(len(tools))]
     headers = [{"bubbleId": name, "type": 2} for name in names]
     composer = {"_v": 10, "composerId": "c1", "createdAt": 1785000000000, "fullConversationHeadersOnly": headers}
     composer |= {"workspaceIdentifier": {"uri": {"fsPath": ROOT}}, "modelConfig": {"modelName": "gpt-5.2"}}
-    found = {"composerData:c1": composer}
+    found = {"composerData:c1": composer, **(rows or {})}
     for name, tool in zip(names, tools, strict=True):
         data = {"tool": 5, "toolCallId": f"call_{name}", "status": "completed"} | tool
         bubble = {"_v": 3, "type": 2, "bubbleId": name, "text": "", "toolFormerData": data}

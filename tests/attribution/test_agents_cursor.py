@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tests.attribution.sessions import ROOT, contributors, cursor_editor, cursor_transcript, evidence, records_of, rows
+from vacr.attribution import replayed
 
 PATCH = "*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n*** Add File: b.py\n+z\n*** End Patch"
 CALLS = {
@@ -87,3 +88,112 @@ def test_a_tool_that_nothing_is_known_of_is_reported(tmp_path):
         tmp_path, cursor_transcript(("Transmogrify", {"path": "a.py"}), ("Grep", {"path": ".", "pattern": "x"}))
     )
     assert evidence(record)["unknown-tools"] == {"Transmogrify": 1}
+
+
+TEXT = "one = 1\ntwo = 2\nthree = 3\nfour = 4\n"
+WHOLE = READ | {"result": json.dumps({"contents": TEXT, "totalLinesInFile": 5})}
+
+
+def chunk(text, first, old, new):
+    signs = [line[:1] for line in text.split("\n")]
+    counts = {"linesRemoved": signs.count("-"), "linesAdded": signs.count("+")}
+    return {"diffString": text, "oldStart": first, "newStart": first, "oldLines": old, "newLines": new, **counts}
+
+
+def edited(*chunks, name="edit_file", result=None, diff=None, **more):
+    arguments = {"target_file": "a.py", "instructions": "do it", "code_edit": "// ...\ntwo = 3"}
+    answer = {"diff": {"chunks": list(chunks), "editor": "EDITOR_AI", **(diff or {})}, "isApplied": True, **(result or {})}
+    return {"name": name, "rawArgs": json.dumps(arguments), "result": json.dumps(answer), **more}
+
+
+PLACED = [("a.py", [[2, 3]], "recorded")]
+LOOSE = [("a.py", [], "content-only")]
+CHANGE = "  one = 1\n- two = 2\n+ two = 3\n+ more = 3\n  three = 3"
+
+
+@pytest.mark.parametrize(
+    ("chunks", "found"),
+    {
+        "with a blank after each mark": ([chunk(CHANGE, 1, 3, 4)], PLACED),
+        "without blanks": ([chunk(CHANGE.replace("\n  ", "\n ").replace("- ", "-").replace("+ ", "+")[1:], 1, 3, 4)], PLACED),
+        "without context": ([chunk("- two = 2\n+ two = 3\n+ more = 3", 2, 1, 2)], PLACED),
+        "two of them": (
+            [chunk("- two = 2\n+ two = 3\n+ more = 3", 2, 1, 2), chunk("- four = 4", 4, 1, 0) | {"newStart": 5}],
+            PLACED,
+        ),
+        "at another place": ([chunk(CHANGE, 2, 3, 4)], LOOSE),
+        "counted from 0": ([chunk(CHANGE, 0, 3, 4)], LOOSE),
+        "that do not add up": ([chunk(CHANGE, 1, 4, 5)], LOOSE),
+        "that only add": ([chunk("+ zero = 0", 1, 0, 1)], LOOSE),
+        "that are no diff": ([chunk("two = 3", 1, 1, 1)], LOOSE),
+        "none": ([], LOOSE),
+    }.values(),
+)
+def test_the_chunks_of_a_diff_count_where_known_lines_confirm_them(tmp_path, chunks, found):
+    assert rows(cursor_editor(tmp_path, WHOLE, edited(*chunks))) == found
+
+
+def test_the_chunks_of_a_diff_prove_nothing_of_a_file_that_nobody_saw(tmp_path):
+    assert rows(cursor_editor(tmp_path, edited(chunk(CHANGE, 1, 3, 4)))) == LOOSE
+
+
+def test_a_diff_that_took_too_long_is_not_read(tmp_path):
+    assert rows(cursor_editor(tmp_path, WHOLE, edited(chunk(CHANGE, 1, 3, 4), diff={"hitTimeout": True}))) == LOOSE
+
+
+def test_a_diff_of_what_the_user_did_is_not_the_agents(tmp_path):
+    assert rows(cursor_editor(tmp_path, WHOLE, edited(chunk(CHANGE, 1, 3, 4), diff={"editor": "EDITOR_HUMAN"}))) == []
+
+
+@pytest.mark.parametrize(
+    ("result", "more"),
+    [
+        ({"rejected": True}, {}),
+        ({"applyFailed": True}, {}),
+        ({"isApplied": False}, {}),
+        ({"recoverableError": {"errorType": "SEARCH_STRING_NOT_FOUND"}}, {}),
+        ({"humanReview": {"isEditAccepted": False}}, {}),
+        ({}, {"additionalData": {"reviewData": {"selectedOption": "reject"}}}),
+        ({}, {"additionalData": {"userDecision": "rejected"}}),
+    ],
+)
+def test_an_edit_that_was_not_kept_changes_nothing(tmp_path, result, more):
+    assert rows(cursor_editor(tmp_path, WHOLE, edited(chunk(CHANGE, 1, 3, 4), result=result, **more))) == []
+
+
+def test_a_replacement_of_one_of_several_equal_texts_is_placed_by_its_diff(tmp_path):
+    text = "a = 1\nb = 2\nc = 3\nb = 2\n"
+    read = READ | {"result": json.dumps({"contents": text, "totalLinesInFile": 5})}
+    arguments = {"file_path": f"{ROOT}/a.py", "old_string": "b = 2", "new_string": "b = 3"}
+    answer = {"diff": {"chunks": [chunk("  c = 3\n- b = 2\n+ b = 3", 3, 2, 2)]}, "isApplied": True}
+    tool = {"name": "search_replace", "rawArgs": json.dumps(arguments), "result": json.dumps(answer)}
+    assert rows(cursor_editor(tmp_path, read, tool)) == [("a.py", [[4, 4]], "recorded")]
+
+
+BEFORE, AFTER = "composer.content." + 64 * "b", "composer.content." + 64 * "a"
+NOTHING = "composer.content.e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+NEW_TEXT = TEXT.replace("two = 2", "two = 3")
+
+
+@pytest.mark.parametrize(
+    ("result", "found"),
+    {
+        "before and after": ({"beforeContentId": BEFORE, "afterContentId": AFTER}, [("a.py", [[2, 2]], "recorded")]),
+        "in the result": ({"contentsBeforeEdit": TEXT, "contentsAfterEdit": NEW_TEXT}, [("a.py", [[2, 2]], "recorded")]),
+        "of an empty file": ({"beforeContentId": NOTHING, "afterContentId": AFTER}, [("a.py", [[1, 4]], "recorded")]),
+        "of a new file": ({"afterContentId": AFTER, "fileWasCreated": True}, [("a.py", [[1, 4]], "recorded")]),
+        "only after": ({"afterContentId": AFTER}, LOOSE),
+        "of texts that are not kept": ({"beforeContentId": BEFORE[:-1], "afterContentId": AFTER}, LOOSE),
+    }.values(),
+)
+def test_the_texts_that_the_editor_keeps(tmp_path, result, found):
+    arguments = {"relativeWorkspacePath": "a.py", "noCodeblock": True}
+    tool = {"name": "edit_file_v2", "params": json.dumps(arguments), "result": json.dumps(result)}
+    assert rows(cursor_editor(tmp_path, tool, rows={BEFORE: TEXT, AFTER: NEW_TEXT})) == found
+
+
+def test_the_line_ends_that_the_editor_tells(tmp_path):
+    result = {"beforeContentId": BEFORE, "afterContentId": AFTER, "eolSequence": "\r\n"}
+    tool = {"name": "edit_file_v2", "params": json.dumps({"relativeWorkspacePath": "a.py"}), "result": json.dumps(result)}
+    replay, _ = replayed(cursor_editor(tmp_path, tool, rows={BEFORE: TEXT, AFTER: NEW_TEXT}))
+    assert replay.files[f"{ROOT}/a.py"].file.text == NEW_TEXT.replace("\n", "\r\n")

@@ -56,6 +56,7 @@ def written(path, text, *, append=False):
         ("> f", [written("f", "")]),
         ("sort a > f", [Touch("f", overwritten=True)]),
         ("sort a >> f", [Touch("f")]),
+        ("git show HEAD:f > f", [Touch("f", overwritten=True)]),
         ("a > /dev/null 2>&1", []),
         ("cd sub && echo a > f", [written("sub/f", "a\n")]),
         ("cd sub && cd .. && echo a > f", [written("sub/../f", "a\n")]),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from vacr.attribution import net
+from vacr.attribution import Base, net
 from vacr.attribution.calls import DONE, Call
 from vacr.attribution.derive import events_of
 from vacr.attribution.diff import NEW
@@ -34,8 +34,8 @@ def test_lines_of_the_same_tokens_stay_what_they_are(known, seen, makers, found)
 class Session:
     """Calls on one file, replayed as they are made."""
 
-    def __init__(self, agent="claude-code"):
-        self.replay, self.agent = Replay(None, [ROOT]), agent
+    def __init__(self, agent="claude-code", base=None):
+        self.replay, self.agent = Replay(base, [ROOT]), agent
         self.replay.checked = agent == "claude-code"
 
     def shell(self, command, output=""):
@@ -85,3 +85,132 @@ def test_a_patch_to_a_file_that_a_formatter_may_have_changed_has_no_certain_line
         assert bool(session.replay.history[-1].ranges) is known
         session.shell("cat f.go", "func a() {\nb(d)\n}\n")
         assert session.said()[2][0] == "ai"
+
+
+CODE = "func a() {\nb( c )\n}\n"
+LAID_OUT = "func a() {\n\tb(c)\n}\n"
+WRITTEN = f"mkdir -p sub && cat > f.go <<'EOF'\n{CODE}EOF\ncat > sub/g.go <<'EOF'\n{CODE}EOF\ncat > h.md <<'EOF'\ntext\nEOF"
+
+
+def dirty(command, output="", agent="claude-code"):
+    """Give the files that a command has made doubtful."""
+    session = Session(agent)
+    session.shell(WRITTEN)
+    session.shell(command, output)
+    return ALL & {path.removeprefix(f"{ROOT}/") for path, one in session.replay.files.items() if one.dirty}
+
+
+ALL = {"f.go", "sub/g.go", "h.md"}
+GO = {"f.go", "sub/g.go"}
+
+
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [
+        ("gofmt -w .", GO),
+        ("gofmt -w ./...", GO),
+        ("go fmt ./...", GO),
+        ("gofmt -w sub", {"sub/g.go"}),
+        ("gofmt -w sub/", {"sub/g.go"}),
+        ("gofmt -w 'sub/*.go'", {"sub/g.go"}),
+        ("gofmt -w *.go", GO),
+        ("gofmt -w $(git ls-files '*.go')", GO),
+        ("gofmt -l .", set()),
+        ("cd sub && gofmt -w .", {"sub/g.go"}),
+        ("cd $X && gofmt -w .", GO),
+        ("cd $X && gofmt -w g.go", {"sub/g.go"}),
+        ("cd $X && sed -i s/a/b/ g.go", {"sub/g.go"}),
+        ("(cd sub && gofmt -w .)", ALL),
+        ("golangci-lint run --fix", GO),
+        ("black .", set()),
+        ("cargo fmt", set()),
+        ("npx prettier --write .", ALL),
+        ("prettier --write 'sub/**/*.{go,md}'", {"sub/g.go"}),
+        ("prettier --write --log-level warn sub", {"sub/g.go"}),
+        ("prettier --write --config x.json", ALL),
+        ("prettier --check .", set()),
+        ("npx eslint . --fix", ALL),
+        ("npm run format", ALL),
+        ("npm run lint -- --fix", ALL),
+        ("npm run format:check", set()),
+        ("npm run build", set()),
+        ("npm test", set()),
+        ("pnpm format", ALL),
+        ("yarn run lint:fix", ALL),
+        ("make fmt", ALL),
+        ("make generate", ALL),
+        ("make test", set()),
+        ("just fmt", ALL),
+        ("./scripts/format.sh", ALL),
+        ("bash scripts/format.sh", ALL),
+        ("python scripts/fix.py", set()),
+        ("./gradlew spotlessApply", ALL),
+        ("pnpm exec oxfmt ./sub", {"sub/g.go"}),
+        ("sed -i s/a/b/ /tmp/x; for f in 1 2; do echo $f; done", set()),
+        ("pre-commit run --all-files", ALL),
+        ("sed -i s/a/b/ f.go", {"f.go"}),
+        ("sed -i s/a/b/ $(git ls-files)", ALL),
+        ("sed -i s/a/b/ *.go", ALL),
+        ("git ls-files | xargs sed -i s/a/b/", ALL),
+        ("git ls-files -z | xargs -0 -n 1 gofmt -w", GO),
+        ("git ls-files | xargs grep a", set()),
+        ("find . -name '*.go' -exec sed -i s/a/b/ {} +", ALL),
+        ("find . -name '*.go' -exec gofmt -w {} \\;", GO),
+        ("find . -name '*.go' -exec grep a {} +", set()),
+        ("for f in *.go; do sed -i s/a/b/ $f; done", ALL),
+        ("for f in *.go; do gofmt -w $f; done", ALL),
+        ("for f in *.go; do gofmt -l $f; done", set()),
+        ("cat f.go", set()),
+    ],
+)
+def test_what_a_command_may_have_rewritten_is_doubtful(command, found):
+    assert dirty(command) == found
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "found"),
+    [
+        ("black .", "All done!\n3 files left unchanged.\n", set()),
+        ("black .", "reformatted f.py\n\n1 file reformatted, 2 files left unchanged.\n", {"f.py"}),
+        ("ruff format", "3 files left unchanged\n", set()),
+        ("ruff format", "1 file reformatted, 2 files left unchanged\n", {"f.py"}),
+        ("ruff format f.py", "1 file left unchanged\n", set()),
+        ("ruff check --fix .", "All checks passed!\n", set()),
+        ("ruff check --fix .", "Found 1 error (1 fixed, 0 remaining).\n", {"f.py"}),
+        ("ruff check .", "All checks passed!\n", set()),
+        ("ruff format --quiet", "", {"f.py"}),
+    ],
+)
+def test_a_formatter_that_says_it_has_rewritten_nothing(command, output, found):
+    session = Session()
+    session.shell("cat > f.py <<'EOF'\nx = 1\nEOF")
+    session.shell(command, output)
+    assert {path.removeprefix(f"{ROOT}/") for path, one in session.replay.files.items() if one.dirty} == found
+
+
+def test_lines_that_a_formatter_of_a_folder_laid_out_stay_whose_they_were():
+    for command in ("gofmt -w .", "npm run format", "git ls-files | xargs gofmt -w"):
+        session = Session()
+        session.shell(f"cat > f.go <<'EOF'\n{CODE}EOF")
+        session.shell(command)
+        session.shell("cat f.go", LAID_OUT)
+        assert not session.replay.files[f"{ROOT}/f.go"].dirty
+        assert session.said() == dict.fromkeys((1, 2, 3), ("ai", SHELL))
+
+
+def test_what_a_formatter_put_there_is_nobodys_call():
+    session = Session()
+    session.shell(f"cat > f.go <<'EOF'\n{CODE}EOF")
+    session.shell("golangci-lint run --fix")
+    session.shell("cat f.go", LAID_OUT.replace("}", "\treturn\n}"))
+    assert {number: kind for number, (kind, _) in session.said().items()} == {1: "ai", 2: "ai", 3: "shell", 4: "ai"}
+
+
+def test_a_file_of_the_base_that_a_formatter_may_have_rewritten_is_doubtful_when_it_is_first_named():
+    base = Base("1" * 40, frozenset(["f.go"]), lambda _: CODE.encode())
+    patch = "*** Begin Patch\n*** Update File: f.go\n@@\n-b( c )\n+b(d)\n*** End Patch"
+    for command, known in (("true", True), ("gofmt -w .", False), ("markdownlint --fix .", True)):
+        session = Session("codex-cli", base)
+        session.shell(command)
+        session.step("apply_patch", patch, "Success")
+        assert bool(session.replay.history[-1].ranges) is known

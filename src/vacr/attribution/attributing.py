@@ -7,11 +7,12 @@ from typing import Any
 
 from vacr.attribution import paths
 from vacr.attribution.base import Base, root_of
-from vacr.attribution.calls import Call, agent_of, steps
+from vacr.attribution.calls import Call, agent_of
 from vacr.attribution.derive import events_of, is_unknown
 from vacr.attribution.replay import Replay
 from vacr.attribution.result import file_attribution
 from vacr.attribution.revisions import newest_revision
+from vacr.attribution.whereabouts import placed
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ def root(record: dict[str, Any], base: Base | None) -> str:
     agent = agent_of(record)
     named = {
         paths.absolute(event.path, step.folder)
-        for step in steps(record)
+        for step in placed(record)
         if isinstance(step, Call)
         for event in events_of(step, agent)
         if event.path

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from vacr.attribution import hosts
+from vacr.attribution import editors, hosts
 from vacr.timestamps import milliseconds
 
 # `UNTOLD`: the agent never writes results down. `PENDING`: it does, and has not.
@@ -36,6 +36,12 @@ class Call:
     output: str = ""
     native: dict[str, Any] = field(default_factory=dict)
     inherited: bool = False
+    top: str = ""  # the folder in which the session began
+    left: str = ""  # the folder that the session tells when the call has ended
+    chain: str = ""  # the sub-agent that made the call
+    began: int = 0  # how many calls had begun when it did, and when it ended
+    ended: int = 0
+    lost: bool = False  # the folder may be another one
 
 
 @dataclass(slots=True)
@@ -46,6 +52,7 @@ class Shown:
     folder: str
     value: dict[str, Any]
     time: int = 0
+    chain: str = ""
 
 
 Step = Call | Shown
@@ -69,7 +76,7 @@ def steps(record: dict[str, Any]) -> Iterator[Step]:
         else:
             call = walk.told_alone(place, entry)
             if call is None and kind in ("system-event", "user"):
-                yield Shown(_name(entry, place), walk.folder, entry, walk.time)
+                yield Shown(_name(entry, place), walk.folder, entry, walk.time, walk.chain)
         if call is not None:
             yield call
     for call in (*walk.open.values(), *walk.unnamed):
@@ -100,10 +107,15 @@ class _Walk:
         self.agent = agent_of(record)
         self.provider = str(meta.get("model-provider", ""))
         self.model = str(meta.get("model-id", ""))
-        self.folder = str(session.get("environment", {}).get("working-dir", ""))
+        self.folder = self.top = str(session.get("environment", {}).get("working-dir", ""))
+        self.chain = ""
+        self.told_in: dict[str, str] = {}
+        self.jumped = False
+        self.ticks = 0
         entries = session.get("entries", ())
         self.named = {entry.get("call-id") for _, entry, _ in _entries(entries, "") if entry.get("type") == "tool-call"}
         self.told = _told(entries)
+        self.texts = editors.texts(entries) if self.agent in _SILENT else {}
         self.time = 0
         self.open: dict[str, Call] = {}
         self.unnamed: list[Call] = []
@@ -122,9 +134,16 @@ class _Walk:
             self.folder = data["cwd"] if isinstance(data.get("cwd"), str) else self.folder
         path = entry.get("path")
         if isinstance(entry.get("cwd"), str):
-            self.folder = entry["cwd"]
+            self._moves(entry, entry["cwd"])
         elif isinstance(path, dict) and isinstance(path.get("cwd"), str):
             self.folder = path["cwd"]
+
+    def _moves(self, entry: dict[str, Any], folder: str) -> None:
+        self.folder = folder
+        self.chain = str(entry.get("agentId", "sub-agent")) if entry.get("isSidechain") is True else ""
+        # Claude Code may write a call down when it has ended: then the folder is the one that it left.
+        self.jumped = entry.get("type") == "assistant" and self.told_in.get(self.chain, folder) != folder
+        self.told_in[self.chain] = folder
 
     def called(self, place: str, entry: dict[str, Any]) -> Call | None:
         """Take in a call; gives it when its agent never says more about it."""
@@ -144,7 +163,10 @@ class _Walk:
         return None
 
     def _call(self, name: str, arguments: Any, entry: str, call_id: Any) -> Call:
-        return Call(name, arguments, entry, call_id if isinstance(call_id, str) else entry, self._model_id(), self.folder)
+        self.ticks += 1
+        call = Call(name, arguments, entry, call_id if isinstance(call_id, str) else entry, self._model_id(), self.folder)
+        call.top, call.left, call.chain, call.began, call.lost = self.top, self.folder, self.chain, self.ticks, self.jumped
+        return call
 
     def _model_id(self) -> str:
         if not self.provider or self.provider == "unknown" or self.model.startswith(self.provider + "/"):
@@ -157,12 +179,14 @@ class _Walk:
         call = self.open.pop(call_id, None) if isinstance(call_id, str) else None
         if call is None:
             return None
-        call.result_entry, call.time = _name(entry, place), self.time
-        call.output = hosts.text_of(entry.get("output"))
+        call.result_entry, call.time, call.left = _name(entry, place), self.time, self.folder
+        call.output, call.ended = hosts.text_of(entry.get("output")), self.ticks
         told = self.told.get(call.call_id, {})
         # What an earlier event told of this call, on its own, is not told again.
         call.native = {**(parents[-1] if parents else {}), **told, **call.native, **entry}
-        call.state = FAILED if hosts.failed(entry, told) or hosts.rejected(call.native) else DONE
+        call.state = FAILED if hosts.failed(entry, told) or editors.rejected(call.native) else DONE
+        if self.texts and (contents := editors.contents(entry.get("output"), self.texts)):
+            call.native["contents"] = contents
         if call.contributor is None and hosts.user_modified(call.native, call.input):
             call.contributor = {"type": "mixed", "model-id": call.model}
         return call

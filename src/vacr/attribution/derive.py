@@ -4,13 +4,16 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from vacr.attribution import apply_patch, hosts, listings, patches, reminders, scripts, tools
+from vacr.attribution import apply_patch, editors, hosts, hunks, listings, patches, reminders, scripts, searches, tools
 from vacr.attribution.calls import DONE, UNTOLD, Call, Shown
-from vacr.attribution.events import Delete, Edit, Event, Notice, Observe, Replace, Sketch, Snapshot, Touch, Write
+from vacr.attribution.events import Delete, Edit, Event, Hunk, Notice, Observe, Replace, Sketch, Snapshot, Touch, Write
 from vacr.attribution.shell.commands import shell_events
+from vacr.attribution.shell.places import is_absolute
 
 # What Gemini CLI adds to a file that it shows.
 _DISCOVERED = "\n\n--- Newly Discovered Project Context ---\n"
+
+_IGNORED = re.compile(r"File path '.*' is ignored by configured ignore patterns\.")
 
 
 def events_of(call: Call, agent: str) -> Iterator[Event]:
@@ -57,7 +60,8 @@ def _observe(call: Call) -> Iterator[Event]:
     elif "\nIMPORTANT: The file content has been truncated." in output[:60]:
         yield from _truncated(output.partition(_DISCOVERED)[0], path)
     elif isinstance(call.input, dict) and "functionResponse" in str(call.native.get("output"))[:60]:
-        yield Snapshot(path, output.partition(_DISCOVERED)[0])
+        if not _IGNORED.fullmatch(output):
+            yield Snapshot(path, output.partition(_DISCOVERED)[0])
     else:
         yield from listings.listed(path, output)
 
@@ -124,7 +128,7 @@ def _replace(call: Call) -> Iterator[Event]:
         yield Write(path, edits[0].new, created=hosts.created(call.native))
     elif edits or recorded:
         shown = [one for one in listings.listed(path, call.output) if isinstance(one, Observe)] if "cat -n" in call.output else []
-        yield Replace(path, edits, recorded, shown)
+        yield Replace(path, edits, recorded, shown, _offers(call))
     else:
         yield Sketch(path)
 
@@ -169,12 +173,23 @@ def _sketch(call: Call) -> Iterator[Event]:
     path = tools.text(call.input, tools.PATHS)
     if path is None:
         return
-    before, after = hosts.before(call.native), hosts.after(call.native)
-    if before is not None and after is not None:
-        yield Snapshot(path, before)
-        yield Write(path, after, recorded=True)
+    before, after, created = hosts.before(call.native), hosts.after(call.native), hosts.created(call.native)
+    if editors.by_hand(call.native):
+        yield Touch(path)
+    elif after is not None and (created or before is not None):
+        if before is not None and not created:
+            yield Snapshot(path, before)
+        yield Write(path, after, created=created, recorded=True)
+    elif offers := _offers(call):
+        yield Replace(path, (), offers=offers)
     else:
         yield Sketch(path)
+
+
+def _offers(call: Call) -> list[list[Hunk]]:
+    """Read the hunks that Cursor's editor recorded; with its blank after each mark, or as others write them."""
+    found = [hunks.chunked(call.native.get("output"), width) for width in (2, 1)]
+    return [one for one in found if one]
 
 
 def _script(call: Call) -> Iterator[Event]:
@@ -195,13 +210,9 @@ def _delete(call: Call) -> Iterator[Event]:
 
 
 def _search(call: Call) -> Iterator[Event]:
-    lines = call.output.split("\n")
-    for path, (first, seen) in (*listings.found_in(lines), *listings.found_under(lines)):
-        yield Observe(path, first, seen)
-    named = tools.text(call.input, ("path",))
-    if named is not None:
-        for first, seen in listings.numbered(lines, listings.FOUND):
-            yield Observe(named, first, seen)
+    for event in searches.found(call, tools.text(call.input, ("path",))):
+        if not call.lost or is_absolute(event.path):
+            yield event
 
 
 def _nothing(_: Call) -> Iterator[Event]:
@@ -214,6 +225,7 @@ _READERS = {
     tools.WRITE: _write,
     tools.PATCH: patches.patched,
     tools.SEARCH: _search,
+    tools.GATHER: searches.read_together,
     tools.SKETCH: _sketch,
     tools.DELETE: _delete,
     tools.SCRIPT: _script,

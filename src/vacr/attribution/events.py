@@ -66,11 +66,15 @@ class Snapshot(Event):
 
 @dataclass(frozen=True, slots=True)
 class Replace(Event):
-    """Texts were replaced; `shown` are numbered lines that the result showed afterwards."""
+    """Texts were replaced; `shown` are numbered lines that the result showed afterwards.
+
+    `offers` are the ways to read the hunks of a host that known lines have to confirm.
+    """
 
     edits: Sequence[Edit]
     hunks: Sequence[Hunk] = ()
     shown: Sequence[Observe] = ()
+    offers: Sequence[Sequence[Hunk]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,11 +159,14 @@ class Staged(Event):
 class Touch(Event):
     """Something may have changed the file, or without a path any file: a script, the version control, a formatter.
 
-    `overwritten` when nothing of what it held is left.
+    `overwritten` when nothing of what it held is left. With `folder` it is any file below the path, or without one any at all,
+    if its name ends with one of `kinds`, where these are told.
     """
 
     formatter: bool = False
     overwritten: bool = False
+    folder: bool = False
+    kinds: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

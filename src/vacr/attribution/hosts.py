@@ -1,6 +1,7 @@
 """What hosts write down beside a tool's result: whether it failed, what files were and became, who else changed them.
 
-Step: attribute. Claude Code has `toolUseResult`, Gemini CLI `resultDisplay`, OpenCode `state.metadata`, Codex has events.
+Step: attribute. Claude Code has `toolUseResult`, Gemini CLI `resultDisplay`, OpenCode `state.metadata`, Codex has events;
+Cursor's are in `editors`.
 """
 
 import json
@@ -65,12 +66,6 @@ def failed(result: dict[str, Any], told: dict[str, Any]) -> bool:
     return _bad_output(result.get("output"))
 
 
-def rejected(native: dict[str, Any]) -> bool:
-    """Tell whether the user of Cursor's editor threw away what a call had made."""
-    tool = native.get("toolFormerData")
-    return isinstance(tool, dict) and tool.get("userDecision") == "rejected"
-
-
 def _bad_output(output: Any) -> bool:
     if isinstance(output, list):
         return any(_bad_output(item) for item in output)
@@ -117,7 +112,7 @@ def _records(native: dict[str, Any]) -> list[dict[str, Any]]:
     about = metadata(native)
     results = about.get("results")
     several = [one.get("filediff") for one in results if isinstance(one, dict)] if isinstance(results, list) else []
-    found = (native.get("toolUseResult"), native.get("resultDisplay"), about.get("filediff"), *several)
+    found = (native.get("toolUseResult"), native.get("resultDisplay"), about.get("filediff"), *several, native.get("contents"))
     return [one for one in found if isinstance(one, dict)]
 
 
@@ -138,6 +133,9 @@ def created(native: dict[str, Any]) -> bool | None:
         return bool(result["type"] == "create")
     if isinstance(display, dict) and isinstance(display.get("isNewFile"), bool):
         return bool(display["isNewFile"])
+    output = native.get("output")
+    if isinstance(output, dict) and output.get("fileWasCreated") is True:
+        return True
     exists = metadata(native).get("exists")
     return not exists if isinstance(exists, bool) else None
 

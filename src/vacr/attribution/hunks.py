@@ -78,6 +78,32 @@ def structured(patch: object) -> list[Hunk]:
     return hunks
 
 
+def chunked(result: object, width: int) -> list[Hunk]:
+    """Read hunks from the chunks that Cursor's editor records, whose lines begin with a mark of so many letters.
+
+    Gives nothing where they do not add up.
+    """
+    diff = result.get("diff") if isinstance(result, dict) else None
+    chunks = diff.get("chunks") if isinstance(diff, dict) and diff.get("hitTimeout") is not True else None
+    found = [_chunk(chunk, width) for chunk in chunks] if isinstance(chunks, list) else []
+    return [hunk for hunk in found if hunk is not None] if None not in found else []
+
+
+def _chunk(chunk: object, width: int) -> Hunk | None:
+    if not isinstance(chunk, dict) or not isinstance(chunk.get("diffString"), str):
+        return None
+    lines = [line or " " for line in chunk["diffString"].removesuffix("\n").split("\n")]
+    if any(line[0] not in " +-" or line[1:width].strip() for line in lines):
+        return None
+    hunk = Hunk(
+        chunk.get("oldStart", 0), chunk.get("newStart", 0), [line[0] + line[min(width, len(line)) :] + "\n" for line in lines]
+    )
+    counts = (len(hunk.before()), len(hunk.after()))
+    told = tuple(chunk.get(name, 0) for name in ("oldLines", "newLines"))
+    places = type(hunk.old_first) is int and type(hunk.new_first) is int and hunk.old_first >= 0 and hunk.new_first >= 0
+    return hunk if counts == told and places else None
+
+
 def _ended(lines: Sequence[str]) -> list[str]:
     body: list[str] = []
     for line in lines:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 
 from vacr.attribution.events import Event, Observe, Snapshot
 
@@ -10,11 +11,12 @@ ARROW = re.compile(r" *(\d{1,7})(?:→|\t)")  # Claude Code's Read, `cat -n`, `n
 BAR = re.compile(r"(\d{5})\| ")  # OpenCode's read until 2026
 PIPE = re.compile(r" *(\d{1,7})\|")  # Cursor's Read
 COLON = re.compile(r"(\d{1,7}): ")  # OpenCode's read since
-FOUND = re.compile(r"(\d{1,7})[:-]")  # `grep -n` in one file, with its context
 
 # Tools cut longer lines; what a cut line was is not known.
 LONGEST = 1_900
 
+# What follows a listing: a line of the file would have a number before it.
+_AFTER = ("<system-reminder>", "</content>", "</file>", "(End of file - total ", "(Showing lines ")
 _TOTAL = re.compile(r"^\(End of file - total (\d{1,7}) lines\)$", re.MULTILINE)
 
 Run = tuple[int, list[str]]
@@ -22,7 +24,7 @@ Run = tuple[int, list[str]]
 
 def listed(path: str, output: str) -> Iterator[Event]:
     """Read a listing of one file, in the first form that its lines have."""
-    lines = output.split("\n")
+    lines = list(takewhile(lambda line: not line.startswith(_AFTER), output.split("\n")))
     for form in (ARROW, BAR, COLON, PIPE):
         runs = numbered(lines, form)
         if runs:
@@ -69,21 +71,6 @@ def numbered(lines: Iterable[str], form: re.Pattern[str]) -> list[Run]:
         if found := form.match(line):
             _gather(runs, int(found[1]), line[found.end() :])
     return runs
-
-
-def found_in(lines: Iterable[str]) -> Iterator[tuple[str, Run]]:
-    """Read `path:12:text` and `path-13-text`, as `grep -n` shows several files."""
-    form = re.compile(r"((?:[A-Za-z]:)?[^:\n]+?):(\d{1,7}):")
-    path: str | None = None
-    for line in lines:
-        found = form.match(line)
-        if found:
-            path = found[1]
-            yield path, (int(found[2]), [line[found.end() :] + "\n"])
-        elif path is not None and line.startswith(path + "-"):
-            context = re.match(r"(\d{1,7})-", line[len(path) + 1 :])
-            if context:
-                yield path, (int(context[1]), [line[len(path) + 1 + context.end() :] + "\n"])
 
 
 def found_under(lines: Iterable[str]) -> Iterator[tuple[str, Run]]:

@@ -96,6 +96,23 @@ def fits(file: SparseFile, hunks: Sequence[Hunk]) -> bool:
     return True
 
 
+def confirmed(file: SparseFile, hunks: Sequence[Hunk]) -> bool:
+    """Tell whether known lines say that hunks stand where they are told to, and none says they do not."""
+    known = {
+        chunk.first + i: bare(line)
+        for chunk in file.chunks
+        if chunk.fresh and any(chunk.first < hunk.old_first + len(hunk.lines) and hunk.old_first < chunk.next for hunk in hunks)
+        for i, line in enumerate(chunk.lines)
+    }
+    same = 0
+    for hunk in hunks:
+        for number, line in enumerate(hunk.before(), hunk.old_first):
+            if known.get(number, bare(line)) != bare(line):
+                return False
+            same += number in known and bool(line.strip())
+    return same > 0
+
+
 def recorded(file: SparseFile, hunks: Sequence[Hunk], maker: int, outside: int) -> Ranges | None:
     """Apply hunks at the places that the host recorded."""
     made: Ranges = []

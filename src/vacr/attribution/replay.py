@@ -11,7 +11,7 @@ from typing import Any
 
 from vacr.attribution import control, locate, looks, paths, tabs, tools, tree
 from vacr.attribution.base import Base
-from vacr.attribution.calls import Call, Step, agent_of, steps
+from vacr.attribution.calls import Call, Step, agent_of
 from vacr.attribution.chunks import Ranges
 from vacr.attribution.derive import events_of, shown_events
 from vacr.attribution.events import (
@@ -35,6 +35,7 @@ from vacr.attribution.events import (
 )
 from vacr.attribution.sparse import SparseFile
 from vacr.attribution.text import from_bytes
+from vacr.attribution.whereabouts import placed
 
 # How a range is proved.
 RECORDED, REPLAYED, WINDOWED, ANCHORED = "recorded", "replayed", "windowed", "diff-anchored"
@@ -95,14 +96,14 @@ class Replay:
         self.record = 0
         self.clock = 0
         self.touched = 0
-        self.formatted = 0
         self.checked = False
+        self.sweeps: list[tree.Sweep] = []
         self.controls: dict[str, control.Control] = {}
 
     def run(self, records: Sequence[dict[str, Any]]) -> None:
         """Replay records together, in the order of time."""
         self.agents = agents = [agent_of(record) for record in records]
-        self.steps = [list(steps(record)) for record in records]
+        self.steps = [placed(record) for record in records]
         ways = [[(step.time, number, at, step) for at, step in enumerate(own)] for number, own in enumerate(self.steps)]
         done: dict[tuple[str, str], tuple[int, Any]] = {}
         for _, self.record, _, step in merge(*ways) if len(ways) > 1 else ways[0] if ways else ():
@@ -117,9 +118,10 @@ class Replay:
         """Apply what one step did."""
         self.clock += 1
         for event in events:
-            if isinstance(event, Touch) and not event.path:
+            if isinstance(event, Touch) and (event.folder or not event.path):
                 self.touched = self.clock
-                self.formatted = self.clock if event.formatter else self.formatted
+                if event.folder:
+                    tree.sweep(self, paths.absolute(event.path, step.folder) if event.path else "", event.kinds)
             elif event.path and not self._arrange(event, step.folder):
                 self._apply(event, step)
 
@@ -151,7 +153,7 @@ class Replay:
         if found is None:
             data = self.base.file(paths.relative(name, self.roots[self.record])) if self.base else None
             file = SparseFile() if data is None else SparseFile.of(from_bytes(data))
-            found = self.files[paths.key(name)] = Tracked(name, file)
+            found = self.files[paths.key(name)] = Tracked(name, file, dirty=any(one.covers(name) for one in self.sweeps))
         return found
 
     def untouched(self, path: str) -> None:
@@ -230,7 +232,7 @@ class Replay:
         if call.inherited:
             evidence = EXTERNAL
         maker = self.maker("unknown" if call.inherited else "ai", call, evidence)
-        if not self.checked and not isinstance(event, Write) and (tracked.dirty or self.formatted > tracked.looked):
+        if not self.checked and not isinstance(event, Write) and tracked.dirty:
             tracked.file.shake()
         if isinstance(event, Write):
             ranges = self._write(tracked, event, maker)
@@ -252,8 +254,9 @@ class Replay:
             if isinstance(event, Patch):
                 event = Replace(event.path, [Edit(_text(part.old), _text(part.new)) for part in event.parts])
             if isinstance(event, Replace):
-                tracked.loose.append((event, change, maker))
-                if any(edit.old.count("\n") != edit.new.count("\n") for edit in event.edits):
+                if event.edits:
+                    tracked.loose.append((event, change, maker))
+                if not event.edits or any(edit.old.count("\n") != edit.new.count("\n") for edit in event.edits):
                     tracked.file.shake()
             else:
                 tracked.file.length = None
@@ -279,7 +282,10 @@ class Replay:
             ranges = locate.recorded(file, hunks, maker, self.maker("unknown", call, EXTERNAL))
             if ranges is not None:
                 return ranges, RECORDED
+        offered = next((one for one in event.offers if locate.confirmed(file, one)), None)
         ranges = locate.replace(file, event.edits, maker)
+        if ranges is None and offered is not None:
+            return locate.recorded(file, offered, maker, self.maker("unknown", call, EXTERNAL)), RECORDED
         if ranges is None and event.shown:
             ranges = locate.shown(file, event.edits, event.shown, maker, self.maker("unknown", call, EXTERNAL))
         return ranges, RECORDED if event.hunks else REPLAYED

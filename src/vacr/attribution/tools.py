@@ -6,10 +6,10 @@ changes what a session is found to have done.
 
 from typing import Any
 
-VERSION = 2
+VERSION = 3
 
 # What a tool does.
-OBSERVE, REPLACE, WRITE, PATCH, SHELL, SCRIPT, SEARCH, SKETCH, DELETE, NOTHING = (
+OBSERVE, REPLACE, WRITE, PATCH, SHELL, SCRIPT, SEARCH, GATHER, SKETCH, DELETE, NOTHING = (
     "observe",
     "replace",
     "write",
@@ -17,6 +17,7 @@ OBSERVE, REPLACE, WRITE, PATCH, SHELL, SCRIPT, SEARCH, SKETCH, DELETE, NOTHING =
     "shell",
     "script",
     "search",
+    "gather",
     "sketch",
     "delete",
     "nothing",
@@ -58,10 +59,10 @@ TOOLS: dict[str, dict[str, str]] = {
         "write_file": WRITE,
         "run_shell_command": SHELL,
         "glob": NOTHING,
-        "grep_search": NOTHING,
-        "search_file_content": NOTHING,
+        "grep_search": SEARCH,
+        "search_file_content": SEARCH,
         "list_directory": NOTHING,
-        "read_many_files": NOTHING,
+        "read_many_files": GATHER,
     },
     "opencode": {
         "read": OBSERVE,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import posixpath
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from vacr.attribution import paths
@@ -16,6 +17,30 @@ if TYPE_CHECKING:
     from vacr.attribution.replay import Replay, Tracked
 
 _MOST = 1_000  # files of the base that are read because their folder is moved
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """What something may have changed: any file below a folder, or without one any at all, whose name ends so."""
+
+    folder: str
+    kinds: tuple[str, ...]
+
+    def covers(self, path: str) -> bool:
+        """Tell whether a file is one of them."""
+        under = paths.key(self.folder.rstrip("/") + "/") if self.folder else ""
+        return (paths.key(path) + "/").startswith(under) and (not self.kinds or f"/{path}".endswith(self.kinds))
+
+
+def sweep(replay: Replay, folder: str, kinds: tuple[str, ...]) -> None:
+    """Doubt what is known of files until they are seen again, and of those that only the base has told of."""
+    one = Sweep(folder, kinds)
+    if one not in replay.sweeps:
+        replay.sweeps.append(one)
+    for tracked in replay.files.values():
+        if not tracked.gone and one.covers(tracked.path):
+            tracked.dirty = True
+            tracked.waiting.clear()
 
 
 def below(replay: Replay, path: str) -> list[Tracked]:

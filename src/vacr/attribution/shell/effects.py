@@ -13,6 +13,7 @@ from vacr.attribution.shell import git
 from vacr.attribution.shell.formatters import formats, in_place, unwrapped
 from vacr.attribution.shell.lexer import Command
 from vacr.attribution.shell.literals import printed
+from vacr.attribution.shell.sweeps import given_others, is_pattern, leaves_all, sweeps
 
 # Commands that change no file of a project. Options that do are in `_WRITING`.
 _READ_ONLY = """
@@ -52,7 +53,7 @@ def effects(command: Command, given: str | None, *, sure: bool, said: str) -> It
     elif command.name == "git":
         yield from git.effects(command, sure=sure, said=said)
     else:
-        yield from _others(words)
+        yield from _others(words, said)
 
 
 def _redirected(command: Command, text: str | None, *, sure: bool) -> Iterator[Event]:
@@ -100,18 +101,23 @@ def _options(words: Sequence[str | None]) -> set[str]:
 
 def _touched(words: Sequence[str | None], *, formatter: bool = False) -> Iterator[Event]:
     for path in _files(words):
-        if _PATH.fullmatch(path) and not path.endswith("/"):
+        if _PATH.fullmatch(path) and not path.endswith("/") and not is_pattern(path):
             yield Touch(path, formatter=formatter)
     yield Touch("", formatter=formatter)
 
 
-def _others(words: Sequence[str | None]) -> Iterator[Event]:
-    words = unwrapped(words)
+def _others(words: Sequence[str | None], said: str) -> Iterator[Event]:
+    words = unwrapped(given_others(unwrapped(words)))
     if not words:
         return
     edited, formatter = in_place(words), formats(words)
+    if formatter and leaves_all(words, said):
+        return
+    yield from sweeps(words)
     if edited is not None:
         yield from _touched(["", *edited])
+        if None in words:
+            yield Touch("", folder=True)
     elif formatter is not None:
         yield from _touched(words, formatter=True) if formatter else ()
     elif words[0] in _RUN:

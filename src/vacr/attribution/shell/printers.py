@@ -22,7 +22,7 @@ _VALUED = frozenset(
     ["-A", "-B", "-C", "-m", "-g", "-t", "-T", "--glob", "--iglob", "--type", "--type-not", "--include", "--exclude"]
 )
 _DIFF = re.compile(r"--|HEAD(?:[~^]\d*)?|--no-color|--color(?:=\w+)?|-U\d+|--unified=\d+|--no-ext-diff|--minimal|--patience|-p")
-_FILE = re.compile(r"(?!.*\.\.)[^-].*(?:\.[A-Za-z]\w*|/)")
+_FILE = re.compile(r"(?!.*\.\.|-)(?:[A-Za-z]:[\\/])?[^:]+(?:\.[A-Za-z]\w*|/)")  # with a colon it is a file of a commit
 
 
 def view_of(pipeline: Sequence[Command]) -> View | None:
@@ -235,6 +235,11 @@ def _make_grep(words: Sequence[str]) -> View | None:
 
 
 def _make_git(words: Sequence[str]) -> View | None:
+    """Read `git status` and a diff whose new side is the work tree.
+
+    `git show HEAD:file`, `git cat-file` and a diff of two commits show what was committed. The file may differ from it in any
+    line, and what it was before the session is what the first look at it or a base says, so they prove nothing.
+    """
     _, rest = git.arguments(words)
     if rest[:1] == ["status"]:
         return Told(diff=False)
