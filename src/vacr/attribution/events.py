@@ -154,11 +154,14 @@ class Staged(Event):
 class Touch(Event):
     """Something may have changed the file, or without a path any file: a script, the version control, a formatter.
 
-    `overwritten` when nothing of what it held is left.
+    `overwritten` when nothing of what it held is left, `likely` when to change it is what was asked for. `named` are
+    the last parts of the paths, or patterns of them, that are likely to have been among any files.
     """
 
     formatter: bool = False
     overwritten: bool = False
+    likely: bool = False
+    named: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,9 +75,20 @@ class Tracked:
     dirty: bool = False
     looked: int = 0
     changed: int = 0
+    doubted: int = 0  # when something last set out to change it, whatever came of that
     created: bool = False  # in these sessions, so that the version control knows nothing of it
     waiting: list[Observe] = field(default_factory=list)
     loose: list[tuple[Replace, Change, int]] = field(default_factory=list)
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether something set out to change it that nobody has looked at since."""
+        return self.dirty and self.doubted >= self.looked and self.doubted > 0
+
+    def touch(self, when: int, *, likely: bool) -> None:
+        """Take in that something may have changed it, or likely did."""
+        self.dirty, self.doubted = True, when if likely else self.doubted
+        self.waiting.clear()
 
 
 class Replay:
@@ -120,6 +131,7 @@ class Replay:
             if isinstance(event, Touch) and not event.path:
                 self.touched = self.clock
                 self.formatted = self.clock if event.formatter else self.formatted
+                tree.touch(self, event.named)
             elif event.path and not self._arrange(event, step.folder):
                 self._apply(event, step)
 
@@ -179,9 +191,9 @@ class Replay:
             case DiffSeen(hunks=hunks):
                 for hunk in hunks:
                     self._look(tracked, step, lambda outside: tracked.file.observe(hunk.new_first, hunk.after(), outside))  # noqa: B023
-            case Touch(overwritten=overwritten):
-                tracked.dirty, self.touched = True, self.clock
-                tracked.waiting.clear()
+            case Touch(overwritten=overwritten, likely=likely):
+                self.touched = self.clock
+                tracked.touch(self.clock, likely=likely)
                 if overwritten:
                     tracked.file.shake()
             case Sketch():

@@ -14,6 +14,7 @@ from vacr.attribution.calls import Call
 from vacr.attribution.events import DiffSeen, Event, Move, Stash, Touch
 from vacr.attribution.shell import git, powershell
 from vacr.attribution.shell.certainty import certainty
+from vacr.attribution.shell.code import names_in_script
 from vacr.attribution.shell.effects import effects
 from vacr.attribution.shell.lexer import Command, Script, parse
 from vacr.attribution.shell.literals import printed
@@ -35,7 +36,7 @@ def shell_events(call: Call) -> Iterator[Event]:
         script = parse(text)
     yield from script_events(script, result, folder or "", call.folder)
     if script.opaque and not apply_patch.parse(text):
-        yield Touch("")
+        yield Touch("", named=names_in_script(script.rest))
 
 
 def script_events(script: Script, result: Result, folder: str, top: str = "") -> Iterator[Event]:

@@ -61,10 +61,11 @@ class Command:
 
 @dataclass(slots=True)
 class Script:
-    """The commands of a script in order; `opaque` when it goes on with something that is not read."""
+    """The commands of a script in order; `opaque` when it goes on with something that is not read, which is `rest`."""
 
     commands: list[Command] = field(default_factory=list)
     opaque: bool = False
+    rest: str = ""
 
 
 def parse(text: str) -> Script:
@@ -100,10 +101,10 @@ class _Lexer:
         script, joined = Script(), ""
         while True:
             self._blank(lines=True)
-            command = Command(joined)
+            start, command = self.at, Command(joined)
             fine = self._fill(command)
             if not fine or (command.words and command.words[0] in _KEYWORDS):
-                script.opaque = True
+                script.opaque, script.rest = True, self.text[start:]
                 return script
             empty = not (command.words or command.redirects or command.assigns)
             if not empty:
@@ -112,7 +113,7 @@ class _Lexer:
                 return script
             operator = _OPERATOR.match(self.text, self.at)
             if operator is None or operator[0] in ("(", ")", ";;") or empty:
-                script.opaque = True
+                script.opaque, script.rest = True, self.text[start:]
                 return script
             self.at = operator.end()
             command.background = operator[0] == "&"
