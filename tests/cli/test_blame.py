@@ -372,6 +372,8 @@ REFUSED = [
     (["missing.py"], 3, "there is no file missing.py"),
     (["app.py", "--rev", "nothing"], 3, "there is no commit nothing"),
     (["--commit", "nothing"], 3, "there is no commit nothing"),
+    (["--commit", "^HEAD"], 3, "there is no commit ^HEAD"),
+    (["app.py", "--rev", ""], 3, "there is no commit"),
     (["../outside.py"], 3, "there is no git repository"),
     (["link.py"], 3, "this is a link"),
     (["."], 2, "is a folder"),
@@ -410,6 +412,15 @@ def test_a_bad_record_in_a_folder_does_not_keep_the_others_back(vacr, worked, tm
     assert kinds(blame(vacr, worked, "app.py")) == AI
     done = vacr("blame", "app.py", "--records", tmp_path / "records", "-v", cwd=worked)
     assert "bad.acr.json" in done.err
+
+
+@pytest.mark.parametrize("ours", [5, {"inputs": 5}, {"inputs": {"base": 5, "records": 5}}, {"attribution": {"files": 5}}])
+def test_what_a_record_says_about_itself_may_be_anything(vacr, worked, tmp_path, ours):
+    assert vacr("attribute", tmp_path / "records/session-one.jsonl", "-o", "odd/").returncode == 0
+    path = tmp_path / "odd/session-one.attributed.acr.json"
+    record = json.loads(path.read_bytes())
+    path.write_text(json.dumps(record | {"vacr": ours}))
+    assert kinds(blame(vacr, worked, "app.py", records="odd")) == AI
 
 
 def test_help_shows_how(vacr):

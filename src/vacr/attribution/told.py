@@ -23,7 +23,7 @@ from vacr.attribution.prompts import asked, prompts
 from vacr.attribution.replay import CONTENT_ONLY, Replay
 from vacr.attribution.result import contributor
 from vacr.attribution.sparse import SparseFile
-from vacr.attribution.stored import Claim, Hashed, Stored, stored
+from vacr.attribution.stored import Claim, Hashed, Stored, map_of, stored
 from vacr.attribution.text import bare, lines_of, to_bytes
 
 Bases = Callable[[str], Base | None]
@@ -85,11 +85,15 @@ def _groups(records: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]
     """Put together what worked in one folder, but for what was attributed alone or with another base."""
     together: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for record in records:
-        inputs = record.get("vacr", {}).get("inputs", {})
+        inputs = map_of(map_of(record.get("vacr")).get("inputs"))
         key: tuple[Any, ...] = (str(record["session"].get("environment", {}).get("working-dir", "")),)
         if "file-attribution" in record:
-            others = len(inputs.get("records", ()))
-            key += (str(inputs.get("base", {}).get("revision", "")), others or str(record["session"].get("session-id", "")))
+            others = inputs.get("records")
+            alone = str(record["session"].get("session-id", ""))
+            key += (
+                str(map_of(inputs.get("base")).get("revision", "")),
+                len(others) if isinstance(others, list) and others else alone,
+            )
         together.setdefault(key, []).append(record)
     yield from together.values()
 

@@ -92,7 +92,7 @@ def blame_file(place: Place, revision: str | None, records: Sequence[dict[str, A
         UnreadableInput: there is no such file or revision.
     """
     repository = place.repository
-    commit = repository.commit(revision or "HEAD")
+    commit = repository.commit("HEAD" if revision is None else revision)
     blob = repository.tree(commit).get(place.path)
     here = None if revision is not None or not _has_work_tree(repository) else work_file(place)
     if blob is None and here is None:
