@@ -14,6 +14,7 @@ from vacr.cli.options import Voice
 from vacr.codec import Form
 from vacr.errors import InvalidRecord, UnreadableInput
 from vacr.sources import read_bytes
+from vacr.versions import convert
 
 _ENDINGS = (".acr.json", ".acr.cbor")
 
@@ -29,9 +30,10 @@ class Given:
 
 
 def given(path: str) -> Iterator[Given]:
-    """Give the records in a file or a folder, and those of the native sessions in it.
+    """Give the records in a file or a folder, as version 3 has them, and those of the native sessions in it.
 
     Raises:
+        InvalidRecord: a record is not valid, or not whole.
         UnreadableInput: there is nothing of the kind.
     """
     if os.path.isdir(path):  # noqa: PTH112 - a path that a user gave
@@ -41,12 +43,16 @@ def given(path: str) -> Iterator[Given]:
         if found:
             return
     elif path.endswith(_ENDINGS):
-        record, form = load(path)
         try:
+            record, form = load(path)
             vacr.validate(record, json=form == "json").raise_for_errors()
+            record = convert(record, "v3", json=form == "json")
         except InvalidRecord as error:
             hint = error.hint or "vacr validate shows all that is wrong with it."
             raise InvalidRecord(f"not a valid record: {error.where}: {error.message}", where=path, hint=hint) from error
+        except UnreadableInput as error:
+            where = error.where if error.where.startswith(path) else f"{path}: {error.where}"
+            raise UnreadableInput(error.message, where=where, hint=error.hint) from error
         yield Given(path, _stem(path), form, record)
         return
     for record in vacr.read(path):
