@@ -77,8 +77,8 @@ def test_each_line_has_its_commit_model_conversation_prompt_and_evidence(vacr, w
     done = vacr("blame", "app.py", "--records", worked.parent / "records", cwd=worked)
     shown = done.out.splitlines()
     assert len(shown) == 13
-    assert shown[6].startswith(f"{name[:8]} anthropic/claude-opus-4-6 session-")
-    assert shown[6].endswith(" 7)     for line in lines:")
+    assert shown[6] == f"{name[:8]} anthropic/claude-opus-4-6 session-one replayed Sum up the lines  7)     for line in lines:"
+    assert shown[0].index(" 1) ") == shown[6].index(" 7) ")
 
 
 def test_a_commit_is_counted_by_files_and_in_total(vacr, worked):

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import click
+from rich.cells import cell_len
 
 from vacr.attribution.blame import Found
+from vacr.attribution.stored import Claim
 from vacr.cli import options
 from vacr.cli.options import PATH, Voice, plural
 from vacr.cli.records import given
-from vacr.errors import InvalidRecord, NotASession, UnreadableInput, UsageError
+from vacr.cli.tables import cell, columns_of
+from vacr.errors import InvalidRecord, NotASession, UnreadableInput, UsageError, printable
 from vacr.sources.blaming import Line, blame_commit, blame_file
 from vacr.sources.git import Repository
 from vacr.sources.worktrees import place_of
@@ -22,6 +26,7 @@ NOTHING = 1
 _KINDS = ("ai", "human", "mixed", "unknown")
 _PROMPT = 200
 _COLUMN = 40
+_NAME = 8
 
 
 @click.command(no_args_is_help=True)
@@ -110,9 +115,7 @@ def _file(file: str, repository: str | None, rev: str | None, records: list[dict
     place = place_of(file, repository)
     lines = blame_file(place, rev, records)
     counts = Counter(line.type for line in lines)
-    width = len(str(len(lines)))
-    for number, line in enumerate(lines, 1):
-        voice.result(f"{line.commit[:8]} {_who(line.found):<{_COLUMN}} {number:>{width}}) {line.text}")
+    _show(lines, voice)
     voice.data(
         {
             "path": place.path,
@@ -122,6 +125,18 @@ def _file(file: str, repository: str | None, rev: str | None, records: list[dict
         }
     )
     return 0 if set(counts) - {"unknown"} else _nothing(voice, len(records), "file")
+
+
+def _show(lines: list[Line], voice: Voice) -> None:
+    """Print each line with what is known of it, which only a terminal is too narrow for."""
+    if voice.json or voice.quiet:
+        return
+    short = columns_of(sys.stdout) is not None
+    known = {id(line.found): printable(_who(line.found, short=short)) for line in lines}
+    width = _COLUMN if short else max(map(cell_len, known.values()), default=0)
+    digits = len(str(len(lines)))
+    for number, line in enumerate(lines, 1):
+        voice.result(f"{line.commit[:8]} {cell(known[id(line.found)], width)} {number:>{digits}}) {line.text}")
 
 
 def _commit(repository: Repository, revision: str, records: list[dict[str, Any]], voice: Voice) -> int:
@@ -144,18 +159,19 @@ def _nothing(voice: Voice, count: int, what: str) -> int:
     return NOTHING
 
 
-def _who(found: Found | None) -> str:
+def _who(found: Found | None, *, short: bool) -> str:
     if found is None:
         return "unknown"
-    asked = found.claim.prompt.strip().split("\n")[0]
-    words = [
-        found.type if found.type != "ai" else found.claim.model or "ai",
-        found.claim.session[:8],
-        found.claim.evidence,
-        asked,
-    ]
-    text = " ".join(word for word in words if word)
-    return text if len(text) <= _COLUMN else text[: _COLUMN - 1] + "…"
+    claim = found.claim
+    model = claim.model or "ai" if found.type == "ai" else found.type
+    words = [model, claim.session[:_NAME] if short else claim.session, claim.evidence, _asked(claim)]
+    return " ".join(word for word in words if word)
+
+
+def _asked(claim: Claim) -> str:
+    """Give the beginning of what the user asked for."""
+    asked = claim.prompt.strip().split("\n")[0]
+    return asked if len(asked) <= _PROMPT else asked[: _PROMPT - 1] + "…"
 
 
 def _line(line: Line) -> dict[str, Any]:
@@ -179,11 +195,10 @@ def _proof(found: Found | None) -> dict[str, Any]:
         "evidence": claim.evidence,
         "join": found.join,
     }
-    asked = claim.prompt.strip().split("\n")[0]
     if claim.call_id:
         proof["call-id"] = claim.call_id
-    if asked:
-        proof["prompt"] = asked if len(asked) <= _PROMPT else asked[: _PROMPT - 1] + "…"
+    if asked := _asked(claim):
+        proof["prompt"] = asked
     return proof
 
 
