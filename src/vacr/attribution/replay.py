@@ -11,7 +11,7 @@ from typing import Any
 
 from vacr.attribution import control, locate, looks, paths, tools, tree
 from vacr.attribution.base import Base
-from vacr.attribution.calls import Call, Step, agent_of, steps
+from vacr.attribution.calls import Call, Step, agent_of
 from vacr.attribution.chunks import Ranges
 from vacr.attribution.derive import events_of, shown_events
 from vacr.attribution.events import (
@@ -99,10 +99,11 @@ class Replay:
         self.base = base
         self.roots = roots
         self.files: dict[str, Tracked] = {}
+        self.names: dict[str, list[Tracked]] = {}  # the same by the last parts of their paths
         self.makers: list[Maker] = []
         self.history: list[Change] = []
         self.agents: list[str] = []
-        self.steps: list[list[Step]] = []
+        self.steps: Sequence[list[Step]] = []
         self.record = 0
         self.clock = 0
         self.touched = 0
@@ -110,10 +111,10 @@ class Replay:
         self.checked = False
         self.controls: dict[str, control.Control] = {}
 
-    def run(self, records: Sequence[dict[str, Any]]) -> None:
-        """Replay records together, in the order of time."""
+    def run(self, records: Sequence[dict[str, Any]], walked: Sequence[list[Step]]) -> None:
+        """Replay records together, by their steps, in the order of time."""
         self.agents = agents = [agent_of(record) for record in records]
-        self.steps = [list(steps(record)) for record in records]
+        self.steps = walked
         ways = [[(step.time, number, at, step) for at, step in enumerate(own)] for number, own in enumerate(self.steps)]
         done: dict[tuple[str, str], tuple[int, Any]] = {}
         for _, self.record, _, step in merge(*ways) if len(ways) > 1 else ways[0] if ways else ():
@@ -122,7 +123,11 @@ class Replay:
                 if first != self.record and asked == step.input:
                     continue  # a copy: forks and resumed sessions begin with what another one did
             self.checked = agents[self.record] in tools.CHECKING
-            self.step(step, events_of(step, agents[self.record]) if isinstance(step, Call) else shown_events(step))
+            if not isinstance(step, Call):
+                self.step(step, shown_events(step))
+            else:
+                self.step(step, events_of(step, agents[self.record]) if step.events is None else step.events)
+                step.events = None
 
     def step(self, step: Step, events: Iterable[Event]) -> None:
         """Apply what one step did."""
@@ -163,12 +168,17 @@ class Replay:
         if found is None:
             data = self.base.file(paths.relative(name, self.roots[self.record])) if self.base else None
             file = SparseFile() if data is None else SparseFile.of(from_bytes(data))
-            found = self.files[paths.key(name)] = Tracked(name, file)
+            found = self._know(name, file)
         return found
+
+    def _know(self, path: str, file: SparseFile) -> Tracked:
+        one = self.files[paths.key(path)] = Tracked(path, file)
+        self.names.setdefault(path.rpartition("/")[2], []).append(one)
+        return one
 
     def untouched(self, path: str) -> None:
         """Know of a file of the base without reading it."""
-        self.files[paths.key(path)] = Tracked(path, SparseFile())
+        self._know(path, SparseFile())
 
     def maker(self, kind: str, step: Step, evidence: str) -> int:
         """Give a maker of lines a number."""

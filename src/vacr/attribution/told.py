@@ -16,7 +16,7 @@ from typing import Any
 from vacr.attribution import net, paths
 from vacr.attribution.attributing import root
 from vacr.attribution.base import Base
-from vacr.attribution.calls import Call, Shown, Step
+from vacr.attribution.calls import Call, Shown, Step, steps
 from vacr.attribution.diff import NEW, origins
 from vacr.attribution.events import Event, Move, Patch, Replace
 from vacr.attribution.prompts import asked, prompts
@@ -109,8 +109,10 @@ def _take(told: Told, held: Stored, known: Collection[str], wanted: Collection[s
 def _replay(
     told: Told, records: Sequence[dict[str, Any]], base: Base | None, wanted: Collection[str], trusted: Sequence[bool]
 ) -> None:
-    replay = _Remembering(told, records, base, wanted, trusted)
-    replay.run(records)
+    walked = [list(steps(record)) for record in records]
+    roots = [root(record, own, base) for record, own in zip(records, walked, strict=True)]
+    replay = _Remembering(told, records, base, roots, wanted, trusted)
+    replay.run(records, walked)
     replay.remember()
 
 
@@ -122,10 +124,11 @@ class _Remembering(Replay):
         told: Told,
         records: Sequence[dict[str, Any]],
         base: Base | None,
+        roots: Sequence[str],
         wanted: Collection[str],
         trusted: Sequence[bool],
     ) -> None:
-        super().__init__(base, [root(record, base) for record in records])
+        super().__init__(base, roots)
         self.told = told
         self.sessions = [(record, prompts(record)) for record in records]
         self.wanted = wanted

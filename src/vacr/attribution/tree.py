@@ -101,10 +101,9 @@ def remove(one: Tracked) -> None:
 def touch(replay: Replay, named: frozenset[str]) -> None:
     """Take in that the known files of these last names, or patterns of them, were likely changed."""
     patterns = [_matching(name) for name in named if "*" in name or "?" in name]
-    for one in replay.files.values() if named else ():
-        name = posixpath.basename(one.path)
-        if name in named or any(pattern.fullmatch(paths.key(name)) for pattern in patterns):
-            one.touch(replay.clock, likely=True)
+    fits = [name for name in replay.names if any(one.fullmatch(name) for one in patterns)] if patterns else []
+    for one in [one for name in (*named, *fits) for one in replay.names.get(name, ())]:
+        one.touch(replay.clock, likely=True)
 
 
 def delete(replay: Replay, path: str, *, folder: bool, pattern: bool) -> None:
