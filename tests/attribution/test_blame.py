@@ -77,6 +77,39 @@ def test_in_another_file_more_is_needed():
     assert joined([piece(BODY, path="b.py")], version(BODY)) == [dict.fromkeys((1, 2, 3), "ai")]
 
 
+def test_a_phrase_that_everybody_writes_is_nobodys_in_another_file():
+    phrase = "\tif err != nil {\n\t\treturn err\n\t}\n"
+    line = "        raise ValueError(name)\n"
+    assert joined([piece(phrase, path="b.go")], version(phrase, path="a.go")) == [{}]
+    assert joined([piece(line, path="b.py")], version(line)) == [{}]
+    assert joined([piece(line)], version(line)) == [{1: "ai"}]
+
+
+def test_a_file_is_the_same_by_another_name():
+    line = "        raise ValueError(name)\n"
+    (answer,) = joined([piece(line, path="src/a.py")], version(line, path="packages/one/src/a.py"))
+    assert set(answer) == {1}
+    renamed = version(line, path="b.py")
+    renamed.names = ["a.py"]
+    assert joined([piece(line)], renamed) == [{1: "ai"}]
+
+
+def test_what_was_there_before_the_session_is_not_the_agents_in_an_older_commit():
+    line = "        raise ValueError(name)\n"
+    before, after = version("x\n" + line), version("x\n" + line + "y\n" + line, {3, 4})
+    joiner = Joiner(Told(pieces=[piece("y\n" + line)]))
+    assert [set(answer) for answer in joiner.join([before, after], one_file=True)] == [set(), {3, 4}]
+    joiner = Joiner(Told(pieces=[piece(line)]))
+    assert joiner.join([before, after], one_file=True) == [{}, {}]
+
+
+def test_a_block_that_was_moved_in_its_file_stays_known():
+    first, second = version(BODY + "x\n"), version("x\n" + BODY, {2, 3, 4})
+    first.left, second.left = {4}, {2, 3, 4}
+    answers = Joiner(Told(pieces=[piece(BODY)])).join([first, second], one_file=True)
+    assert set(answers[1]) == {2, 3, 4}
+
+
 def test_the_file_that_was_written_is_preferred_to_one_that_has_a_copy():
     assert joined([piece(BODY)], version(BODY), version(BODY, path="b.py")) == [dict.fromkeys((1, 2, 3), "ai"), {}]
 

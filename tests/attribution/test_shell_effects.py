@@ -37,26 +37,30 @@ def written(path, text, *, append=False):
     return Write(path, text, append=append, by_shell=True)
 
 
+def likely(path, **more):
+    return Touch(path, likely=True, **more)
+
+
 @pytest.mark.parametrize(
     ("command", "events"),
     [
         ("cat > f <<'EOF'\na\nEOF", [written("f", "a\n")]),
         ("cat <<'EOF' > f\na\n$b\nEOF", [written("f", "a\n$b\n")]),
         ("cat <<EOF >> f\na\nEOF", [written("f", "a\n", append=True)]),
-        ("cat > f <<EOF\n$a\nEOF", [Touch("f", overwritten=True)]),
+        ("cat > f <<EOF\n$a\nEOF", [likely("f", overwritten=True)]),
         ("tee f <<'EOF'\na\nEOF", [written("f", "a\n")]),
         ("cat <<'EOF' | tee -a f g\na\nEOF", [written("f", "a\n", append=True), written("g", "a\n", append=True)]),
         ("echo 'a b' > f", [written("f", "a b\n")]),
         ("echo -n a >> f", [written("f", "a", append=True)]),
-        ("echo 'a\\nb' > f", [Touch("f", overwritten=True)]),
+        ("echo 'a\\nb' > f", [likely("f", overwritten=True)]),
         ("echo -e 'a\\nb' > f", [written("f", "a\nb\n")]),
         ("printf 'a\\n%s\\n' b > f", [written("f", "a\nb\n")]),
-        ("printf '%d' 1 > f", [Touch("f", overwritten=True)]),
+        ("printf '%d' 1 > f", [likely("f", overwritten=True)]),
         (": > f", [written("f", "")]),
         ("> f", [written("f", "")]),
-        ("sort a > f", [Touch("f", overwritten=True)]),
-        ("sort a >> f", [Touch("f")]),
-        ("git show HEAD:f > f", [Touch("f", overwritten=True)]),
+        ("sort a > f", [likely("f", overwritten=True)]),
+        ("sort a >> f", [likely("f")]),
+        ("git show HEAD:f > f", [likely("f", overwritten=True)]),
         ("a > /dev/null 2>&1", []),
         ("cd sub && echo a > f", [written("sub/f", "a\n")]),
         ("cd sub && cd .. && echo a > f", [written("sub/../f", "a\n")]),
@@ -70,7 +74,7 @@ def written(path, text, *, append=False):
         ("rm $f", []),
         ("mv a b", [Move("a", "b")]),
         ("mv a b c/", [Move("a", "c/a"), Move("b", "c/b")]),
-        ("mv -n a.x b.x", [Touch("a.x"), Touch("b.x")]),
+        ("mv -n a.x b.x", [likely("a.x"), likely("b.x")]),
         ("cp -r a b", [Move("a", "b", copy=True)]),
         ("git mv a b", [Move("a", "b"), Staged(".")]),
         ("git -C sub mv a b", [Move("sub/a", "sub/b"), Staged("sub/.")]),
@@ -94,9 +98,9 @@ def written(path, text, *, append=False):
         ("git stash push -q -m why -- a b", [Stash(".", ("a", "b"), sure=False)]),
         ("git add a && git commit -m b", [Staged("."), Staged(".")]),
         ("git status; git log", []),
-        ("sed -i s/a/b/ f.c", [Touch("f.c")]),
-        ("sed -i.bak -e s/a/b/ f.c g.c", [Touch("f.c"), Touch("g.c")]),
-        ("perl -pi -e s/a/b/ f.c", [Touch("f.c")]),
+        ("sed -i s/a/b/ f.c", [likely("f.c")]),
+        ("sed -i.bak -e s/a/b/ f.c g.c", [likely("f.c"), likely("g.c")]),
+        ("perl -pi -e s/a/b/ f.c", [likely("f.c")]),
         ("gofmt -w f.go", [Touch("f.go", formatter=True)]),
         ("gofmt -l f.go", []),
         ("npx --yes prettier@3 --write f.ts", [Touch("f.ts", formatter=True)]),
@@ -108,6 +112,15 @@ def written(path, text, *, append=False):
         ("eslint --fix f.js; eslint f.js", [Touch("f.js", formatter=True)]),
         ("python f.py", []),
         ("unheard-of f.py", [Touch("f.py")]),
+        ("sudo rm f.py", [likely("f.py")]),
+        ("true || cp a.x b.x", [likely("b.x")]),
+        ("sort -o f.txt f.txt", [likely("f.txt"), likely("f.txt")]),
+        ("grep -o x f.txt; ls -o f.txt", []),
+        ("yq -i .a=1 f.yml", [likely("f.yml")]),
+        ("dd if=/dev/null of=f.bin", [likely("f.bin")]),
+        ("truncate -s 0 f.txt", [likely("f.txt")]),
+        ("find . -name x | xargs -n 1 sed -i s/a/b/ f.c", [likely("f.c")]),
+        ("find . -name x | xargs grep a", []),
         ("cat f; grep x g", []),
         ("apply_patch <<'E'\n*** Begin Patch\n*** Delete File: f\n*** End Patch\nE", [Delete("f")]),
         ("cat > f <<'E'\na\nE\nls", [written("f", "a\n")]),
@@ -121,9 +134,44 @@ def test_effects(command, events):
     assert did(command) == events
 
 
+@pytest.mark.parametrize(
+    ("command", "named"),
+    [
+        ("if true; then rm a/f.c; fi", "f.c"),
+        ("(cd x && sed -i 1d f.c)", "f.c"),
+        ("for f in src/*.c; do sed -i 1d $f; done", "*.c"),
+        ("sed -i 1d src/*.c", "*.c"),
+        ("rm() { :; }; echo > f.c", "f.c"),
+        ("bash -c 'mv f.c g.c'", "f.c"),
+        ("eval 'rm f.c'", "f.c"),
+        ("python3 -c \"open('src/f.c', 'w').write('')\"", "f.c"),
+        ("python3 - <<'E'\nfrom pathlib import Path\nPath('f.c').write_text('')\nE", "f.c"),
+        ("node -e \"fs.writeFileSync('f.c', '')\"", "f.c"),
+        ("rm Makefile & wait", "Makefile"),
+    ],
+)
+def test_files_that_a_script_names_and_may_change(command, named):
+    events = shell_events(called(command))
+    assert any(isinstance(one, Touch) and not one.path and named in one.named for one in events)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "for f in *.c; do wc -l $f 2>/dev/null; done",
+        "if test -f f.c; then echo '-> f.c'; fi",
+        "python3 -c \"import json; print(json.load(open('f.c')))\"",
+        "python3 f.c",
+        "eval x; git add f.c; git commit -m 'write and copy > 2 things, cp too'",
+    ],
+)
+def test_files_that_a_script_only_reads_stay_known(command):
+    assert not any(one.named for one in shell_events(called(command)) if isinstance(one, Touch))
+
+
 def test_what_failed_proves_nothing():
-    assert did("cat > f.x <<'E'\na\nE\n", failed=True) == [Touch("f.x")]
-    assert did("mv a.x b.x && false", failed=True) == [Touch("a.x"), Touch("b.x")]
+    assert did("cat > f.x <<'E'\na\nE\n", failed=True) == [likely("f.x")]
+    assert did("mv a.x b.x && false", failed=True) == [likely("a.x"), likely("b.x")]
     assert did("mv a b; ls", "mv: cannot stat 'a': No such file or directory\n") == []
 
 

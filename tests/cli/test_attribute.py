@@ -221,3 +221,69 @@ def test_replay_writes_what_is_known_whole(vacr, tmp_path, session):
     assert report == {"a.py": True, "b.py": False}
     assert (tmp_path / "tree" / "a.py").read_text() == TEXT.replace("two", "2")
     assert not (tmp_path / "tree" / "b.py").exists()
+
+
+@pytest.fixture
+def two(vacr, tmp_path):
+    """Attribute two sessions that changed one line, each alone and both together."""
+    for number, (name, old, new) in enumerate((("s", "two", "2"), ("t", "2", "II"))):
+        told = Told(name=name, start=number * 1000)
+        told.read("a.py", TEXT.replace("two", old))
+        told.edit("a.py", old, new)
+        (tmp_path / f"{name}.jsonl").write_bytes(told.native())
+        assert vacr("attribute", f"{name}.jsonl", "-o", "alone/").returncode == 0
+    assert vacr("attribute", "s.jsonl", "t.jsonl", "-o", "both/").returncode == 0
+
+
+@pytest.mark.usefixtures("two")
+@pytest.mark.parametrize("folder", ["alone", "both"])
+def test_each_record_is_checked_as_it_was_made(vacr, tmp_path, folder):
+    assert vacr("attribute", *sorted((tmp_path / folder).iterdir()), "--check").returncode == 0
+
+
+@pytest.mark.usefixtures("session")
+def test_a_base_that_a_record_was_made_without_does_not_count(vacr, tmp_path):
+    vacr("attribute", "s.jsonl")
+    git = ["git", "-C", tmp_path, "-c", "user.name=m", "-c", "user.email=m@example.org"]
+    (tmp_path / "a.py").write_text("other\n")
+    for words in (["init", "-q"], ["add", "a.py"], ["commit", "-qm", "a"]):
+        subprocess.run([*git, *words], check=True)
+    assert vacr("attribute", "s.attributed.acr.json", "--check", "--base", tmp_path).returncode == 0
+
+
+@pytest.mark.usefixtures("session")
+def test_one_is_not_true(vacr, tmp_path):
+    vacr("attribute", "s.jsonl")
+    path = tmp_path / "s.attributed.acr.json"
+    record = json.loads(path.read_bytes())
+    record["vacr"]["attribution"]["files"]["a.py"]["complete"] = 0
+    path.write_text(json.dumps(record))
+    assert vacr("attribute", path, "--check").returncode == 1
+
+
+@pytest.mark.usefixtures("session")
+def test_a_record_of_version_2_gives_what_it_gives_in_version_3(vacr, tmp_path):
+    vacr("record", "s.jsonl")
+    vacr("convert", "s.acr.json", "--to", "v2", "-o", "old.acr.json")
+    assert vacr("attribute", "s.acr.json", "-o", "new.acr.json").returncode == 0
+    assert vacr("attribute", "old.acr.json", "-o", "back.acr.json").returncode == 0
+    new, back = (json.loads((tmp_path / name).read_bytes()) for name in ("new.acr.json", "back.acr.json"))
+    assert new == back
+
+
+@pytest.mark.usefixtures("session")
+def test_an_attribution_without_its_session_is_not_thrown_away(vacr):
+    vacr("attribute", "s.jsonl")
+    vacr("convert", "s.attributed.acr.json", "--to", "v1", "-o", "old.acr.json")
+    done = vacr("attribute", "old.acr.json", "-o", "-")
+    assert (done.returncode, done.out) == (3, "")
+    assert "the file attribution alone" in done.err
+
+
+def test_what_cannot_be_read_is_named(vacr, tmp_path):
+    (tmp_path / "bad.acr.json").write_text("{")
+    (tmp_path / "part.acr.json").write_text("[]")
+    done = vacr("attribute", "bad.acr.json")
+    assert (done.returncode, done.err.startswith("vacr: bad.acr.json: line 1")) == (3, True)
+    done = vacr("replay", "part.acr.json")
+    assert (done.returncode, done.err.startswith("vacr: part.acr.json: this is no record")) == (3, True)

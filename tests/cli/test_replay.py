@@ -106,6 +106,18 @@ def test_nothing_is_written_outside_the_folder(vacr, repo, tmp_path):
     assert before == {path for path in tmp_path.rglob("*") if "tree" not in path.parts and "s" not in path.parts}
 
 
+@pytest.mark.parametrize(
+    "path", [".git/config", "sub/.GIT/hooks/post-checkout", ".git./config", ".g\u200cit/config", "GIT~1/config"]
+)
+def test_nothing_is_written_for_git_to_run(vacr, repo, tmp_path, path):
+    agent = Agent(repo)
+    native = {"type": "create", "filePath": f"{repo}/{path}", "content": "[core]\n"}
+    agent.call("Write", {"file_path": f"{repo}/{path}", "content": "[core]\n"}, "File created successfully at: it", native)
+    done = vacr("replay", agent.save(tmp_path / "s"), "--out", "tree")
+    assert (done.returncode, "not written" in done.err) == (0, True)
+    assert not (tmp_path / "tree").exists()
+
+
 def test_a_link_in_the_folder_leads_nowhere(vacr, repo, tmp_path):
     agent = Agent(repo).write("sub/a.py", "x\n")
     (tmp_path / "tree").mkdir()

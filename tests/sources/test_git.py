@@ -110,6 +110,8 @@ def test_an_at_may_be_in_the_folder_and_in_the_revision(tmp_path):
 REFUSED = [
     ("repo@nothing", UnreadableInput, "there is no commit nothing"),
     ("repo@--help", UnreadableInput, "there is no commit --help"),
+    ("repo@^HEAD", UnreadableInput, r"there is no commit \^HEAD"),
+    ("repo@", UnreadableInput, "there is no commit"),
     ("repo@HEAD:a.py", UnreadableInput, "there is no commit HEAD:a.py"),
     ("plain", UnreadableInput, "there is no git repository"),
     ("missing@HEAD", UsageError, "no folder for --base"),

@@ -7,7 +7,7 @@ from typing import Any
 
 from vacr.attribution import paths
 from vacr.attribution.base import Base, root_of
-from vacr.attribution.calls import Call, agent_of
+from vacr.attribution.calls import Call, Step, agent_of
 from vacr.attribution.derive import events_of, is_unknown
 from vacr.attribution.replay import Replay
 from vacr.attribution.result import file_attribution
@@ -37,25 +37,24 @@ def attribute(records: Sequence[dict[str, Any]], base: Base | None = None, wishe
 
 def replayed(records: Sequence[dict[str, Any]], base: Base | None = None) -> tuple[Replay, list[str]]:
     """Replay records over a base; gives also the root of each one's paths."""
-    roots = [root(record, base) for record in records]
+    walked = [placed(record) for record in records]
+    roots = [root(record, own, base) for record, own in zip(records, walked, strict=True)]
     replay = Replay(base, roots)
-    replay.run(records)
+    replay.run(records, walked)
     return replay, roots
 
 
-def root(record: dict[str, Any], base: Base | None) -> str:
+def root(record: dict[str, Any], walked: Sequence[Step], base: Base | None) -> str:
     """Find the folder that a record's paths are told from: that of the base, or else where the session worked."""
     folder = str(record["session"].get("environment", {}).get("working-dir", ""))
     if base is None:
         return folder
     agent = agent_of(record)
-    named = {
-        paths.absolute(event.path, step.folder)
-        for step in placed(record)
-        if isinstance(step, Call)
-        for event in events_of(step, agent)
-        if event.path
-    }
+    named: set[str] = set()
+    for step in walked:
+        if isinstance(step, Call):
+            step.events = list(events_of(step, agent))
+            named |= {paths.absolute(event.path, step.folder) for event in step.events if event.path}
     return root_of(base, sorted(named), folder)
 
 

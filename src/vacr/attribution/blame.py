@@ -11,7 +11,7 @@ part of what was written is left.
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -31,17 +31,30 @@ _CHANGED = 3
 
 @dataclass(slots=True)
 class Version:
-    """A file as a commit has it: its lines, the numbers of those that the commit added, and the SHA-256 of all its bytes."""
+    """A file as a commit has it: its lines, the numbers of those that the commit added, and the SHA-256 of all its bytes.
+
+    `names` are other names that the file had; `left` are the added lines that are asked for, where it is not all of them.
+    """
 
     path: str
     lines: Sequence[str]
     added: Collection[int]
     digest: str
+    names: Collection[str] = ()
+    left: Collection[int] | None = None
     bare: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Make lines comparable whatever ends them."""
         self.bare = [bare(line) for line in self.lines]
+
+    def is_named(self, path: str) -> bool:
+        """Tell whether a session may have called the file so, from wherever it worked."""
+        return any(name == path or name.endswith(f"/{path}") or path.endswith(f"/{name}") for name in (self.path, *self.names))
+
+    def asks(self, number: int) -> bool:
+        """Tell whether a line is asked for."""
+        return self.left is None or number in self.left
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +85,18 @@ class Joiner:
             self.hashed[one.count][one.digest].append(one)
         self.work = _WORK
 
-    def join(self, versions: Sequence[Version]) -> list[Answer]:
-        """Say for the files of one commit who made the lines that it added, by their numbers."""
+    def join(self, versions: Sequence[Version], *, one_file: bool = False) -> list[Answer]:
+        """Say who made the lines that were added, by their numbers.
+
+        The versions are the files of one commit, or those of `one_file` in several.
+        """
         answers = [self._by_blob(version) for version in versions]
         taken: set[tuple[int, int]] = set()
         accepted = []
-        for block in sorted(self._sure(versions), key=lambda block: self._rank(block, versions)):
+        for block in sorted(self._sure(versions, one_file=one_file), key=lambda block: self._rank(block, versions)):
             if self._accept(block, versions, answers, taken):
                 accepted.append(block)
-        for number, version in enumerate(versions):
-            self._by_hash(version, answers[number])
+        self._by_hash(versions, answers, one_file=one_file)
         for block in accepted:
             for step in (-1, 1):
                 self._around(block, step, versions[block.file], answers[block.file], taken)
@@ -101,24 +116,23 @@ class Joiner:
 
     def _rank(self, block: Block, versions: Sequence[Version]) -> tuple[int, int, bool, int]:
         piece = self._piece(block)
-        elsewhere = piece.path != versions[block.file].path
+        elsewhere = not versions[block.file].is_named(piece.path)
         return -len(block.numbers), _ORDER[piece.claim.type], elsewhere, block.piece
 
-    def _sure(self, versions: Sequence[Version]) -> Iterator[Block]:
-        """Give the blocks that are not in the commit more often than they were written."""
+    def _sure(self, versions: Sequence[Version], *, one_file: bool) -> Iterator[Block]:
+        """Give the blocks that are not there more often than they were written."""
         texts: dict[tuple[str, ...], list[Block]] = defaultdict(list)
         for block in blocks_of(versions, self.pieces, self.index):
             version, piece = versions[block.file], self._piece(block)
             lines = block.lines(version.bare)
             whole = len(lines) == len(piece.lines)
-            if telling(lines, same_path=piece.path == version.path, whole=whole):
+            if telling(lines, same_path=version.is_named(piece.path), whole=whole) and any(map(version.asks, block.numbers)):
                 texts[lines].append(block)
         for lines, blocks in texts.items():
             written = self._written(blocks)
-            for some in (blocks, [block for block in blocks if self._piece(block).path == versions[block.file].path]):
+            for some in (blocks, [block for block in blocks if versions[block.file].is_named(self._piece(block).path)]):
                 places = {(block.file, block.numbers[0]) for block in some}
-                there = sum(_elsewhere(versions[file], lines) for file in {file for file, _ in places})
-                if len(places) + there <= (written if len(lines) > 1 else min(written, 1)):
+                if _times(versions, places, lines, one_file=one_file) <= (written if len(lines) > 1 else min(written, 1)):
                     yield from some
                     break
 
@@ -140,38 +154,50 @@ class Joiner:
         taken |= {places[n] for n in known if answer[n].join == BLOB and answer[n].claim.source == piece.claim.source}
         new = [number for number, place in places.items() if number not in answer and place not in taken]
         lines = tuple(version.bare[number - 1] for number in new)
-        if len(new) < len(places) and not telling(lines, same_path=piece.path == version.path, whole=False):
+        if len(new) < len(places) and not telling(lines, same_path=version.is_named(piece.path), whole=False):
             return False
-        taken |= {places[number] for number in new}
+        taken |= {places[number] for number in new if version.asks(number)}
         answer |= {number: Found(piece.claim.type, piece.claim, CONTENT) for number in new}
         return True
 
-    def _by_hash(self, version: Version, answer: Answer) -> None:
+    def _by_hash(self, versions: Sequence[Version], answers: Sequence[Answer], *, one_file: bool) -> None:
         """Find ranges of which only the hash is known."""
-        for region in _regions([number for number in sorted(version.added) if number not in answer]):
-            for count, known in self.hashed.items():
-                found: dict[str, list[int]] = defaultdict(list)
-                for first in range(region[0], region[-1] - count + 2):
-                    data = to_bytes("".join(version.lines[first - 1 : first - 1 + count]))
-                    self.work -= len(data)
-                    if self.work < 0:
-                        return
-                    digest = hashlib.sha256(data).hexdigest()
-                    if digest in known:
-                        found[digest].append(first)
-                for digest, places in found.items():
-                    self._hashed(version, answer, known[digest], places, count)
+        for count, known in self.hashed.items():
+            found: dict[str, set[tuple[int, int]]] = defaultdict(set)
+            for file, version in enumerate(versions):
+                for digest, first in self._windows(version, answers[file], count):
+                    if digest in known and any(map(version.asks, range(first, first + count))):
+                        found[digest].add((file, first))
+            for digest, places in found.items():
+                self._hashed(versions, answers, known[digest], sorted(places), one_file=one_file)
 
-    def _hashed(self, version: Version, answer: Answer, known: Sequence[Hashed], places: Sequence[int], count: int) -> None:
-        first = places[0]
-        lines = tuple(version.bare[first - 1 : first - 1 + count])
-        there = _elsewhere(version, lines)
-        written = len(known) if count > 1 else 1
-        if len(places) + there > written or not telling(lines, same_path=known[0].path == version.path, whole=True):
+    def _windows(self, version: Version, answer: Answer, count: int) -> Iterator[tuple[str, int]]:
+        """Give the hash of each run of so many lines that nothing is known of."""
+        for region in _regions([number for number in sorted(version.added) if number not in answer]):
+            for first in range(region[0], region[-1] - count + 2):
+                data = to_bytes("".join(version.lines[first - 1 : first - 1 + count]))
+                self.work -= len(data)
+                if self.work < 0:
+                    return
+                yield hashlib.sha256(data).hexdigest(), first
+
+    def _hashed(
+        self,
+        versions: Sequence[Version],
+        answers: Sequence[Answer],
+        known: Sequence[Hashed],
+        places: Sequence[tuple[int, int]],
+        *,
+        one_file: bool,
+    ) -> None:
+        count, (file, first) = known[0].count, places[0]
+        lines = tuple(versions[file].bare[first - 1 : first - 1 + count])
+        if _times(versions, set(places), lines, one_file=one_file) > (len(known) if count > 1 else 1):
             return
-        for place, one in zip(places, known, strict=False):
-            for number in range(place, place + count):
-                answer.setdefault(number, Found(one.claim.type, one.claim, CONTENT))
+        for (file, first), one in zip(places, known, strict=False):
+            if telling(lines, same_path=versions[file].is_named(one.path), whole=True):
+                for number in range(first, first + count):
+                    answers[file].setdefault(number, Found(one.claim.type, one.claim, CONTENT))
 
     def _around(self, block: Block, step: int, version: Version, answer: Answer, taken: set[tuple[int, int]]) -> None:
         """Go on from a block to lines that were changed since, and to those behind them."""
@@ -192,6 +218,15 @@ class Joiner:
                     answer[number] = Found("mixed", claim, CONTENT)
             taken.add((block.piece, at))
             number += step
+
+
+def _times(versions: Sequence[Version], places: set[tuple[int, int]], lines: tuple[str, ...], *, one_file: bool) -> int:
+    """Count how often lines are there: where they were added, and where they were before."""
+    files = Counter(file for file, _ in places)
+    there = {file: _elsewhere(versions[file], lines) for file in files}
+    if one_file:  # what one commit added is there in those after it
+        return max(len(places), *(count + there[file] for file, count in files.items()))
+    return len(places) + sum(there.values())
 
 
 def _elsewhere(version: Version, lines: tuple[str, ...]) -> int:

@@ -4,11 +4,12 @@ A call is applied where its result stands, because that is when its work was don
 (working directory, host results) is read here and in `hosts`, and nowhere else.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from vacr.attribution import editors, hosts
+from vacr.attribution.events import Event
 from vacr.timestamps import milliseconds
 
 # `UNTOLD`: the agent never writes results down. `PENDING`: it does, and has not.
@@ -42,6 +43,8 @@ class Call:
     began: int = 0  # how many calls had begun when it did, and when it ended
     ended: int = 0
     lost: bool = False  # the folder may be another one
+    events: Sequence[Event] | None = None
+    """What it did, where that has been found out before it is applied."""
 
 
 @dataclass(slots=True)

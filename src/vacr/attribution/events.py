@@ -159,14 +159,17 @@ class Staged(Event):
 class Touch(Event):
     """Something may have changed the file, or without a path any file: a script, the version control, a formatter.
 
-    `overwritten` when nothing of what it held is left. With `folder` it is any file below the path, or without one any at all,
-    if its name ends with one of `kinds`, where these are told.
+    `overwritten` when nothing of what it held is left, `likely` when to change it is what was asked for. `named` are the last
+    parts of the paths, or patterns of them, that are likely to have been among any files. With `folder` it is any file below the
+    path, or without one any at all, if its name ends with one of `kinds`, where these are told.
     """
 
     formatter: bool = False
     overwritten: bool = False
     folder: bool = False
     kinds: tuple[str, ...] = ()
+    likely: bool = False
+    named: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,8 @@ from typing import Protocol
 _COMMON = 64
 _LONG = 20
 _ENOUGH = 8
+# What a block has to have in another file than the one that was written: enough to be no phrase that everybody writes.
+_LINES_ELSEWHERE, _LONG_ELSEWHERE = 3, 50
 _SLIDE = 8
 
 
@@ -97,11 +99,12 @@ def telling(lines: Sequence[str], *, same_path: bool, whole: bool) -> bool:
     """Tell whether lines say enough to be known again."""
     letters = [sum(map(str.isalnum, line)) for line in lines]
     full = sum(len("".join(line.split())) for line in lines)
+    said = sum(count > 0 for count in letters)
+    if not same_path:
+        return full >= _LONG_ELSEWHERE and said >= _LINES_ELSEWHERE
     if len(lines) == 1:
-        return full >= _LONG and letters[0] > 0
-    if same_path and (sum(letters) >= _ENOUGH or (whole and sum(count > 0 for count in letters) > 1)):
-        return True
-    return full >= _LONG and sum(count > 0 for count in letters) > 1
+        return full >= _LONG and said > 0
+    return sum(letters) >= _ENOUGH or (said > 1 and (whole or full >= _LONG))
 
 
 def shares(ours: str, theirs: str) -> bool:

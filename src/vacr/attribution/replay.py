@@ -35,7 +35,6 @@ from vacr.attribution.events import (
 )
 from vacr.attribution.sparse import SparseFile
 from vacr.attribution.text import from_bytes
-from vacr.attribution.whereabouts import placed
 
 # How a range is proved.
 RECORDED, REPLAYED, WINDOWED, ANCHORED = "recorded", "replayed", "windowed", "diff-anchored"
@@ -76,9 +75,20 @@ class Tracked:
     dirty: bool = False
     looked: int = 0
     changed: int = 0
+    doubted: int = 0  # when something last set out to change it, whatever came of that
     created: bool = False  # in these sessions, so that the version control knows nothing of it
     waiting: list[Observe] = field(default_factory=list)
     loose: list[tuple[Replace, Change, int]] = field(default_factory=list)
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether something set out to change it that nobody has looked at since."""
+        return self.dirty and self.doubted >= self.looked and self.doubted > 0
+
+    def touch(self, when: int, *, likely: bool) -> None:
+        """Take in that something may have changed it, or likely did."""
+        self.dirty, self.doubted = True, when if likely else self.doubted
+        self.waiting.clear()
 
 
 class Replay:
@@ -89,10 +99,11 @@ class Replay:
         self.base = base
         self.roots = roots
         self.files: dict[str, Tracked] = {}
+        self.names: dict[str, list[Tracked]] = {}  # the same by the last parts of their paths
         self.makers: list[Maker] = []
         self.history: list[Change] = []
         self.agents: list[str] = []
-        self.steps: list[list[Step]] = []
+        self.steps: Sequence[list[Step]] = []
         self.record = 0
         self.clock = 0
         self.touched = 0
@@ -100,10 +111,10 @@ class Replay:
         self.sweeps: list[tree.Sweep] = []
         self.controls: dict[str, control.Control] = {}
 
-    def run(self, records: Sequence[dict[str, Any]]) -> None:
-        """Replay records together, in the order of time."""
+    def run(self, records: Sequence[dict[str, Any]], walked: Sequence[list[Step]]) -> None:
+        """Replay records together, by their steps, in the order of time."""
         self.agents = agents = [agent_of(record) for record in records]
-        self.steps = [placed(record) for record in records]
+        self.steps = walked
         ways = [[(step.time, number, at, step) for at, step in enumerate(own)] for number, own in enumerate(self.steps)]
         done: dict[tuple[str, str], tuple[int, Any]] = {}
         for _, self.record, _, step in merge(*ways) if len(ways) > 1 else ways[0] if ways else ():
@@ -112,7 +123,11 @@ class Replay:
                 if first != self.record and asked == step.input:
                     continue  # a copy: forks and resumed sessions begin with what another one did
             self.checked = agents[self.record] in tools.CHECKING
-            self.step(step, events_of(step, agents[self.record]) if isinstance(step, Call) else shown_events(step))
+            if not isinstance(step, Call):
+                self.step(step, shown_events(step))
+            else:
+                self.step(step, events_of(step, agents[self.record]) if step.events is None else step.events)
+                step.events = None
 
     def step(self, step: Step, events: Iterable[Event]) -> None:
         """Apply what one step did."""
@@ -122,6 +137,7 @@ class Replay:
                 self.touched = self.clock
                 if event.folder:
                     tree.sweep(self, paths.absolute(event.path, step.folder) if event.path else "", event.kinds)
+                tree.touch(self, event.named)
             elif event.path and not self._arrange(event, step.folder):
                 self._apply(event, step)
 
@@ -153,12 +169,18 @@ class Replay:
         if found is None:
             data = self.base.file(paths.relative(name, self.roots[self.record])) if self.base else None
             file = SparseFile() if data is None else SparseFile.of(from_bytes(data))
-            found = self.files[paths.key(name)] = Tracked(name, file, dirty=any(one.covers(name) for one in self.sweeps))
+            found = self._know(name, file)
+            found.dirty = any(one.covers(name) for one in self.sweeps)
         return found
+
+    def _know(self, path: str, file: SparseFile) -> Tracked:
+        one = self.files[paths.key(path)] = Tracked(path, file)
+        self.names.setdefault(path.rpartition("/")[2], []).append(one)
+        return one
 
     def untouched(self, path: str) -> None:
         """Know of a file of the base without reading it."""
-        self.files[paths.key(path)] = Tracked(path, SparseFile())
+        self._know(path, SparseFile())
 
     def maker(self, kind: str, step: Step, evidence: str) -> int:
         """Give a maker of lines a number."""
@@ -181,9 +203,9 @@ class Replay:
             case DiffSeen(hunks=hunks):
                 for hunk in hunks:
                     self._look(tracked, step, lambda outside: tracked.file.observe(hunk.new_first, hunk.after(), outside))  # noqa: B023
-            case Touch(overwritten=overwritten):
-                tracked.dirty, self.touched = True, self.clock
-                tracked.waiting.clear()
+            case Touch(overwritten=overwritten, likely=likely):
+                self.touched = self.clock
+                tracked.touch(self.clock, likely=likely)
                 if overwritten:
                     tracked.file.shake()
             case Sketch():

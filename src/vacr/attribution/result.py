@@ -25,7 +25,7 @@ def file_attribution(
         path = paths.relative(tracked.path, root)
         net.settle(tracked.file)
         ranges, proof = _ranges(tracked, replay.makers, number)
-        content = content_only.get(tracked.path, [])
+        content = content_only.get(tracked.path, []) + _lost(tracked, replay.makers, number)
         if not ranges and not content:
             continue
         if path is None:
@@ -50,13 +50,25 @@ def _ranges(tracked: Tracked, makers: Sequence[Maker], number: int) -> tuple[lis
     ranges, proofs = [], []
     for run in net.runs(tracked.file):
         maker = makers[-run.maker - 1]
-        if not run.fresh or maker.record != number:
+        if not _placed(tracked, run) or maker.record != number:
             continue
         place = {"start-line": run.first, "end-line": run.last}
         who = contributor(maker) if not run.mixed_with else {"type": "mixed", "model-id": makers[-run.mixed_with - 1].model}
         ranges.append(place | {"content-hash": hashlib.sha256(to_bytes(run.text)).hexdigest(), "contributor": who})
         proofs.append(place | {"evidence": maker.evidence, "entries": maker.entries})
     return ranges, proofs
+
+
+def _placed(tracked: Tracked, run: net.Run) -> bool:
+    """Tell whether it is certain where lines stand now."""
+    return run.fresh and not tracked.is_doubtful
+
+
+def _lost(tracked: Tracked, makers: Sequence[Maker], number: int) -> list[dict[str, Any]]:
+    """Give the calls that made lines of which it is no longer known where they stand, or whether they do."""
+    numbers = dict.fromkeys(run.maker for run in net.runs(tracked.file) if not _placed(tracked, run))
+    found = [makers[-one - 1] for one in numbers]
+    return [{"call-id": one.call_id, "entries": one.entries} for one in found if one.kind == "ai" and one.record == number]
 
 
 def contributor(maker: Maker) -> dict[str, Any]:

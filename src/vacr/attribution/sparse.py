@@ -143,7 +143,8 @@ class SparseFile:
             return True
         seen = self._ended(seen)
         past = self.length is not None and first + len(seen) - 1 > self.length
-        contradicted = [chunk for chunk in self.chunks if not _agrees(chunk, first, seen)]
+        low, high = self._near(first, first + len(seen))
+        contradicted = [chunk for chunk in self.chunks[low:high] if not _agrees(chunk, first, seen)]
         fits = not past and not any(chunk.fresh for chunk in contradicted)
         whole = self.is_whole
         if not fits:
@@ -201,7 +202,8 @@ class SparseFile:
     def _fill(self, first: int, seen: Sequence[str]) -> Chunk:
         """Join the chunks that the lines touch, with the lines between them as the base has them."""
         stop = first + len(seen)
-        touching = [chunk for chunk in self.chunks if chunk.first <= stop and chunk.next >= first]
+        low, high = self._near(first, stop)
+        touching = self.chunks[low:high]
         if len(touching) == 1 and touching[0].first <= first and touching[0].next >= stop:
             touching[0].fresh = True
             return touching[0]
@@ -216,10 +218,15 @@ class SparseFile:
             merged.places += chunk.places
             merged.place_next = chunk.place_next
         if merged.next < stop:
-            following = next((chunk.place_first for chunk in self.chunks if chunk.first >= stop), None)
+            following = next((chunk.place_first for chunk in self.chunks[high : high + 1]), None)
             self._append(merged, seen[merged.next - first :], following)
-        self.put([chunk for chunk in self.chunks if not any(chunk is other for other in touching)] + [merged])
+        self.chunks[low:high] = [merged]
         return merged
+
+    def _near(self, first: int, stop: int) -> tuple[int, int]:
+        """Give where the chunks begin and end that hold lines between two numbers, or meet them."""
+        low = bisect_left(self.chunks, first, key=lambda chunk: chunk.next)
+        return low, bisect_right(self.chunks, stop, lo=low, key=lambda chunk: chunk.first)
 
     def put(self, chunks: list[Chunk]) -> None:
         """Keep chunks in order."""
@@ -261,8 +268,9 @@ class SparseFile:
 
     def place_at(self, number: int) -> int:
         """Count the place of a line that nothing is known of."""
-        before = [chunk for chunk in self.chunks if chunk.next <= number]
-        return before[-1].place_next + (number - before[-1].next) * STEP if before else number * STEP
+        before = bisect_right(self.chunks, number, key=lambda chunk: chunk.next)
+        last = self.chunks[before - 1] if before else None
+        return number * STEP if last is None else last.place_next + (number - last.next) * STEP
 
     def forget(self, place: int) -> None:
         """Take back that a line is one that no agent made."""

@@ -49,6 +49,11 @@ class Stored:
     files: dict[str, dict[int, Claim]] = field(default_factory=dict)
 
 
+def map_of(value: Any) -> dict[str, Any]:
+    """Give a map that a record may hold, or an empty one where it holds something else."""
+    return value if isinstance(value, dict) else {}
+
+
 def stored(record: dict[str, Any]) -> Stored | None:
     """Read the attribution of a record; `None` when it has none, or one that cannot be read."""
     if not isinstance(record.get("file-attribution"), dict):

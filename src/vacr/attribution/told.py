@@ -16,14 +16,14 @@ from typing import Any
 from vacr.attribution import net, paths
 from vacr.attribution.attributing import root
 from vacr.attribution.base import Base
-from vacr.attribution.calls import Call, Shown, Step
+from vacr.attribution.calls import Call, Shown, Step, steps
 from vacr.attribution.diff import NEW, origins
 from vacr.attribution.events import Event, Move, Patch, Replace
 from vacr.attribution.prompts import asked, prompts
 from vacr.attribution.replay import CONTENT_ONLY, Replay
 from vacr.attribution.result import contributor
 from vacr.attribution.sparse import SparseFile
-from vacr.attribution.stored import Claim, Hashed, Stored, stored
+from vacr.attribution.stored import Claim, Hashed, Stored, map_of, stored
 from vacr.attribution.text import bare, lines_of, to_bytes
 
 Bases = Callable[[str], Base | None]
@@ -85,11 +85,15 @@ def _groups(records: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]
     """Put together what worked in one folder, but for what was attributed alone or with another base."""
     together: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for record in records:
-        inputs = record.get("vacr", {}).get("inputs", {})
+        inputs = map_of(map_of(record.get("vacr")).get("inputs"))
         key: tuple[Any, ...] = (str(record["session"].get("environment", {}).get("working-dir", "")),)
         if "file-attribution" in record:
-            others = len(inputs.get("records", ()))
-            key += (str(inputs.get("base", {}).get("revision", "")), others or str(record["session"].get("session-id", "")))
+            others = inputs.get("records")
+            alone = str(record["session"].get("session-id", ""))
+            key += (
+                str(map_of(inputs.get("base")).get("revision", "")),
+                len(others) if isinstance(others, list) and others else alone,
+            )
         together.setdefault(key, []).append(record)
     yield from together.values()
 
@@ -105,8 +109,10 @@ def _take(told: Told, held: Stored, known: Collection[str], wanted: Collection[s
 def _replay(
     told: Told, records: Sequence[dict[str, Any]], base: Base | None, wanted: Collection[str], trusted: Sequence[bool]
 ) -> None:
-    replay = _Remembering(told, records, base, wanted, trusted)
-    replay.run(records)
+    walked = [list(steps(record)) for record in records]
+    roots = [root(record, own, base) for record, own in zip(records, walked, strict=True)]
+    replay = _Remembering(told, records, base, roots, wanted, trusted)
+    replay.run(records, walked)
     replay.remember()
 
 
@@ -118,10 +124,11 @@ class _Remembering(Replay):
         told: Told,
         records: Sequence[dict[str, Any]],
         base: Base | None,
+        roots: Sequence[str],
         wanted: Collection[str],
         trusted: Sequence[bool],
     ) -> None:
-        super().__init__(base, [root(record, base) for record in records])
+        super().__init__(base, roots)
         self.told = told
         self.sessions = [(record, prompts(record)) for record in records]
         self.wanted = wanted

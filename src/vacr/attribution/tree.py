@@ -112,7 +112,7 @@ def move(replay: Replay, source: str, target: str, *, copied: bool, told: bool) 
 
 def _hand_over(source: Tracked, target: Tracked, *, copied: bool) -> None:
     target.file, target.dirty, target.gone = copy.deepcopy(source.file) if copied else source.file, source.dirty, False
-    target.looked, target.waiting = source.looked, []
+    target.looked, target.doubted, target.waiting = source.looked, source.doubted, []
     if not copied:
         target.loose, source.loose = source.loose, []
         remove(source)
@@ -121,6 +121,14 @@ def _hand_over(source: Tracked, target: Tracked, *, copied: bool) -> None:
 def remove(one: Tracked) -> None:
     """Take a file away."""
     one.file, one.gone, one.dirty, one.waiting, one.loose = SparseFile(length=0), True, False, [], []
+
+
+def touch(replay: Replay, named: frozenset[str]) -> None:
+    """Take in that the known files of these last names, or patterns of them, were likely changed."""
+    patterns = [_matching(name) for name in named if "*" in name or "?" in name]
+    fits = [name for name in replay.names if any(one.fullmatch(name) for one in patterns)] if patterns else []
+    for one in [one for name in (*named, *fits) for one in replay.names.get(name, ())]:
+        one.touch(replay.clock, likely=True)
 
 
 def delete(replay: Replay, path: str, *, folder: bool, pattern: bool) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from vacr.attribution.blame import Found
+from vacr.attribution.stored import Claim
 from vacr.cli import options
 from vacr.cli.given import Given, opened
 from vacr.cli.options import PATH, Voice, plural
@@ -101,7 +102,7 @@ def _file(file: str, repository: str | None, rev: str | None, records: list[dict
     place = place_of(file, repository)
     lines = blame_file(place, rev, records)
     counts = Counter(line.type for line in lines)
-    rows = [[line.commit[:8], *_who(line.found, prompt=voice.verbose > 0), f"{number})"] for number, line in enumerate(lines, 1)]
+    rows = [[line.commit[:8], *_who(line.found), f"{number})"] for number, line in enumerate(lines, 1)]
     for told, line in zip(laid_out(rows, right=frozenset({len(rows[0]) - 1})) if rows else (), lines, strict=True):
         voice.result(f"{told} {line.text}")
     voice.data(
@@ -140,14 +141,18 @@ def _nothing(voice: Voice, count: int, what: str, lines: int) -> int:
     return NOTHING
 
 
-def _who(found: Found | None, *, prompt: bool) -> list[str]:
-    """Say in columns who made a line."""
+def _who(found: Found | None) -> list[str]:
+    """Say in columns who made a line, in which conversation, what proves it, and what was asked for."""
     if found is None:
-        return ["unknown", "", "", *([""] if prompt else [])]
-    asked = found.claim.prompt.strip().split("\n")[0]
+        return ["unknown", "", "", ""]
     model = found.type if found.type != "ai" else found.claim.model or "ai"
-    short = asked if len(asked) <= _ASKED else asked[: _ASKED - 1] + "…"
-    return [model, found.claim.session[:8], found.claim.evidence, *([short] if prompt else [])]
+    return [model, found.claim.session[:8], found.claim.evidence, _asked(found.claim, _ASKED)]
+
+
+def _asked(claim: Claim, most: int = _PROMPT) -> str:
+    """Give the beginning of what the user asked for."""
+    asked = claim.prompt.strip().split("\n")[0]
+    return asked if len(asked) <= most else asked[: most - 1] + "…"
 
 
 def _line(line: Line) -> dict[str, Any]:
@@ -171,11 +176,10 @@ def _proof(found: Found | None) -> dict[str, Any]:
         "evidence": claim.evidence,
         "join": found.join,
     }
-    asked = claim.prompt.strip().split("\n")[0]
     if claim.call_id:
         proof["call-id"] = claim.call_id
-    if asked:
-        proof["prompt"] = asked if len(asked) <= _PROMPT else asked[: _PROMPT - 1] + "…"
+    if asked := _asked(claim):
+        proof["prompt"] = asked
     return proof
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import vacr
 from vacr.cli.options import Voice
-from vacr.cli.records import is_changed, load
+from vacr.cli.records import as_made, is_changed, load
 from vacr.codec import Form
 from vacr.errors import InvalidRecord, NotASession, UnreadableInput, VacrError
 from vacr.identity import identify
@@ -116,10 +116,11 @@ def _record(path: str, stem: str, *, changed: bool) -> Given:
         hint = error.hint or "vacr validate shows all that is wrong with it."
         raise InvalidRecord(f"not a valid record: {error.where}: {error.message}", where=path, hint=hint) from error
     if not isinstance(record, dict) or not isinstance(record.get("session"), dict):
-        raise UnreadableInput("this is no record", where=path, hint="It may be a part of one: vacr validate tells.")
+        hint = "It may be a part of one, or of version 1, which is the file attribution alone: vacr validate tells."
+        raise UnreadableInput("this is no record of a session", where=path, hint=hint)
     if not changed and is_changed(record, form):
         raise InvalidRecord(_CHANGED, where=path, hint="It proves nothing. Make it again from the session: vacr record FILE.")
-    return Given(path, stem, form, record)
+    return Given(path, stem, form, as_made(record, json=form == "json"))
 
 
 def _looks_like_a_record(path: str) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -52,13 +54,15 @@ def command(
     report: list[dict[str, Any]] = []
     left = list(left_files(replay, roots))
     clashing = _clashing(left)
-    known = {path: data for path, data, _ in left if data is not None and path not in clashing}
+    known = {path: data for path, data, _ in left if data is not None and path not in clashing and not _is_of_git(path)}
     if out is not None:
         _write(Path(out), known, overwrite=overwrite)
     for path, _, about in left:
         report.append({"path": path, **about})
         if path in clashing:
             voice.notice(f"{path}: sessions of several folders left it differently, so it is not written")
+        elif out is not None and _is_of_git(path):
+            voice.notice(f"{path}: what git keeps for itself is not written")
         state = "deleted" if about.get("deleted") else "whole" if about["complete"] else "in part"
         voice.result(f"{path}: {state}, {', '.join(about['evidence']) or 'nothing proved'}")
     if not left:
@@ -71,6 +75,12 @@ def _clashing(left: Iterable[tuple[str, bytes | None, dict[str, Any]]]) -> set[s
     """Give the paths that sessions with different roots left differently."""
     found: dict[str, bytes | None] = {}
     return {path for path, data, _ in left if found.setdefault(path, data) != data}
+
+
+def _is_of_git(path: str) -> bool:
+    """Tell whether a path leads into the folder of git, where a file can have commands run, on any file system."""
+    seen = "".join(char for char in path if unicodedata.category(char) != "Cf")  # which some file systems pass over
+    return any(part.partition(":")[0].rstrip(". ").casefold() in (".git", "git~1") for part in re.split(r"[/\\]", seen))
 
 
 def _write(folder: Path, files: dict[str, bytes], *, overwrite: bool) -> None:

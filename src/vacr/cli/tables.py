@@ -24,11 +24,11 @@ def columns_of(stream: TextIO) -> int | None:
 
 def laid_out(rows: Sequence[Sequence[str]], *, right: frozenset[int], width: int | None = None) -> list[str]:
     """Align the columns of rows, some of them to the right; the last is cut to what a width leaves for it."""
-    cells = [[printable(cell) for cell in row] for row in rows]
+    cells = [[printable(text) for text in row] for row in rows]
     widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
     if width is not None:
         widths[-1] = min(widths[-1], max(_NARROWEST, width - sum(widths[:-1]) - 2 * (len(widths) - 1)))
-    return ["  ".join(_cell(cell, widths[i], right=i in right) for i, cell in enumerate(row)).rstrip() for row in cells]
+    return ["  ".join(cell(text, widths[i], right=i in right) for i, text in enumerate(row)).rstrip() for row in cells]
 
 
 def end_of(text: str, width: int) -> str:
@@ -41,7 +41,8 @@ def end_of(text: str, width: int) -> str:
     return f"…{end}"
 
 
-def _cell(text: str, width: int, *, right: bool) -> str:
+def cell(text: str, width: int, *, right: bool = False) -> str:
+    """Make a text as wide as a column: cut, or filled up with blanks."""
     if cell_len(text) > width:
         text = f"{set_cell_size(text, width - 1)}…"
     room = " " * (width - cell_len(text))

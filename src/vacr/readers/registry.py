@@ -22,6 +22,7 @@ BUILT_IN = tuple(f"vacr.readers.{module}" for module in ("claude_code", "codex_c
 _SAMPLE = 16
 _TEXT = 4096
 _ENOUGH = 0.3
+_IS_RECORD = "Check it with: vacr validate FILE. Other verbs know a record by its ending, .acr.json or .acr.cbor."
 
 
 class Reader(Protocol):
@@ -101,7 +102,7 @@ def reader_for(source: Source, agent: str | None = None) -> Reader:
         raise UnreadableInput(f"damaged: {damage}", where=where, hint=hint)
     sample = source.main.sample(1)
     if any(isinstance(value, dict) and {"version", "session"} <= value.keys() for value in sample):
-        raise NotASession("a record already, not a native session", where=where, hint="Check it with: vacr validate FILE.")
+        raise NotASession("a record already, not a native session", where=where, hint=_IS_RECORD)
     raise NotASession(
         "not a session of an agent that is known",
         where=where,

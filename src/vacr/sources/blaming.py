@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
@@ -62,14 +62,14 @@ def _line(commit: str, version: Version, number: int, answer: Answer) -> Line:
     return Line(commit, version.path, number, version.bare[number - 1], answer.get(number))
 
 
-def _version(repository: Repository, file: AddedTo, blamed: frozenset[int] = frozenset()) -> Version | None:
+def _version(repository: Repository, file: AddedTo) -> Version | None:
     """Read a file of a commit; `None` for one that is no text."""
     data = repository.blob(file.blob)
-    return None if b"\0" in data[:_BINARY] else _of(file.path, data, file.lines | blamed)
+    return None if b"\0" in data[:_BINARY] else _of(file.path, data, file.lines, {file.before} - {""})
 
 
-def _of(path: str, data: bytes, numbers: frozenset[int]) -> Version:
-    return Version(path, lines_of(from_bytes(data)), numbers, hashlib.sha256(data).hexdigest())
+def _of(path: str, data: bytes, numbers: frozenset[int], names: Collection[str]) -> Version:
+    return Version(path, lines_of(from_bytes(data)), numbers, hashlib.sha256(data).hexdigest(), names)
 
 
 def _joiner(repository: Repository, records: Sequence[dict[str, Any]], versions: Sequence[Version]) -> Joiner:
@@ -93,7 +93,7 @@ def blame_file(place: Place, revision: str | None, records: Sequence[dict[str, A
         UnreadableInput: there is no such file or revision.
     """
     repository = place.repository
-    commit = repository.commit(revision or "HEAD")
+    commit = repository.commit("HEAD" if revision is None else revision)
     tree = repository.tree(commit)
     blob = tree.get(place.path)
     here = None if revision is not None or not _has_work_tree(repository) else work_file(place)
@@ -103,7 +103,8 @@ def blame_file(place: Place, revision: str | None, records: Sequence[dict[str, A
     origin = blame(repository, commit, place.path) if blob is not None else None
     told = origin.lines if origin is not None else []
     commits = list(dict.fromkeys(commit for commit, _, _ in told))
-    versions = _versions(repository, told, added(repository, commits, origin.paths) if origin is not None else {})
+    names = origin.paths if origin is not None else set()
+    versions = _versions(repository, told, added(repository, commits, names) if names else {}, names)
     lines = told
     if here is not None:
         if b"\0" in here[:_BINARY]:
@@ -111,9 +112,9 @@ def blame_file(place: Place, revision: str | None, records: Sequence[dict[str, A
         before = lines_of(from_bytes(repository.blob(blob))) if blob is not None else []
         lines = _aligned(before, lines_of(from_bytes(here)), told, (("0" * len(commit)), place.path))
         new = frozenset(number for name, _, number in lines if not name.strip("0"))
-        versions["0" * len(commit), place.path] = _of(place.path, here, new)
+        versions["0" * len(commit), place.path] = _of(place.path, here, new, names)
     joiner = _joiner(repository, records, list(versions.values()))
-    answers = {name: joiner.join([version])[0] for name, version in versions.items() if version.added}
+    answers = dict(zip(versions, joiner.join(list(versions.values()), one_file=True), strict=True))
     return [_shown(versions, answers, one) for one in lines]
 
 
@@ -131,7 +132,7 @@ def _has_work_tree(repository: Repository) -> bool:
 
 
 def _versions(
-    repository: Repository, told: Sequence[tuple[str, str, int]], files: dict[str, list[AddedTo]]
+    repository: Repository, told: Sequence[tuple[str, str, int]], files: dict[str, list[AddedTo]], names: Collection[str]
 ) -> dict[tuple[str, str], Version]:
     """Read the file as each commit has it that added a line which is still there."""
     blamed: dict[tuple[str, str], set[int]] = {}
@@ -142,9 +143,10 @@ def _versions(
         file = next((one for one in files[commit] if one.path == path), None)
         if file is None:
             file = AddedTo(path, repository.tree(commit)[path], frozenset())
-        version = _version(repository, file, frozenset(numbers))
+        version = _version(repository, replace(file, lines=file.lines | numbers))
         if version is None:
             raise UnreadableInput("this is no text", where=f"{commit[:12]}:{path}")
+        version.names, version.left = names, numbers
         versions[commit, path] = version
     return versions
 

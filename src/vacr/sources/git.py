@@ -66,8 +66,10 @@ class Repository:
         Raises:
             UnreadableInput: there is no such commit.
         """
+        # Of ^HEAD, git would give what HEAD does not lead to.
+        name = f"refs/{revision}" if revision.startswith("^") else f"{revision}^{{commit}}"
         try:
-            return self.run("rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}").decode().strip()
+            return self.run("rev-parse", "--verify", "--end-of-options", name).decode().strip()
         except UnreadableInput as error:
             raise UnreadableInput(f"there is no commit {revision}", where=str(self.path), hint=self._why(revision)) from error
 
@@ -208,7 +210,7 @@ def base_of(text: str) -> Base:
         if not path or not Path(path).expanduser().is_dir():
             continue
         try:
-            return Repository(path).base(revision or "HEAD")
+            return Repository(path).base("HEAD" if revision is None else revision)
         except UnreadableInput as error:
             failed = failed or error
     if failed is not None:
@@ -216,9 +218,9 @@ def base_of(text: str) -> Base:
     raise UsageError(f"no folder for --base {text}", hint="Give a repository and a revision: --base ~/repo@HEAD~3")
 
 
-def _splits(text: str) -> Iterator[tuple[str, str]]:
+def _splits(text: str) -> Iterator[tuple[str, str | None]]:
     """Split at each @, the last first, for folders and revisions may have one in them."""
-    yield text, ""
+    yield text, None
     at = text.rfind("@")
     while at > 0:
         yield text[:at], text[at + 1 :]

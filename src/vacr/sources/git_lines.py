@@ -25,11 +25,12 @@ _ESCAPES = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t
 
 @dataclass(frozen=True, slots=True)
 class AddedTo:
-    """A file that a commit added lines to: their numbers, and the blob that they are in."""
+    """A file that a commit added lines to: their numbers, the blob that they are in, and the name that it had before."""
 
     path: str
     blob: str
     lines: frozenset[int]
+    before: str = ""
 
 
 @dataclass(slots=True)
@@ -51,7 +52,8 @@ def added(repository: Repository, commits: Sequence[str], paths: Collection[str]
     hunks = _hunks(repository.run(*_PAIRS, *_PATCH, *_SAFE, *only, stdin=stdin))
     found: dict[str, list[dict[str, AddedTo]]] = {commit: [] for commit in commits}
     for commit, files in _raw(repository.run(*_PAIRS, *_RAW, *only, stdin=stdin)):
-        found[commit].append({path: AddedTo(path, new, hunks.get((old, new), frozenset())) for old, new, path in files})
+        told = {path: AddedTo(path, new, hunks.get((old, new), frozenset()), name) for old, new, name, path in files}
+        found[commit].append(told)
     return {commit: _by_all(found[commit], len(parents[commit])) for commit in commits}
 
 
@@ -60,7 +62,7 @@ def _by_all(told: list[dict[str, AddedTo]], parents: int) -> list[AddedTo]:
     if not told or len(told) < parents:
         return []
     return [
-        AddedTo(path, file.blob, frozenset.intersection(*(one[path].lines for one in told)))
+        AddedTo(path, file.blob, frozenset.intersection(*(one[path].lines for one in told)), file.before)
         for path, file in told[0].items()
         if all(path in one for one in told)
     ]
@@ -72,10 +74,10 @@ def _parents(repository: Repository, commits: Sequence[str]) -> dict[str, list[s
     return {words[0]: words[1:] for words in map(str.split, lines)}
 
 
-def _raw(output: bytes) -> Iterator[tuple[str, list[tuple[str, str, str]]]]:
-    """Read the files of each pair of commits: the blob before, the blob after, and the name after."""
+def _raw(output: bytes) -> Iterator[tuple[str, list[tuple[str, str, str, str]]]]:
+    """Read the files of each pair of commits: the blob before, the blob after, the name before, and the name after."""
     commit = ""
-    files: list[tuple[str, str, str]] = []
+    files: list[tuple[str, str, str, str]] = []
     words = iter(output.split(b"\0"))
     for word in words:
         if not word.startswith(b":"):
@@ -84,12 +86,12 @@ def _raw(output: bytes) -> Iterator[tuple[str, list[tuple[str, str, str]]]]:
             commit, files = word.decode(), []
             continue
         old_mode, mode, old, new, status = word[1:].decode().split(" ")
-        name = next(words)
+        name = first = next(words)
         if status[0] in "RC":
             name = next(words)
         if mode in FILE_MODES:
             before = old if old_mode in FILE_MODES else "0" * len(old)
-            files.append((before, new, name_of(name)))
+            files.append((before, new, name_of(first), name_of(name)))
     if commit:
         yield commit, files
 

@@ -13,6 +13,7 @@ from vacr.attribution.calls import Call
 from vacr.attribution.events import DiffSeen, Event, Touch
 from vacr.attribution.shell import powershell
 from vacr.attribution.shell.certainty import certainty
+from vacr.attribution.shell.code import names_in_script
 from vacr.attribution.shell.effects import effects
 from vacr.attribution.shell.lexer import Command, Script, parse
 from vacr.attribution.shell.literals import printed
@@ -35,7 +36,7 @@ def shell_events(call: Call) -> Iterator[Event]:
     lost = call.lost and not (folder and is_absolute(folder))
     yield from script_events(script, result, None if lost else folder or "", call.folder, call.top)
     if script.opaque and not apply_patch.parse(text):
-        yield Touch("", folder=hidden(script.unread))
+        yield Touch("", folder=hidden(script.unread), named=names_in_script(script.unread))
 
 
 def script_of(call: Call, text: str) -> Script:

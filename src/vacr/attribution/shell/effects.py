@@ -5,17 +5,18 @@ What a command may have changed is said with `Touch`, so that the next look at t
 
 import posixpath
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from vacr.attribution.events import Delete, Event, Move, Touch, Write
 from vacr.attribution.patches import patch_events
 from vacr.attribution.shell import git
+from vacr.attribution.shell.code import last_names, names_in_program
 from vacr.attribution.shell.formatters import formats, in_place, unwrapped
 from vacr.attribution.shell.lexer import Command
 from vacr.attribution.shell.literals import printed
 from vacr.attribution.shell.sweeps import given_others, is_pattern, leaves_all, sweeps
 
-# Commands that change no file of a project. Options that do are in `_WRITING`.
+# Commands that change no file of a project. Options that do are in `_WRITING` and `_ANY`.
 _READ_ONLY = """
 [ alias awk basename cat cd chmod cmp column command cut date df diff dirname du echo egrep env export expr false fd fgrep file
 find gh git grep head hexdump history id jq kill less locale ls lsof md5sum mkdir nl od paste pgrep popd printf ps pushd pwd
@@ -25,7 +26,12 @@ Get-Content Get-ChildItem Get-Item Get-Location Select-Object Select-String Meas
 Where-Object Write-Host Write-Output Format-Table
 """
 READ_ONLY = frozenset(_READ_ONLY.split())
-_WRITING = ("-delete", "-exec", "--in-place", "-o", "--output", "-ok")
+_ANY = ("-delete", "-exec", "--in-place", "--output", "-ok")
+_WRITING = {"sort": ("-o", "--output"), "find": ("-delete", "-exec", "-ok"), "yq": ("-i", "--inplace"), "tree": ("-o",)}
+_XARGS = frozenset(["-I", "-n", "-P", "-L", "-d", "-s", "-E", "-a"])
+
+# Commands that are there to change the files that they name.
+_CHANGES = frozenset(["dd", "ed", "ex", "install", "ln", "patch", "rename", "shred", "truncate"])
 
 # Commands that read the files they are given and may change any others: interpreters, compilers, runners of tests.
 _RUNS = """
@@ -49,11 +55,11 @@ def effects(command: Command, given: str | None, *, sure: bool, said: str) -> It
     if command.name == "tee":
         yield from _tee(words, given if sure else None)
     elif command.name in _EFFECTS:
-        yield from _EFFECTS[command.name](command) if sure else _touched(words)
+        yield from _EFFECTS[command.name](command) if sure else _perhaps(words, command.globs.values())
     elif command.name == "git":
         yield from git.effects(command, sure=sure, said=said)
     else:
-        yield from _others(words, said)
+        yield from _others(words, given, command.globs.values(), said)
 
 
 def _redirected(command: Command, text: str | None, *, sure: bool) -> Iterator[Event]:
@@ -62,7 +68,7 @@ def _redirected(command: Command, text: str | None, *, sure: bool) -> Iterator[E
         if write.target is None:
             yield Touch("")
         elif text is None or number < len(writes) - 1:
-            yield Touch(write.target, overwritten=sure and write.operator != ">>")
+            yield Touch(write.target, overwritten=sure and write.operator != ">>", likely=True)
         else:
             yield Write(write.target, text, append=write.operator == ">>", by_shell=True)
 
@@ -70,7 +76,7 @@ def _redirected(command: Command, text: str | None, *, sure: bool) -> Iterator[E
 def _tee(words: Sequence[str | None], text: str | None) -> Iterator[Event]:
     append = any(word in ("-a", "--append") for word in words)
     for target in _files(words):
-        yield Touch(target) if text is None else Write(target, text, append=append, by_shell=True)
+        yield Touch(target, likely=True) if text is None else Write(target, text, append=append, by_shell=True)
     if None in words:
         yield Touch("")
 
@@ -106,7 +112,21 @@ def _touched(words: Sequence[str | None], *, formatter: bool = False) -> Iterato
     yield Touch("", formatter=formatter)
 
 
-def _others(words: Sequence[str | None], said: str) -> Iterator[Event]:
+def _changed(files: Sequence[str], patterns: Iterable[str] = ()) -> Iterator[Event]:
+    """Say that files were likely changed; what may be a folder is only looked for among the known files."""
+    for path in files:
+        if _PATH.fullmatch(path) and not path.endswith("/"):
+            yield Touch(path, likely=True)
+    yield Touch("", named=last_names((*files, *patterns)))
+
+
+def _perhaps(words: Sequence[str | None], patterns: Iterable[str] = ()) -> Iterator[Event]:
+    """Say that files may have been removed, moved or written over; what is copied stays as it is."""
+    files = _files(words)
+    yield from _changed(files[-1:] if words[0] == "cp" else files, patterns)
+
+
+def _others(words: Sequence[str | None], given: str | None, patterns: Iterable[str], said: str) -> Iterator[Event]:
     words = unwrapped(given_others(unwrapped(words)))
     if not words:
         return
@@ -115,15 +135,28 @@ def _others(words: Sequence[str | None], said: str) -> Iterator[Event]:
         return
     yield from sweeps(words)
     if edited is not None:
-        yield from _touched(["", *edited])
+        yield from _changed(edited, patterns)
         if None in words:
             yield Touch("", folder=True)
     elif formatter is not None:
         yield from _touched(words, formatter=True) if formatter else ()
+    elif words[0] in _EFFECTS:
+        yield from _perhaps(words, patterns)
+    elif words[0] in _CHANGES:
+        yield from _changed([path.removeprefix("of=") for path in _files(words)], patterns)
     elif words[0] in _RUN:
-        yield Touch("")
-    elif words[0] not in READ_ONLY or any(word and word.startswith(_WRITING) for word in words[1:]):
+        yield Touch("", named=names_in_program(words, given))
+    elif any(word and word.startswith(_WRITING.get(words[0] or "", _ANY)) for word in words[1:]):
+        yield from _changed(_files(words)) if words[0] in _WRITING else _touched(words)
+    elif words[0] not in READ_ONLY:
         yield from _touched(words)
+
+
+def _run_by_xargs(words: Sequence[str | None]) -> Sequence[str | None]:
+    """Give the command that `xargs` is told to run."""
+    while words and words[0] and words[0].startswith("-"):
+        words = words[2:] if words[0] in _XARGS else words[1:]
+    return words
 
 
 def _rm(command: Command) -> Iterator[Event]:
@@ -150,7 +183,7 @@ def moved(words: Sequence[str | None], *, copy: bool) -> Iterator[Event]:
     options, files = _options(words), _files(words)
     plain = options <= {"-f", "-v", "-r", "-R", "-a", "-p", "-k", "--force", "--verbose", "--recursive", "--archive"}
     if None in words or not files[1:] or not plain:
-        yield from _touched(words)
+        yield from _perhaps(words)
         return
     *sources, target = files
     for source in sources:

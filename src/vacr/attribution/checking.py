@@ -1,0 +1,96 @@
+"""The attribution that a record holds, compared with what the record yields. Step: attribute, verify."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, cast
+
+from vacr.attribution.attributing import Wishes, attribute
+from vacr.attribution.base import Base
+from vacr.codec.canonical_json import encode
+from vacr.errors import InvalidRecord
+from vacr.identity import ours, record_id
+from vacr.model import Record
+
+HOLDS, LACKING, DIFFERS = "holds", "lacking", "differs"
+"""It is what the record yields; what it was made with is not at hand; it is not what the record yields."""
+
+_MADE_BY = ("algorithm", "version", "diff", "tools")
+
+
+def check(record: dict[str, Any], given: Sequence[dict[str, Any]], base: Base | None) -> tuple[str, str]:
+    """Redo the attribution of one of the given records; gives the outcome, and what to say about it."""
+    inputs = _inputs(record)
+    named = inputs["base"].get("revision") if isinstance(inputs.get("base"), dict) else None
+    if named is not None and (base is None or base.revision != named):
+        return LACKING, f"it was made with a base, which has to be given: --base REPOSITORY@{named}"
+    together = _together(record, given)
+    if together is None:
+        return LACKING, "it was made together with other records, which have to be named too"
+    number = next(i for i, other in enumerate(together) if other is record)
+    again = attribute([before(other) for other in together], base if named is not None else None, _wishes(record))[number]
+    held = ours(record).get("attribution")
+    if _same(again, record):
+        return HOLDS, "attributed as the record yields"
+    if isinstance(held, dict) and any(held.get(name) != again["vacr"]["attribution"][name] for name in _MADE_BY):
+        return LACKING, "its attribution was made by another version of vacr, and this one gives another"
+    return DIFFERS, "its attribution is not what the record yields"
+
+
+def _same(again: dict[str, Any], record: dict[str, Any]) -> bool:
+    """Tell whether a record holds just the attribution that was made anew."""
+    pairs = [(again.get(name), record.get(name)) for name in ("file-attribution", "vcs")]
+    pairs.append((ours(again).get("attribution"), ours(record).get("attribution")))
+    # In bytes, because to Python 1 is the same as true.
+    return all(encode(left) == encode(right) for left, right in pairs)
+
+
+def before(record: dict[str, Any]) -> dict[str, Any]:
+    """Give a record as it was before it was attributed."""
+    left = {name: value for name, value in ours(record).items() if name not in ("attribution", "inputs")}
+    return {**{name: value for name, value in record.items() if name != "file-attribution"}, "vacr": left}
+
+
+def _together(record: dict[str, Any], given: Sequence[dict[str, Any]]) -> list[dict[str, Any]] | None:
+    """Give the records that one was made with, in the order they were named, and itself; `None` when there are none."""
+    names = _inputs(record).get("records")
+    if not names or not isinstance(names, list):
+        return [record]
+    left, together = {str(name) for name in names}, []
+    for other in given:
+        met = left & _ids(other) if other is not record else set()
+        left -= met
+        together += [other] if met or other is record else []
+    if not left:
+        return together
+    # The id of a record that others made cannot be found again once it was attributed: then all that was named counts.
+    return list(given) if len(given) > len(names) else None
+
+
+def _ids(record: dict[str, Any]) -> set[str]:
+    """Give the ids that a record may have had before it was attributed, when it may have lacked a revision."""
+    earlier = before(record)
+    vcs = earlier.get("vcs")
+    plain = {name: value for name, value in earlier.items() if name != "vcs"}
+    variants = [earlier, plain]
+    if isinstance(vcs, dict):
+        variants.append({**plain, "vcs": {name: value for name, value in vcs.items() if name != "revision"}})
+    ids = {str(record.get("id", ""))}
+    for variant in variants:
+        with suppress(InvalidRecord):
+            ids.add(record_id(cast("Record", variant)))
+    return ids
+
+
+def _wishes(record: dict[str, Any]) -> Wishes:
+    inputs = _inputs(record)
+    related = inputs.get("related")
+    pairs = [(one.get("type"), one.get("url")) for one in related if isinstance(one, dict)] if isinstance(related, list) else []
+    url = inputs.get("url")
+    return Wishes(url if isinstance(url, str) else None, tuple((str(kind), str(place)) for kind, place in pairs))
+
+
+def _inputs(record: dict[str, Any]) -> dict[str, Any]:
+    inputs = ours(record).get("inputs")
+    return inputs if isinstance(inputs, dict) else {}

@@ -1,0 +1,32 @@
+"""Files that a command set out to change, until somebody looks at them again."""
+
+import pytest
+
+from tests.attribution.sessions import MODEL, ROOT, Claude, contributors, records_of
+from vacr.attribution import attribute
+
+
+@pytest.mark.parametrize("command", ["sed -i 1d a.py", "mv a.py b.py; false", "if true; then rm a.py; fi", "sed -i 1d *.py"])
+def test_no_range_is_given_for_a_file_that_a_command_set_out_to_change(tmp_path, command):
+    claude = Claude()
+    claude.read("a.py", "one\ntwo\n")
+    claude.call("Edit", {"file_path": f"{ROOT}/a.py", "old_string": "two", "new_string": "2"})
+    claude.call("Bash", {"command": command}, error="false" in command)
+    (record,) = records_of(tmp_path, claude.data())
+    (made,) = attribute([record])
+    assert made["file-attribution"] == {"files": []}
+    proof = made["vacr"]["attribution"]["files"]["a.py"]
+    assert (proof["complete"], proof["ranges"]) == (False, [])
+    assert [one["call-id"] for one in proof["content-only"]] == ["toolu_2"]
+    claude.read("a.py", "one\n2\n")
+    (record,) = records_of(tmp_path, claude.data())
+    assert contributors(record) == {("a.py", 2): {"type": "ai", "model-id": f"anthropic/{MODEL}"}}
+
+
+def test_a_command_that_may_only_read_takes_no_range_away(tmp_path):
+    claude = Claude()
+    claude.read("a.yml", "one\ntwo\n")
+    claude.call("Edit", {"file_path": f"{ROOT}/a.yml", "old_string": "two", "new_string": "2"})
+    claude.call("Bash", {"command": "actionlint a.yml"})
+    (record,) = records_of(tmp_path, claude.data())
+    assert list(contributors(record)) == [("a.yml", 2)]
