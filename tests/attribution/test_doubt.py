@@ -30,3 +30,23 @@ def test_a_command_that_may_only_read_takes_no_range_away(tmp_path):
     claude.call("Bash", {"command": "actionlint a.yml"})
     (record,) = records_of(tmp_path, claude.data())
     assert list(contributors(record)) == [("a.yml", 2)]
+
+
+@pytest.mark.parametrize(
+    ("command", "complete", "doubt"),
+    [
+        ("ruff check .", True, None),
+        ("black .", True, "formatter"),
+        ("npm run format", True, "formatter"),
+        ("black . && black a.py", False, None),
+        ("sed -i s/a/b/ $(git ls-files)", False, None),
+    ],
+)
+def test_a_formatter_over_a_folder_leaves_a_doubt(tmp_path, command, complete, doubt):
+    claude = Claude()
+    claude.call("Write", {"file_path": f"{ROOT}/a.py", "content": "one\ntwo\n"}, "File created successfully at: a.py")
+    claude.call("Bash", {"command": command}, "")
+    (record,) = attribute(records_of(tmp_path, claude.data()))
+    proof = record["vacr"]["attribution"]["files"]["a.py"]
+    assert (proof["complete"], proof.get("doubt")) == (complete, doubt)
+    assert proof["ranges"]

@@ -95,7 +95,7 @@ def _doubt(one: Tracked) -> None:
     one.file.shake()
     if one.gone:
         one.file, one.gone = SparseFile(), False
-    one.dirty, one.waiting = True, []
+    one.dirty, one.swept, one.waiting = True, False, []
 
 
 def stash(replay: Replay, names: Sequence[str], *, untracked: bool, known: bool, sure: bool) -> None:
@@ -139,7 +139,7 @@ def unstash(replay: Replay, *, bring: bool, keep: bool, known: bool) -> None:
         if same:
             kept = copy.deepcopy(state.file) if keep else state.file
             one.file = _over(one.file, kept) if one.looked > aside.time else kept
-            one.gone, one.dirty, one.waiting = state.gone, state.dirty, []
+            one.gone, one.dirty, one.swept, one.waiting = state.gone, state.dirty, False, []
         if not same or about.stagings != aside.stagings or (about.stagings and state.gone):
             _doubt(one)  # of what was staged and removed, something may come back
 

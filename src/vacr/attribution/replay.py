@@ -73,6 +73,7 @@ class Tracked:
     file: SparseFile
     gone: bool = False
     dirty: bool = False
+    swept: bool = False  # it is dirty only because a formatter went over its folder, which leaves most files as they are
     looked: int = 0
     changed: int = 0
     doubted: int = 0  # when something last set out to change it, whatever came of that
@@ -85,9 +86,14 @@ class Tracked:
         """Whether something set out to change it that nobody has looked at since."""
         return self.dirty and self.doubted >= self.looked and self.doubted > 0
 
+    @property
+    def text(self) -> str | None:
+        """The whole text, or `None` while a part is not known or may be another."""
+        return self.file.text if not self.dirty or self.swept else None
+
     def touch(self, when: int, *, likely: bool) -> None:
         """Take in that something may have changed it, or likely did."""
-        self.dirty, self.doubted = True, when if likely else self.doubted
+        self.dirty, self.swept, self.doubted = True, False, when if likely else self.doubted
         self.waiting.clear()
 
 
@@ -136,7 +142,8 @@ class Replay:
             if isinstance(event, Touch) and (event.folder or not event.path):
                 self.touched = self.clock
                 if event.folder:
-                    tree.sweep(self, paths.absolute(event.path, step.folder) if event.path else "", event.kinds)
+                    folder = paths.absolute(event.path, step.folder) if event.path else ""
+                    tree.sweep(self, tree.Sweep(folder, event.kinds, event.formatter))
                 tree.touch(self, event.named)
             elif event.path and not self._arrange(event, step.folder):
                 self._apply(event, step)
@@ -170,7 +177,8 @@ class Replay:
             data = self.base.file(paths.relative(name, self.roots[self.record])) if self.base else None
             file = SparseFile() if data is None else SparseFile.of(from_bytes(data))
             found = self._know(name, file)
-            found.dirty = any(one.covers(name) for one in self.sweeps)
+            covering = [one for one in self.sweeps if one.covers(name)]
+            found.dirty, found.swept = bool(covering), all(one.formatter for one in covering)
         return found
 
     def _know(self, path: str, file: SparseFile) -> Tracked:

@@ -12,7 +12,9 @@ from vacr.attribution import diff, net, paths, tools
 from vacr.attribution.replay import CONTENT_ONLY, Maker, Replay, Tracked
 from vacr.attribution.text import to_bytes
 
-ALGORITHM, VERSION = "vacr-replay", 1
+ALGORITHM, VERSION = "vacr-replay", 2
+FORMATTER = "formatter"
+"""Why a file may be another than it is said to be: a formatter went over its folder, and nobody looked since."""
 
 
 def file_attribution(
@@ -101,8 +103,10 @@ def _content_only(replay: Replay, number: int) -> dict[str, list[dict[str, Any]]
 
 
 def _proof(tracked: Tracked, ranges: list[dict[str, Any]], content: list[dict[str, Any]]) -> dict[str, Any]:
-    text = tracked.file.text if not tracked.dirty else None
+    text = tracked.text
     proof: dict[str, Any] = {"complete": text is not None, "ranges": ranges}
+    if tracked.dirty and tracked.swept:
+        proof["doubt"] = FORMATTER
     if text is not None:
         proof["sha-256"] = hashlib.sha256(to_bytes(text)).hexdigest()
     if content:
@@ -127,11 +131,12 @@ def left_files(replay: Replay, roots: Sequence[str]) -> Iterator[tuple[str, byte
         if tracked.gone:
             yield path, None, {"complete": True, "deleted": True, "evidence": sorted(evidence)}
             continue
-        text = tracked.file.text if not tracked.dirty else None
+        text = tracked.text
         data = None if text is None else to_bytes(text)
         if evidence or _left(replay, path, data, makers):
             evidence = evidence | {maker.evidence for maker in makers}
-            yield path, data, {"complete": data is not None, "evidence": sorted(evidence)}
+            doubt = {"doubt": FORMATTER} if tracked.dirty and tracked.swept else {}
+            yield path, data, {"complete": data is not None, "evidence": sorted(evidence), **doubt}
 
 
 def _left(replay: Replay, path: str, data: bytes | None, makers: Sequence[Maker]) -> bool:

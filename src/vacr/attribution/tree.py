@@ -25,6 +25,7 @@ class Sweep:
 
     folder: str
     kinds: tuple[str, ...]
+    formatter: bool
 
     def covers(self, path: str) -> bool:
         """Tell whether a file is one of them."""
@@ -32,13 +33,13 @@ class Sweep:
         return (paths.key(path) + "/").startswith(under) and (not self.kinds or f"/{path}".endswith(self.kinds))
 
 
-def sweep(replay: Replay, folder: str, kinds: tuple[str, ...]) -> None:
+def sweep(replay: Replay, one: Sweep) -> None:
     """Doubt what is known of files until they are seen again, and of those that only the base has told of."""
-    one = Sweep(folder, kinds)
     if one not in replay.sweeps:
         replay.sweeps.append(one)
     for tracked in replay.files.values():
         if not tracked.gone and one.covers(tracked.path):
+            tracked.swept = one.formatter and (tracked.swept or not tracked.dirty)
             tracked.dirty = True
             tracked.waiting.clear()
 
@@ -91,7 +92,7 @@ def move(replay: Replay, source: str, target: str, *, copied: bool, told: bool) 
                 _hand_over(one, new, copied=copied)
                 if doubted:
                     new.file.shake()
-                    new.dirty = True
+                    new.dirty, new.swept = True, False
         return
     known, into = (replay.files.get(paths.key(path)) for path in (target, f"{target}/{posixpath.basename(source)}"))
     if paths.key(source) not in replay.files and not in_base(replay, source) and not posixpath.splitext(source)[1]:
@@ -111,7 +112,8 @@ def move(replay: Replay, source: str, target: str, *, copied: bool, told: bool) 
 
 
 def _hand_over(source: Tracked, target: Tracked, *, copied: bool) -> None:
-    target.file, target.dirty, target.gone = copy.deepcopy(source.file) if copied else source.file, source.dirty, False
+    target.file, target.gone = copy.deepcopy(source.file) if copied else source.file, False
+    target.dirty, target.swept = source.dirty, source.swept
     target.looked, target.doubted, target.waiting = source.looked, source.doubted, []
     if not copied:
         target.loose, source.loose = source.loose, []
