@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from vacr.attribution.diff import NEW, near_origins, origins
 from vacr.attribution.paged import PagedText
-from vacr.attribution.text import lines_of
+from vacr.attribution.text import lines_of, unmarked
 
 Ranges = list[tuple[int, int]]
 
@@ -67,11 +67,12 @@ class Chunk:
         """Replace lines: those that differ are the maker's, the others stay as they are. Gives the numbers of the maker's."""
         rest = self.lines[stop : stop + _AHEAD]
         after = [*new, *rest]
-        found = near_origins(self.lines[at : stop + _AHEAD], after, len(rest)) if len(rest) == _AHEAD else None
+        near = len(rest) == _AHEAD
+        found = near_origins(unmarked(self.lines[at : stop + _AHEAD]), unmarked(after), len(rest)) if near else None
         if found is None:
             rest = self.lines[stop:]
             after = [*new, *rest]
-            found = origins(self.lines[at:], after, len(rest))
+            found = origins(unmarked(self.lines[at:]), unmarked(after), len(rest))
         stop += len(rest) - (len(after) - len(found))
         self._put(at, stop, after[: len(found)], [i if i == NEW else i + at for i in found], maker)
         return ranges_of([self.first + at + i for i, origin in enumerate(found) if origin == NEW])
@@ -102,6 +103,11 @@ class Chunk:
         """Keep only so many lines."""
         self.place_next = self.places[count]
         del self.lines[count:], self.makers[count:], self.places[count:]
+        self._text = None
+
+    def spell(self, i: int, line: str) -> None:
+        """Spell a line in another way; it stays whose it is."""
+        self.lines[i] = line
         self._text = None
 
     @property

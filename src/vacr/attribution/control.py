@@ -82,7 +82,7 @@ def _put_back(replay: Replay, one: Tracked) -> None:
         return
     one.waiting, one.loose = [], []
     data = replay.base.file(paths.relative(one.path, replay.roots[replay.record])) if replay.base else None
-    if of(replay).stagings:
+    if of(replay).stagings or one.drifted:
         _doubt(one)
     elif data is not None:
         one.file, one.dirty, one.gone = SparseFile.of(from_bytes(data)), False, False

@@ -25,7 +25,21 @@ def replace(file: SparseFile, edits: Sequence[Edit], maker: int) -> Ranges | Non
     if plan is None and len(file.chunks) > 1 and edits:
         file.join()
         plan = _plan(file, edits[0])
+    if plan is not None and _lay_out(file, plan[1]):
+        plan = _plan(file, edits[0])
     return None if plan is None else _rewrite(file, *plan, maker)
+
+
+def _lay_out(file: SparseFile, hits: Sequence[tuple[Chunk, int]]) -> bool:
+    """Take in that a line of which nothing is certain may have lost its indentation, if a text is found just behind it."""
+    found = [(chunk, at, chunk.text.rfind("\n", 0, at) + 1) for chunk, at in hits if not chunk.fresh]
+    found = [(chunk, at, start) for chunk, at, start in found if start < at and chunk.text[start:at].isspace()]
+    if len(hits) != 1 or not found:
+        return False
+    ((chunk, _, start),) = found
+    i = chunk.text.count("\n", 0, start)
+    file.lay_out(chunk, i, chunk.lines[i].lstrip(" \t"))
+    return True
 
 
 def _sequence(file: SparseFile, edits: Sequence[Edit], maker: int) -> Ranges | None:
@@ -127,21 +141,31 @@ def patch(file: SparseFile, parts: Sequence[apply_patch.Part], maker: int) -> Ra
         if place is None:
             return None
         places.append(place)
-        after = place[0].first + place[1] + place[2]
+        after = place[0].first + place[1] + len(place[2])
+    if file.shaken:
+        net.settle(file)  # what was reverted is nobody's again, before it is laid out
     made: Ranges = []
     moved: dict[int, int] = {}
-    for part, (chunk, found, count) in zip(parts, places, strict=True):
+    for chunk, found, old, lines in places:
         at = found + moved.get(id(chunk), 0)
         before = len(chunk.lines)
-        new = [line + _end(chunk, at) for line in part.new]
-        made += file.change(chunk, lambda: chunk.splice(at, at + count, new, maker))  # noqa: B023
+        for i, line in enumerate(old, at):
+            if file.shaken and bare(chunk.lines[i]) != line:
+                file.lay_out(chunk, i, line + _end(chunk, i))  # since it was seen, for the agent knows how it is spelled
+        new = [line + _end(chunk, at) for line in lines]
+        made += file.change(chunk, lambda: chunk.splice(at, at + len(old), new, maker))  # noqa: B023
         moved[id(chunk)] = moved.get(id(chunk), 0) + len(chunk.lines) - before
-    if file.text is not None and file.chunks and not file.chunks[0].lines[-1].endswith("\n"):
-        made += _end_last(file.chunks[0], maker)  # the tool ends the last line, whatever it was
-    return made
+    return made + _end_last(file, maker)
 
 
-def _end_last(chunk: Chunk, maker: int) -> Ranges:
+def _end_last(file: SparseFile, maker: int) -> Ranges:
+    """End the last line, as the tool does whatever it was; of a file that is not known whole it may have ended before."""
+    chunk = file.chunks[-1] if file.chunks else None
+    if chunk is None or not chunk.lines or chunk.lines[-1].endswith("\n"):
+        return []
+    if file.text is None:
+        chunk.spell(-1, chunk.lines[-1] + _end(chunk, 0))
+        return []
     at = len(chunk.lines) - 1
     return chunk.splice(at, at + 1, [chunk.lines[at] + _end(chunk, 0)], maker)
 
@@ -151,7 +175,8 @@ def _end(chunk: Chunk, at: int) -> str:
     return "\r\n" if near.endswith("\r\n") else "\n"
 
 
-def _patch_place(file: SparseFile, part: apply_patch.Part, after: int) -> tuple[Chunk, int, int] | None:
+def _patch_place(file: SparseFile, part: apply_patch.Part, after: int) -> tuple[Chunk, int, list[str], list[str]] | None:
+    """Find where a part takes which lines away, and what it puts there."""
     for chunk in file.chunks:
         if chunk.next < after:
             continue
@@ -163,12 +188,12 @@ def _patch_place(file: SparseFile, part: apply_patch.Part, after: int) -> tuple[
             begin = anchor + 1
         if not part.old:
             if chunk is file.chunks[-1] and file.text is not None:
-                return chunk, len(lines), 0
+                return chunk, len(lines), [], part.new
             continue
-        for old in (part.old, part.old[:-1] if part.old[-1] == "" else None):
-            at = apply_patch.seek(lines, old, begin, last=part.last and file.text is not None) if old else None
-            if at is not None and old:
-                return chunk, at, len(old)
+        for old, new in apply_patch.spellings(part):
+            at = apply_patch.seek(lines, old, begin, last=part.last and file.text is not None)
+            if at is not None:
+                return chunk, at, old, new
     return None
 
 

@@ -76,6 +76,7 @@ class Tracked:
     looked: int = 0
     changed: int = 0
     created: bool = False  # in these sessions, so that the version control knows nothing of it
+    drifted: bool = False  # somebody else changed it, and may have committed that
     waiting: list[Observe] = field(default_factory=list)
     loose: list[tuple[Replace, Change, int]] = field(default_factory=list)
 
@@ -204,14 +205,17 @@ class Replay:
             tracked.file.end_at(event.first + len(event.lines) - 1)
         waiting, tracked.waiting = tracked.waiting, []
         for one in waiting:
-            self._observe(tracked, one, step)
+            held = looks.settled(tracked.file, one)
+            if held is None or tracked.file.agrees(held.first, held.lines):  # else something happened since it was shown
+                self._observe(tracked, one, step)
 
     def _look(self, tracked: Tracked, step: Step, observe: Callable[[int], bool], kind: str = "") -> None:
         """Look at a file; what is new in it since the last look is the work of whoever could have done it."""
         if self.touched > tracked.looked:
-            kind = "shell"
+            kind, tracked.file.shaken = "shell", True
         kind = kind or ("user" if self.base is not None else "unknown")
-        observe(self.maker(kind, step, SHELL if tracked.dirty else EXTERNAL))
+        fitted = observe(self.maker(kind, step, SHELL if tracked.dirty else EXTERNAL))
+        tracked.drifted = tracked.drifted or not (fitted or tracked.dirty)
         tracked.looked, tracked.dirty, tracked.gone = self.clock, False, False
         if tracked.loose:
             placed = locate.anchor(tracked.file, [(event.edits, maker) for event, _, maker in tracked.loose])
@@ -230,6 +234,7 @@ class Replay:
         if call.inherited:
             evidence = EXTERNAL
         maker = self.maker("unknown" if call.inherited else "ai", call, evidence)
+        tracked.file.shaken = tracked.file.shaken or self.touched > tracked.looked
         if not self.checked and not isinstance(event, Write) and (tracked.dirty or self.formatted > tracked.looked):
             tracked.file.shake()
         if isinstance(event, Write):

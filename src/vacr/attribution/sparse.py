@@ -13,7 +13,7 @@ from vacr.attribution.chunks import STEP, Chunk, Ranges, between, ranges_of, unp
 from vacr.attribution.diff import NEW, origins
 from vacr.attribution.paged import PagedText
 from vacr.attribution.realign import realign
-from vacr.attribution.text import as_shown, bare, lines_of
+from vacr.attribution.text import as_shown, bare, level, lines_of, unmarked
 
 
 @dataclass(slots=True)
@@ -32,6 +32,7 @@ class SparseFile:
     """The places of those that were an agent's and that somebody outside changed, with the agent's call."""
     crlf: bool = False  # hosts show CR LF as LF; a base shows what it is
     odd: bool = False  # hosts show neither a byte order mark nor bytes that are not UTF-8
+    shaken: bool = False  # whether something happened at an unknown place, and not all of it was seen since
 
     @classmethod
     def of(cls, text: str) -> "SparseFile":
@@ -78,7 +79,7 @@ class SparseFile:
 
     def shake(self) -> None:
         """Take all that is known as stale, because something happened at an unknown place."""
-        self.length = None
+        self.length, self.shaken = None, True
         for chunk in self.chunks:
             chunk.fresh = False
 
@@ -109,7 +110,7 @@ class SparseFile:
         """Replace the whole file; lines that were known before stay what they are."""
         known = [(chunk, i) for chunk in self.chunks for i in range(len(chunk.lines))]
         lines = lines_of(text)
-        found = origins([chunk.lines[i] for chunk, i in known], lines)
+        found = origins(unmarked(level(chunk.lines[i] for chunk, i in known)), unmarked(level(lines)))
         kept = [None if origin == NEW else known[origin] for origin in found]
         makers = [maker if one is None else one[0].makers[one[1]] for one in kept]
         place_next = self.chunks[-1].place_next if self.chunks else STEP
@@ -119,7 +120,7 @@ class SparseFile:
 
     def _whole(self, text: str, lines: list[str], makers: list[int], places: list[int], place_next: int) -> None:
         self.chunks = [Chunk(1, lines, makers, places, place_next, _text=PagedText(text))] if lines else []
-        self.length = len(lines)
+        self.length, self.shaken = len(lines), False
 
     def observe(self, first: int, seen: Sequence[str], maker: int) -> bool:
         """Take in lines that a session showed, from the line numbered `first`; what does not fit is the maker's.
@@ -129,17 +130,19 @@ class SparseFile:
         if not seen:
             return True
         seen = self._ended(seen)
-        past = self.length is not None and first + len(seen) - 1 > self.length
-        contradicted = [chunk for chunk in self.chunks if not _agrees(chunk, first, seen)]
-        fits = not past and not any(chunk.fresh for chunk in contradicted)
+        fits = self.agrees(first, seen)
         if not fits:
             self.shake()
-            contradicted = self.chunks
-        if not contradicted:
+        if fits and all(_agrees(chunk, first, seen) for chunk in self.chunks):
             self._fill(first, seen)
         else:
             realign(self, first, seen, maker)
         return fits
+
+    def agrees(self, first: int, seen: Sequence[str]) -> bool:
+        """Tell whether nothing that is certain contradicts lines that were shown."""
+        past = self.length is not None and first + len(seen) - 1 > self.length
+        return not past and all(_agrees(chunk, first, seen) for chunk in self.chunks if chunk.fresh)
 
     def observe_whole(self, text: str, maker: int) -> bool:
         """Take in the text of the whole file; what does not fit is the maker's. Gives whether all of it fitted."""
@@ -173,6 +176,7 @@ class SparseFile:
                 chunk.cut(keep)
         self.chunks = [chunk for chunk in self.chunks if chunk.lines]
         self.length = None if self.length is None else number
+        self.shaken = self.shaken and not (len(self.chunks) == 1 and self.chunks[0].fresh and self.chunks[0].first == 1)
 
     def _ended(self, seen: Sequence[str]) -> list[str]:
         if self.crlf:
@@ -227,7 +231,7 @@ class SparseFile:
                 bisect_right(self.order, below) : len(self.order) if above is None else bisect_left(self.order, above)
             ]
             if known:
-                found = origins([self.base[place] for place in known], lines[at:stop])
+                found = origins(level(self.base[place] for place in known), level(lines[at:stop]))
                 places[at:stop] = [0 if i == NEW else known[i] for i in found]
             places[at:stop] = between(places[at:stop], below, above)
             for i in range(at, stop):
@@ -235,7 +239,7 @@ class SparseFile:
         return places
 
     def _keep_line(self, places: list[int], i: int, line: str) -> None:
-        while self.base.get(places[i], line) != line:
+        while level([self.base.get(places[i], line)]) != level([line]):
             places[i] += 1
         if places[i] not in self.base:
             self.base[places[i]] = line
@@ -248,6 +252,16 @@ class SparseFile:
         """Count the place of a line that nothing is known of."""
         before = [chunk for chunk in self.chunks if chunk.next <= number]
         return before[-1].place_next + (number - before[-1].next) * STEP if before else number * STEP
+
+    def lay_out(self, chunk: Chunk, i: int, line: str) -> None:
+        """Take in that somebody laid out a line; it stays whose it is."""
+        if not chunk.makers[i]:
+            place = chunk.places[i]
+            above = chunk.places[i + 1] if i + 1 < len(chunk.places) else chunk.place_next
+            (chunk.places[i],) = self.settled([0], [line], place, above)
+            if place in self.outside:
+                self.outside[chunk.places[i]] = self.outside[place]
+        chunk.spell(i, line)
 
     def forget(self, place: int) -> None:
         """Take back that a line is one that no agent made."""

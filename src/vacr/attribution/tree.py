@@ -87,7 +87,7 @@ def move(replay: Replay, source: str, target: str, *, copied: bool, told: bool) 
 
 def _hand_over(source: Tracked, target: Tracked, *, copied: bool) -> None:
     target.file, target.dirty, target.gone = copy.deepcopy(source.file) if copied else source.file, source.dirty, False
-    target.looked, target.waiting = source.looked, []
+    target.looked, target.waiting, target.drifted = source.looked, [], source.drifted
     if not copied:
         target.loose, source.loose = source.loose, []
         remove(source)
