@@ -6,6 +6,7 @@ that is put between two others gets a place between theirs, so that what was tak
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from vacr.attribution.diff import NEW, near_origins, origins
 from vacr.attribution.paged import PagedText
@@ -104,6 +105,17 @@ class Chunk:
         self.place_next = self.places[count]
         del self.lines[count:], self.makers[count:], self.places[count:]
         self._text = None
+
+    def confirmed(self, first: int, stop: int) -> "list[Chunk]":
+        """Give the chunk in pieces, of which only the lines between two numbers are fresh."""
+        cuts = [0, first - self.first, stop - self.first, len(self.lines)]
+        pieces = []
+        for low, high in pairwise(cuts):
+            if low < high:
+                after = self.places[high] if high < len(self.places) else self.place_next
+                lines, makers, places = self.lines[low:high], self.makers[low:high], self.places[low:high]
+                pieces.append(Chunk(self.first + low, lines, makers, places, after, fresh=low == cuts[1]))
+        return pieces
 
     def spell(self, i: int, line: str) -> None:
         """Spell a line in another way; it stays whose it is."""

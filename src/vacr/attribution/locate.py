@@ -25,18 +25,20 @@ def replace(file: SparseFile, edits: Sequence[Edit], maker: int) -> Ranges | Non
     if plan is None and len(file.chunks) > 1 and edits:
         file.join()
         plan = _plan(file, edits[0])
-    if plan is not None and _lay_out(file, plan[1]):
+    if plan is not None and _lay_out(file, *plan):
         plan = _plan(file, edits[0])
     return None if plan is None else _rewrite(file, *plan, maker)
 
 
-def _lay_out(file: SparseFile, hits: Sequence[tuple[Chunk, int]]) -> bool:
-    """Take in that a line of which nothing is certain may have lost its indentation, if a text is found just behind it."""
-    found = [(chunk, at, chunk.text.rfind("\n", 0, at) + 1) for chunk, at in hits if not chunk.fresh]
-    found = [(chunk, at, start) for chunk, at, start in found if start < at and chunk.text[start:at].isspace()]
-    if len(hits) != 1 or not found:
+def _lay_out(file: SparseFile, edit: Edit, hits: Sequence[tuple[Chunk, int]]) -> bool:
+    """Take in that a line has lost its indentation since it was seen, if a text found behind it keeps that line without it."""
+    lines = edit.old.split("\n")
+    if not file.shaken or len(hits) != 1 or not lines[1:] or lines[0] not in edit.new.split("\n")[1:]:
         return False
-    ((chunk, _, start),) = found
+    chunk, at = hits[0]
+    start = chunk.text.rfind("\n", 0, at) + 1
+    if not chunk.text[start:at].isspace():
+        return False
     i = chunk.text.count("\n", 0, start)
     file.lay_out(chunk, i, chunk.lines[i].lstrip(" \t"))
     return True
@@ -214,7 +216,7 @@ def anchor(file: SparseFile, loose: Sequence[tuple[Sequence[Edit], int]]) -> set
         for edits, maker in reversed(done):
             replace(copy, edits, maker)
             placed.add(maker)
-        net.settle(copy)
+        net.settle(copy, ended=False)
         if copy.text == chunk.text:
             _own(file, chunk, copy.chunks[0].makers if copy.chunks else [])
     return placed
@@ -224,6 +226,8 @@ def _undone(text: str, edits: Sequence[Edit]) -> str | None:
     for edit in reversed(edits):
         if len(edit.new.strip()) < TELLING or text.count(edit.new) != 1:
             return None
+        if edit.new[:1] == "\n" and text[max(0, text.index(edit.new) - 1) :][:1] != "\n":
+            return None  # the empty line that it began with is not there any more
         text = text.replace(edit.new, edit.old)
     return text
 

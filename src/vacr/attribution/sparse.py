@@ -33,6 +33,7 @@ class SparseFile:
     crlf: bool = False  # hosts show CR LF as LF; a base shows what it is
     odd: bool = False  # hosts show neither a byte order mark nor bytes that are not UTF-8
     shaken: bool = False  # whether something happened at an unknown place, and not all of it was seen since
+    doubted: bool = False  # whether it may be another one altogether since it was last seen as a whole
 
     @classmethod
     def of(cls, text: str) -> "SparseFile":
@@ -91,7 +92,8 @@ class SparseFile:
                 last = joined[-1]
                 lines, makers, places = last.lines + chunk.lines, last.makers + chunk.makers, last.places + chunk.places
                 # The fresh one holds the other in its place.
-                joined[-1] = Chunk(last.first, lines, makers, places, chunk.place_next, last.fresh or chunk.fresh)
+                fresh = last.fresh and chunk.fresh if self.doubted else last.fresh or chunk.fresh
+                joined[-1] = Chunk(last.first, lines, makers, places, chunk.place_next, fresh)
             else:
                 joined.append(chunk)
         self.chunks = joined
@@ -120,7 +122,7 @@ class SparseFile:
 
     def _whole(self, text: str, lines: list[str], makers: list[int], places: list[int], place_next: int) -> None:
         self.chunks = [Chunk(1, lines, makers, places, place_next, _text=PagedText(text))] if lines else []
-        self.length, self.shaken = len(lines), False
+        self.length, self.shaken, self.doubted = len(lines), False, False
 
     def observe(self, first: int, seen: Sequence[str], maker: int) -> bool:
         """Take in lines that a session showed, from the line numbered `first`; what does not fit is the maker's.
@@ -176,7 +178,8 @@ class SparseFile:
                 chunk.cut(keep)
         self.chunks = [chunk for chunk in self.chunks if chunk.lines]
         self.length = None if self.length is None else number
-        self.shaken = self.shaken and not (len(self.chunks) == 1 and self.chunks[0].fresh and self.chunks[0].first == 1)
+        if len(self.chunks) == 1 and self.chunks[0].fresh and self.chunks[0].first == 1:
+            self.shaken = self.doubted = False
 
     def _ended(self, seen: Sequence[str]) -> list[str]:
         if self.crlf:
@@ -187,13 +190,19 @@ class SparseFile:
             seen = [line if origin == NEW else known[origin] for line, origin in zip(seen, found, strict=True)]
         return list(seen)
 
-    def _fill(self, first: int, seen: Sequence[str]) -> Chunk:
+    def _confirm(self, chunk: Chunk, first: int, stop: int) -> None:
+        """Take in that lines of a chunk were seen again; unless all is doubted, they hold the others in their places."""
+        if self.doubted and not chunk.fresh:
+            self.put([*(other for other in self.chunks if other is not chunk), *chunk.confirmed(first, stop)])
+        chunk.fresh = True
+
+    def _fill(self, first: int, seen: Sequence[str]) -> None:
         """Join the chunks that the lines touch, with the lines between them as the base has them."""
         stop = first + len(seen)
         touching = [chunk for chunk in self.chunks if chunk.first <= stop and chunk.next >= first]
         if len(touching) == 1 and touching[0].first <= first and touching[0].next >= stop:
-            touching[0].fresh = True
-            return touching[0]
+            self._confirm(touching[0], first, stop)
+            return
         merged = Chunk(first, [], [], [], self.place_at(first))
         for chunk in touching:
             if chunk.first < first:
@@ -208,7 +217,6 @@ class SparseFile:
             following = next((chunk.place_first for chunk in self.chunks if chunk.first >= stop), None)
             self._append(merged, seen[merged.next - first :], following)
         self.put([chunk for chunk in self.chunks if not any(chunk is other for other in touching)] + [merged])
-        return merged
 
     def put(self, chunks: list[Chunk]) -> None:
         """Keep chunks in order."""

@@ -62,6 +62,7 @@ def _put(world: World, path: str, file: File, *, sure: bool) -> None:
     """Put a file where it is, or was."""
     there = world.files.get(path)
     if there is not None and there.same(file):
+        there.sure = there.sure and sure
         return
     new = world.files[path] = file.copy()
     new.sure = True if there is None else there.sure
