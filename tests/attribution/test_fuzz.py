@@ -23,12 +23,12 @@ AGENTS = [
 
 
 @cache
-def lived(seed, kinds, steps=STEPS, *, looked=True):
+def lived(seed, kinds, steps=STEPS, **more):
     """Let a world live; at its end the first agent looks at all files: what nobody looks at again, nobody can know."""
-    world = World(seed, kinds)
+    world = World(seed, kinds, **more)
     for _ in range(steps):
         world.live()
-    for path in sorted(world.files) if looked else ():
+    for path in sorted(world.files):
         world.look(world.workers[0], path)
     return world
 
@@ -110,13 +110,21 @@ def test_no_call_is_said_to_have_made_other_lines_than_it_did(tmp_path, seed, wi
 
 
 @pytest.mark.parametrize("with_base", [False, True])
-def test_most_of_what_agents_wrote_is_said(tmp_path, with_base):
+@pytest.mark.parametrize(
+    ("world", "most"),
+    [
+        ({"kinds": ("claude",), "calm": True, "people": 0.07}, 0.02),
+        ({"kinds": ("opencode",), "calm": True, "people": 0.07}, 0.02),
+        ({"kinds": ("claude",)}, 0.12),
+    ],
+)
+def test_most_of_what_agents_wrote_is_said(tmp_path, world, most, with_base):
     theirs = missed = 0
-    for seed in range(20):
-        world = lived(seed, ("claude",))
-        truth, found = owners(world), said(attribute(records_of(world, tmp_path), base_of(world) if with_base else None))
-        lines = [place for place, owner in truth.items() if owner not in OTHERS]
-        lines = [place for place in lines if world.files[place[0]].lines[place[1] - 1][0] not in world.lost]
+    for seed in range(12):
+        one = lived(seed, **world)
+        found = said(attribute(records_of(one, tmp_path), base_of(one) if with_base else None))
+        lines = [place for place, owner in owners(one).items() if owner not in OTHERS]
+        lines = [place for place in lines if one.files[place[0]].lines[place[1] - 1][0] not in one.lost]
         theirs += len(lines)
         missed += sum(found.get(place, ("",))[0] != "ai" for place in lines)
-    assert missed / theirs < 0.15
+    assert missed / theirs < most

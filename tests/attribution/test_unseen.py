@@ -14,15 +14,24 @@ def based(**files):
     return Base("0" * 40, data.keys(), data.__getitem__)
 
 
-def lines(records, base=None):
-    """Give the numbers of the lines that are said to be an agent's, by file."""
+def contributors(records, base=None):
+    """Give who is said to have made each line, by file and number."""
     found = {}
     for record in attribute(records, base):
         for file in record["file-attribution"]["files"]:
             for conversation in file["conversations"]:
                 for one in conversation["ranges"]:
-                    if one.get("contributor", conversation["contributor"])["type"] == "ai":
-                        found.setdefault(file["path"], []).extend(range(one["start-line"], one["end-line"] + 1))
+                    for number in range(one["start-line"], one["end-line"] + 1):
+                        found[file["path"], number] = one.get("contributor", conversation["contributor"])["type"]
+    return found
+
+
+def lines(records, base=None):
+    """Give the numbers of the lines that are said to be an agent's, by file."""
+    found = {}
+    for (path, number), kind in sorted(contributors(records, base).items()):
+        if kind == "ai":
+            found.setdefault(path, []).append(number)
     return found
 
 
@@ -151,3 +160,63 @@ def test_a_last_line_whose_end_was_put_back_is_nobodys(tmp_path):
     codex.shell("git reset -q --hard")
     codex.shell("cat a.py", "import os\n" + FILE.removesuffix("\n"))
     assert codex_lines(codex, tmp_path, based(a_py=FILE.removesuffix("\n"))) == {}
+
+
+def test_what_a_command_added_at_the_end_is_the_agents_once_it_is_seen_there(tmp_path):
+    told = Told()
+    told.bash("cat >> a.py <<'EOF'\n    five = 5\n    six = 6\nEOF")
+    told.read("a.py", FILE + "    five = 5\n    six = 6\n")
+    assert lines([told.record(tmp_path)]) == {"a.py": [5, 6]}
+
+
+def test_what_a_command_added_at_the_end_is_not_what_stands_elsewhere(tmp_path):
+    told = Told()
+    told.bash("cat >> a.py <<'EOF'\n    three = 3\nEOF")
+    told.read("a.py", FILE)
+    assert lines([told.record(tmp_path)]) == {}
+
+
+@pytest.mark.parametrize("place", [0, 9, 37])
+def test_lines_that_a_notice_shows_anywhere_in_a_file_that_was_known_are_the_users(tmp_path, place):
+    told = Told()
+    told.read("a.py", FILE)
+    text = FILE.splitlines(keepends=True)
+    at = sum(len("".join(text[:i])) < place for i in range(len(text)))
+    text[at:at] = ["ours = 1\n"]
+    snippet = "\n".join(f"{number}\t{line.strip(chr(10))}" for number, line in enumerate(text, 1))
+    told.line(type="attachment", attachment={"type": "edited_text_file", "filename": f"{ROOT}/a.py", "snippet": snippet})
+    assert contributors([told.record(tmp_path)]) == {("a.py", at + 1): "human"}
+
+
+def test_an_empty_line_that_a_window_begins_with_is_the_one_before_the_line_after_it(tmp_path):
+    told = Told()
+    before = "one = 1\n\ntwo = 2\nthree = 3\n\nfour = 4\nfive = 5\n"
+    told.read("a.py", before)
+    told.line(
+        type="attachment",
+        attachment={
+            "type": "edited_text_file",
+            "filename": f"{ROOT}/a.py",
+            "snippet": "5\t\n6\tfour = 4\n7\tours = 1\n8\tfive = 5",
+        },
+    )
+    told.read("a.py", before.replace("five", "ours = 1\nfive"))
+    assert contributors([told.record(tmp_path)]) == {("a.py", 7): "human"}
+
+
+def test_a_line_before_an_empty_one_that_an_edit_began_with_is_not_its_line(tmp_path):
+    told = Told()
+    told.edit("a.py", "    nine = 9\n\n", "\n    ten = 10\n")
+    told.read("a.py", "def f():\n\n    ours = 1\n    ten = 10\n")
+    assert 3 not in lines([told.record(tmp_path)]).get("a.py", [])
+
+
+@pytest.mark.parametrize("with_base", [False, True])
+def test_a_file_that_git_put_back_by_its_name_is_known_no_further_than_it_is_seen(tmp_path, with_base):
+    codex = Codex()
+    codex.shell(f"cat > b.py <<'EOF'\n{FILE}EOF")
+    codex.shell("git restore b.py")
+    codex.shell("sed -n 1p b.py", "def f():\n")
+    patch(codex, "-    four = 4", "+    four = 44", path="b.py")
+    records = records_of(tmp_path, codex.data())
+    assert [row["ranges"] for row in history(*replayed(records, based(a_py=FILE) if with_base else None))][1:] == [[]]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from vacr.attribution import apply_patch, net
 from vacr.attribution.chunks import Chunk, Ranges, ranges_of
-from vacr.attribution.events import Edit, Hunk, Observe
+from vacr.attribution.events import Edit, Hunk, Observe, Patch, Replace, Write
 from vacr.attribution.sparse import SparseFile
 from vacr.attribution.text import bare, lines_of
 
@@ -199,6 +199,15 @@ def _patch_place(file: SparseFile, part: apply_patch.Part, after: int) -> tuple[
     return None
 
 
+def edits_of(event: Replace | Patch | Write) -> Sequence[Edit]:
+    """Give a change whose place is not known as texts in the place of others; what is added at the end is in nothing's place."""
+    if isinstance(event, Replace):
+        return event.edits
+    if isinstance(event, Write):
+        return [Edit("", event.text)]
+    return [Edit("\n".join([*part.old, ""]), "\n".join([*part.new, ""])) for part in event.parts]
+
+
 def anchor(file: SparseFile, loose: Sequence[tuple[Sequence[Edit], int]]) -> set[int]:
     """Find the places of changes that were made before their lines were first seen; gives the makers that have one now.
 
@@ -214,12 +223,19 @@ def anchor(file: SparseFile, loose: Sequence[tuple[Sequence[Edit], int]]) -> set
                 done.append((edits, maker))
         copy = SparseFile.of(text)
         for edits, maker in reversed(done):
-            replace(copy, edits, maker)
+            _again(copy, edits, maker)
             placed.add(maker)
         net.settle(copy, ended=False)
         if copy.text == chunk.text:
             _own(file, chunk, copy.chunks[0].makers if copy.chunks else [])
     return placed
+
+
+def _again(copy: SparseFile, edits: Sequence[Edit], maker: int) -> None:
+    if len(edits) == 1 and not edits[0].old and copy.chunks:
+        copy.write(copy.chunks[0].text + edits[0].new, maker)
+    else:
+        replace(copy, edits, maker)
 
 
 def _undone(text: str, edits: Sequence[Edit]) -> str | None:
@@ -228,6 +244,8 @@ def _undone(text: str, edits: Sequence[Edit]) -> str | None:
             return None
         if edit.new[:1] == "\n" and text[max(0, text.index(edit.new) - 1) :][:1] != "\n":
             return None  # the empty line that it began with is not there any more
+        if not edit.old and not ("\n" + text).endswith("\n" + edit.new):
+            return None  # what was added at the end may have been there before, elsewhere
         text = text.replace(edit.new, edit.old)
     return text
 

@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     from vacr.attribution.sparse import SparseFile
 
 
-def realign(file: SparseFile, first: int, seen: Sequence[str], maker: int) -> None:
-    """Put lines in the place of the stale ones that they contradict, which stay what they are where they are the same."""
+def realign(file: SparseFile, first: int, seen: Sequence[str], maker: int, *, whole: bool = False) -> None:
+    """Put lines in the place of the stale ones that they contradict, which stay what they are where they are the same.
+
+    When the `whole` file was known, each line that it did not have is new.
+    """
     net.settle(file, ended=False)  # what was reverted is nobody's again, before its neighbours change
     fresh = [chunk for chunk in file.chunks if chunk.fresh]
     known = [(chunk, i) for chunk in file.chunks if not chunk.fresh for i in range(len(chunk.lines))]
@@ -35,7 +38,7 @@ def realign(file: SparseFile, first: int, seen: Sequence[str], maker: int) -> No
                 window.places[at] = chunk.places[i]
             else:
                 laid_out[at] = chunk.places[i]  # it stays nobody's, in either layout
-    theirs = drift.outside(found, _apart(numbers), len(known))
+    theirs = drift.outside(found, _never if whole else _apart(numbers), len(known))
     for chunk in fresh:
         for number in range(max(chunk.first, first), min(chunk.next, window.next)):
             i, at = number - chunk.first, number - first
@@ -112,6 +115,10 @@ def _joined(fresh: Sequence[Chunk], window: Chunk) -> list[Chunk]:
             after.place_next if after else window.place_next,
         )
     ]
+
+
+def _never(_low: int, _high: int) -> bool:
+    return False
 
 
 def _apart(numbers: Sequence[int]) -> Callable[[int, int], bool]:

@@ -78,7 +78,7 @@ class Tracked:
     created: bool = False  # in these sessions, so that the version control knows nothing of it
     drifted: bool = False  # somebody else changed it, and may have committed that
     waiting: list[Observe] = field(default_factory=list)
-    loose: list[tuple[Replace, Change, int]] = field(default_factory=list)
+    loose: list[tuple[Sequence[Edit], Change, int]] = field(default_factory=list)
 
 
 class Replay:
@@ -218,7 +218,7 @@ class Replay:
         tracked.drifted = tracked.drifted or not (fitted or tracked.dirty)
         tracked.looked, tracked.dirty, tracked.gone = self.clock, False, False
         if tracked.loose:
-            placed = locate.anchor(tracked.file, [(event.edits, maker) for event, _, maker in tracked.loose])
+            placed = locate.anchor(tracked.file, [(edits, maker) for edits, _, maker in tracked.loose])
             for _, change, maker in tracked.loose:
                 if maker in placed:
                     change.evidence = self.makers[-maker - 1].evidence = ANCHORED
@@ -254,14 +254,12 @@ class Replay:
         tracked.waiting.clear()
         if ranges is None:
             change = Change(call, tracked.path, [], CONTENT_ONLY, self.record)
-            if isinstance(event, Patch):
-                event = Replace(event.path, [Edit(_text(part.old), _text(part.new)) for part in event.parts])
-            if isinstance(event, Replace):
-                tracked.loose.append((event, change, maker))
-                if any(edit.old.count("\n") != edit.new.count("\n") for edit in event.edits):
-                    tracked.file.shake()
-            else:
+            edits = locate.edits_of(event)
+            if isinstance(event, Write):
                 tracked.file.length = None
+            elif any(edit.old.count("\n") != edit.new.count("\n") for edit in edits):
+                tracked.file.shake()
+            tracked.loose.append((edits, change, maker))
             self._remember(change)
             return
         if not all(self._fresh(tracked.file, ranges)):
@@ -303,7 +301,3 @@ class Replay:
             return tracked.file.write(event.text, maker)
         whole = tracked.file.text if not tracked.dirty else None
         return None if whole is None else tracked.file.write(whole + event.text, maker)
-
-
-def _text(lines: Sequence[str]) -> str:
-    return "".join(line + "\n" for line in lines)

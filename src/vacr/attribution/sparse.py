@@ -47,11 +47,17 @@ class SparseFile:
     @property
     def text(self) -> str | None:
         """The whole text, or `None` while a part is not known."""
+        if not self.is_whole:
+            return None
+        return self.chunks[0].text if self.chunks else ""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of it is known."""
         if not self.chunks:
-            return "" if self.length == 0 else None
+            return self.length == 0
         chunk = self.chunks[0]
-        whole = len(self.chunks) == 1 and chunk.fresh and chunk.first == 1 and len(chunk.lines) == self.length
-        return chunk.text if whole else None
+        return len(self.chunks) == 1 and chunk.fresh and chunk.first == 1 and len(chunk.lines) == self.length
 
     @property
     def is_unseen(self) -> bool:
@@ -132,13 +138,13 @@ class SparseFile:
         if not seen:
             return True
         seen = self._ended(seen)
-        fits = self.agrees(first, seen)
+        fits, whole = self.agrees(first, seen), self.is_whole
         if not fits:
             self.shake()
         if fits and all(_agrees(chunk, first, seen) for chunk in self.chunks):
             self._fill(first, seen)
         else:
-            realign(self, first, seen, maker)
+            realign(self, first, seen, maker, whole=whole)
         return fits
 
     def agrees(self, first: int, seen: Sequence[str]) -> bool:
@@ -156,13 +162,14 @@ class SparseFile:
         fits = self.length in (None, len(lines)) and all(
             chunk.next <= len(lines) + 1 and _agrees(chunk, 1, lines) for chunk in self.chunks
         )
+        whole = self.is_whole
         if not lines:
             self.chunks = []
         elif fits:
             self._fill(1, lines)
         else:
             self.shake()
-            realign(self, 1, lines, maker)
+            realign(self, 1, lines, maker, whole=whole)
             self.chunks = self.chunks[:1]
         if lines:  # a listing does not show how the last line ends; the whole text does
             chunk = self.chunks[0]

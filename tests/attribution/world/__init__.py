@@ -20,7 +20,7 @@ __all__ = ["BASE", "HUMAN", "OTHERS", "SHELL", "World"]
 
 _FILLERS = ("", "", "}", "    return None")
 
-_AGENTS: Sequence[Callable[[World, Worker], None]] = (
+_CALM: Sequence[Callable[[World, Worker], None]] = (
     *[agents.edit] * 5,
     agents.half_line,
     agents.every,
@@ -38,10 +38,8 @@ _AGENTS: Sequence[Callable[[World, Worker], None]] = (
     commands.copy,
     commands.move_folder,
     commands.remove,
-    commands.script,
-    commands.layout,
-    control.agent,
 )
+_AGENTS = (*_CALM, commands.script, commands.layout, control.agent)
 _PEOPLE: Sequence[Callable[[World], None]] = (
     *[people.edit] * 4,
     people.create,
@@ -69,6 +67,7 @@ class World:
     kinds: Sequence[str] = ("claude",)
     people: float = 0.2
     notices: float = 0.5
+    calm: bool = False  # without what changes files and does not tell how
     files: dict[str, File] = field(default_factory=dict)
     made: dict[str, tuple[str, set[int]] | None] = field(default_factory=dict)
     writers: dict[str, set[str]] = field(default_factory=dict)  # the calls that wrote the same line, one after the other
@@ -120,11 +119,11 @@ class World:
     def live(self) -> None:
         """Let one thing happen."""
         if self.random.random() < self.people:
-            self.random.choice(_PEOPLE)(self)
+            self.random.choice([people.edit] if self.calm else _PEOPLE)(self)
             return
         worker = self.random.choice(self.workers)
         self._tell(worker)
-        self.random.choice(_AGENTS)(self, worker)
+        self.random.choice(_CALM if self.calm else _AGENTS)(self, worker)
 
     def _tell(self, worker: Worker) -> None:
         """Let a host tell its agent what others changed in files that it has seen whole."""
