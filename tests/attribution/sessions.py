@@ -1,6 +1,8 @@
 """Small sessions as each agent writes them, and what attribution says of them."""
 
 import json
+from datetime import UTC, datetime
+from itertools import count
 
 import vacr
 from tests.sources.cursor_databases import editor
@@ -45,21 +47,32 @@ def json_lines(lines):
     return "".join(json.dumps(line) + "\n" for line in lines)
 
 
-class Claude:
-    """A transcript of Claude Code."""
+def clock():
+    """Count milliseconds, second by second."""
+    return count(1773480413000, 1000)
 
-    def __init__(self):
+
+def stamp(milliseconds):
+    """Spell a time as hosts do."""
+    return datetime.fromtimestamp(milliseconds / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+
+
+class Claude:
+    """A transcript of Claude Code; a name tells its ids from those of another session."""
+
+    def __init__(self, name="", times=None):
+        self.name, self.times = name, times or clock()
         self.lines = []
         self.count = 0
 
     def line(self, kind, **members):
         self.count += 1
-        common = {"sessionId": "5f0d", "cwd": ROOT, "version": "2.1.0", "uuid": f"u{self.count}", "isSidechain": False}
-        stamp = f"2026-03-14T09:{self.count // 60:02}:{self.count % 60:02}.000Z"
-        self.lines.append({**common, "timestamp": stamp, "type": kind, **members})
+        common = {"cwd": ROOT, "version": "2.1.0", "uuid": f"u{self.name}{self.count}", "isSidechain": False}
+        common |= {"sessionId": self.name or "5f0d", "timestamp": stamp(next(self.times))}
+        self.lines.append({**common, "type": kind, **members})
 
     def ask(self, name, arguments, model=MODEL, **more):
-        call_id = f"toolu_{self.count}"
+        call_id = f"toolu_{self.name}{self.count}"
         block = {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
         self.line("assistant", message={"role": "assistant", "model": model, "content": [block]}, **more)
         return call_id
@@ -70,7 +83,9 @@ class Claude:
         self.line("user", message={"role": "user", "content": [block]}, **told, **more)
 
     def call(self, name, arguments, text="ok", native=None, *, error=False, **more):
-        self.answer(self.ask(name, arguments, **more), text, native, error=error)
+        call_id = self.ask(name, arguments, **more)
+        self.answer(call_id, text, native, error=error)
+        return call_id
 
     def user(self, text):
         self.line("user", message={"role": "user", "content": [{"type": "text", "text": text}]})
@@ -86,28 +101,30 @@ class Claude:
 class Codex:
     """A rollout of Codex."""
 
-    def __init__(self, model="gpt-5.2-codex"):
-        meta = {"id": "019b", "timestamp": "2026-03-14T09:26:53.589Z", "cwd": ROOT, "cli_version": "0.140.0", "originator": "cli"}
+    def __init__(self, model="gpt-5.2-codex", name="", times=None):
+        self.name, self.times = name, times or clock()
+        meta = {"id": name or "019b", "cwd": ROOT, "cli_version": "0.140.0", "originator": "cli"}
+        meta["timestamp"] = "2026-03-14T09:26:53.589Z"
         self.lines = []
         self.count = 0
         self.line("session_meta", {**meta, "model_provider": "openai"})
         self.turn(model)
 
     def line(self, kind, payload):
-        self.lines.append({"timestamp": f"2026-03-14T09:27:{len(self.lines):02}.000Z", "type": kind, "payload": payload})
+        self.lines.append({"timestamp": stamp(next(self.times)), "type": kind, "payload": payload})
 
     def turn(self, model):
         self.line("turn_context", {"cwd": ROOT, "model": model})
 
     def custom(self, name, text):
         self.count += 1
-        call_id = f"call_{self.count}"
+        call_id = f"call_{self.name}{self.count}"
         self.line("response_item", {"type": "custom_tool_call", "call_id": call_id, "name": name, "input": text})
         return call_id
 
     def function(self, name, arguments):
         self.count += 1
-        call_id = f"call_{self.count}"
+        call_id = f"call_{self.name}{self.count}"
         payload = {"type": "function_call", "call_id": call_id, "name": name, "arguments": json.dumps(arguments)}
         self.line("response_item", payload)
         return call_id
@@ -119,6 +136,7 @@ class Codex:
         call_id = self.function("exec_command", {"cmd": command})
         head = f"Chunk ID: 1a\nWall time: 0.01 seconds\nProcess exited with code {code}\nOutput:\n"
         self.output(call_id, head + printed, "function_call_output")
+        return call_id
 
     def event(self, **payload):
         self.line("event_msg", payload)
@@ -133,53 +151,54 @@ class Codex:
 class Gemini:
     """A chat of Gemini CLI."""
 
-    def __init__(self):
+    def __init__(self, name="", times=None):
+        self.name, self.times = name, times or clock()
         self.messages = []
 
     def call(self, name, arguments, answer="ok", display=None, status="success", *, model="gemini-3-pro", failed=False):
         number = len(self.messages)
-        call_id = f"{name}-{number}"
+        call_id = f"{name}-{self.name}{number}"
         response = {"error": answer} if failed else {"output": answer}
-        call = {"id": call_id, "name": name, "args": arguments, "timestamp": f"2026-03-14T09:30:{number:02}.000Z"}
+        call = {"id": call_id, "name": name, "args": arguments, "timestamp": stamp(next(self.times))}
         if status is not None:
             call |= {"status": status}
         if answer is not None:
             call |= {"result": [{"functionResponse": {"id": call_id, "name": name, "response": response}}]}
         if display is not None:
             call |= {"resultDisplay": display}
-        message = {"id": f"m{number}", "type": "gemini", "content": "", "timestamp": call["timestamp"], "model": model}
+        message = {"id": f"m{self.name}{number}", "type": "gemini", "content": "", "timestamp": call["timestamp"], "model": model}
         self.messages.append(message | {"toolCalls": [call]})
+        return call_id
 
     def data(self):
-        head = {"sessionId": "b6b1", "projectHash": "00ff", "startTime": "2026-03-14T09:29:00.000Z"}
+        head = {"sessionId": self.name or "b6b1", "projectHash": "00ff", "startTime": "2026-03-14T09:29:00.000Z"}
         return json.dumps({**head, "lastUpdated": "2026-03-14T09:31:00.000Z", "messages": self.messages})
 
 
 class OpenCode:
     """An export of OpenCode."""
 
-    def __init__(self):
+    def __init__(self, name="", times=None):
+        self.name, self.times = name, times or clock()
         self.messages = []
 
     def call(self, name, arguments, output="ok", metadata=None, status="completed", model="gpt-5.2"):
-        number = len(self.messages)
-        state = {"status": status, "input": arguments, "time": {"start": 1773480413000 + number, "end": 1773480413500 + number}}
+        number, time = len(self.messages), next(self.times)
+        state = {"status": status, "input": arguments, "time": {"start": time, "end": time + 500}}
         state |= {"error": output} if status == "error" else {"output": output, "metadata": metadata or {}, "title": name}
         if status in ("pending", "running"):
             state = {"status": status, "input": arguments}
-        info = {"id": f"msg_{number}", "sessionID": "ses_1", "role": "assistant", "modelID": model, "providerID": "openai"}
-        info |= {"path": {"cwd": ROOT, "root": ROOT}, "time": {"created": 1773480413000 + number}}
-        part = {
-            "id": f"prt_{number}",
-            "messageID": f"msg_{number}",
-            "sessionID": "ses_1",
-            "type": "tool",
-            "callID": f"call_{number}",
-        }
-        self.messages.append({"info": info, "parts": [part | {"tool": name, "state": state}]})
+        message = {"id": f"msg_{self.name}{number}", "sessionID": f"ses_{self.name or 1}"}
+        info = message | {"role": "assistant", "modelID": model, "providerID": "openai"}
+        info |= {"path": {"cwd": ROOT, "root": ROOT}, "time": {"created": time}}
+        part = {"id": f"prt_{self.name}{number}", "messageID": message["id"], "sessionID": message["sessionID"]}
+        part |= {"type": "tool", "callID": f"call_{self.name}{number}", "tool": name, "state": state}
+        self.messages.append({"info": info, "parts": [part]})
+        return part["callID"]
 
     def data(self):
-        return json.dumps({"info": {"id": "ses_1", "directory": ROOT, "version": "1.1.53"}, "messages": self.messages})
+        head = {"id": f"ses_{self.name or 1}", "directory": ROOT, "version": "1.1.53"}
+        return json.dumps({"info": head, "messages": self.messages})
 
 
 def cursor_transcript(*calls):

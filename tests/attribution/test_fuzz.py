@@ -1,39 +1,56 @@
 """What happened in a made-up world, against what attribution says of it."""
 
 import os
+from functools import cache
 
 import pytest
 
 import vacr
-from tests.attribution.world import BASE, HUMAN, World
-from vacr.attribution import Base, attribute
+from tests.attribution.world import BASE, OTHERS, World
+from vacr.attribution import Base, attribute, history, replayed
 
 SEEDS = int(os.environ.get("VACR_FUZZ_SEEDS", "40"))
+STEPS = int(os.environ.get("VACR_FUZZ_STEPS", "300"))
+
+AGENTS = [
+    ("claude",),
+    ("claude", "claude"),
+    ("codex",),
+    ("gemini",),
+    ("opencode",),
+    ("claude", "codex", "opencode"),
+]
 
 
-def lived(seed, agents=1, steps=300):
-    world = World(seed, agents)
+@cache
+def lived(seed, kinds, steps=STEPS, **more):
+    """Let a world live; at its end the first agent looks at all files: what nobody looks at again, nobody can know."""
+    world = World(seed, kinds, **more)
     for _ in range(steps):
         world.live()
-    for path in sorted(world.files):  # what nobody looks at again, nobody can know
-        world.read(path, whole=True)
+    for path in sorted(world.files):
+        world.look(world.workers[0], path)
     return world
 
 
 def records_of(world, tmp_path):
     records = []
-    for number in range(world.agents):
-        path = tmp_path / f"session-{number}.jsonl"
-        path.write_bytes(world.native(number))
-        records += vacr.read(path) if world.sessions[number] else []
+    for number, host in enumerate(world.sessions):
+        path = tmp_path / f"session-{number}.{host.suffix}"
+        path.write_text(host.data())
+        records += vacr.read(path)
     return records
+
+
+def base_of(world):
+    return Base("0" * 40, world.base.keys(), world.base.__getitem__)
 
 
 def said(records):
     """Give what is said of each line: its contributor and the call that proves it."""
     lines = {}
     for record in records:
-        calls = called(record)
+        calls = dict(called(record["session"]["entries"], "/session/entries"))
         for file in record["file-attribution"]["files"]:
             for conversation in file["conversations"]:
                 proofs = record["vacr"]["attribution"]["files"][file["path"]]["ranges"]
@@ -45,39 +62,69 @@ def said(records):
     return lines
 
 
-def lived_and_said(seed, agents, tmp_path, *, with_base):
-    """Give who wrote each line of a world, and what is said of it."""
-    world = lived(seed, agents)
-    base = Base("0" * 40, world.base.keys(), world.base.__getitem__) if with_base else None
-    made = attribute(records_of(world, tmp_path), base)
-    truth = {(path, number): owner for path, file in world.files.items() for number, (_, owner) in enumerate(file.lines, 1)}
-    return truth, said(made)
-
-
-@pytest.mark.parametrize("with_base", [False, True])
-@pytest.mark.parametrize("agents", [1, 2])
-@pytest.mark.parametrize("seed", range(SEEDS))
-def test_no_line_is_said_to_be_an_agents_that_is_not(tmp_path, seed, agents, with_base):
-    truth, found = lived_and_said(seed, agents, tmp_path, with_base=with_base)
-    wrong = {place: call for place, (kind, call) in found.items() if kind == "ai" and call != truth.get(place, BASE)}
-    assert not wrong
-
-
-def called(record):
+def called(entries, place):
     """Give the call of each entry that proves something, by how the proof names it."""
-    found = {}
-    for i, entry in enumerate(record["session"]["entries"]):
-        for k, child in enumerate(entry.get("children", ())):
-            found[child.get("id", f"/session/entries/{i}/children/{k}")] = child.get("call-id")
-    return found
+    for number, entry in enumerate(entries):
+        yield entry.get("id", f"{place}/{number}"), entry.get("call-id")
+        yield from called(entry.get("children", ()), f"{place}/{number}/children")
+
+
+def owners(world):
+    """Give who wrote each line."""
+    return {(path, number): owner for path, file in world.files.items() for number, (_, owner) in enumerate(file.lines, 1)}
+
+
+def false_lines(world, found):
+    """Give the lines that are said to be an agent's that are not, or another call's."""
+    wrong, truth = {}, owners(world)
+    for place, (kind, call) in found.items():
+        if kind == "ai" and place[0] in world.files and call not in writers(world, place, truth.get(place, BASE)):
+            wrong[place] = call, truth.get(place)
+    return wrong
+
+
+def writers(world, place, owner):
+    """Give the calls that wrote a line: some bring back what another one wrote."""
+    if owner in OTHERS:
+        return set()
+    text, _ = world.files[place[0]].lines[place[1] - 1]
+    return {owner} | world.writers.get("".join(text.split()), set())
 
 
 @pytest.mark.parametrize("with_base", [False, True])
-def test_most_of_what_agents_wrote_is_said(tmp_path, with_base):
+@pytest.mark.parametrize("kinds", AGENTS, ids="+".join)
+@pytest.mark.parametrize("seed", range(SEEDS // 4))
+def test_no_line_is_said_to_be_an_agents_that_is_not(tmp_path, seed, kinds, with_base):
+    world = lived(seed, kinds)
+    assert not false_lines(world, said(attribute(records_of(world, tmp_path), base_of(world) if with_base else None)))
+
+
+@pytest.mark.parametrize("with_base", [False, True])
+@pytest.mark.parametrize("seed", range(SEEDS // 8))
+def test_no_call_is_said_to_have_made_other_lines_than_it_did(tmp_path, seed, with_base):
+    world = lived(seed, AGENTS[seed % len(AGENTS)])
+    for row in history(*replayed(records_of(world, tmp_path), base_of(world) if with_base else None)):
+        made = world.made[row["call-id"]]
+        numbers = {number for first, last in row["ranges"] for number in range(first, last + 1)}
+        assert made is None or not numbers or (row["path"] == made[0] and numbers <= made[1]), (row, made)
+
+
+@pytest.mark.parametrize("with_base", [False, True])
+@pytest.mark.parametrize(
+    ("world", "most"),
+    [
+        ({"kinds": ("claude",), "calm": True, "people": 0.07}, 0.02),
+        ({"kinds": ("opencode",), "calm": True, "people": 0.07}, 0.02),
+        ({"kinds": ("claude",)}, 0.14),
+    ],
+)
+def test_most_of_what_agents_wrote_is_said(tmp_path, world, most, with_base):
     theirs = missed = 0
-    for seed in range(20):
-        truth, found = lived_and_said(seed, 1, tmp_path, with_base=with_base)
-        lines = [place for place, owner in truth.items() if owner not in (BASE, HUMAN)]
+    for seed in range(12):
+        one = lived(seed, **world)
+        found = said(attribute(records_of(one, tmp_path), base_of(one) if with_base else None))
+        lines = [place for place, owner in owners(one).items() if owner not in OTHERS]
+        lines = [place for place in lines if one.files[place[0]].lines[place[1] - 1][0] not in one.lost]
         theirs += len(lines)
         missed += sum(found.get(place, ("",))[0] != "ai" for place in lines)
-    assert missed / theirs < 0.02
+    assert missed / theirs < most

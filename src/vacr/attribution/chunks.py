@@ -6,10 +6,11 @@ that is put between two others gets a place between theirs, so that what was tak
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from vacr.attribution.diff import NEW, near_origins, origins
 from vacr.attribution.paged import PagedText
-from vacr.attribution.text import lines_of
+from vacr.attribution.text import lines_of, unmarked
 
 Ranges = list[tuple[int, int]]
 
@@ -67,11 +68,12 @@ class Chunk:
         """Replace lines: those that differ are the maker's, the others stay as they are. Gives the numbers of the maker's."""
         rest = self.lines[stop : stop + _AHEAD]
         after = [*new, *rest]
-        found = near_origins(self.lines[at : stop + _AHEAD], after, len(rest)) if len(rest) == _AHEAD else None
+        near = len(rest) == _AHEAD
+        found = near_origins(unmarked(self.lines[at : stop + _AHEAD]), unmarked(after), len(rest)) if near else None
         if found is None:
             rest = self.lines[stop:]
             after = [*new, *rest]
-            found = origins(self.lines[at:], after, len(rest))
+            found = origins(unmarked(self.lines[at:]), unmarked(after), len(rest))
         stop += len(rest) - (len(after) - len(found))
         self._put(at, stop, after[: len(found)], [i if i == NEW else i + at for i in found], maker)
         return ranges_of([self.first + at + i for i, origin in enumerate(found) if origin == NEW])
@@ -102,6 +104,22 @@ class Chunk:
         """Keep only so many lines."""
         self.place_next = self.places[count]
         del self.lines[count:], self.makers[count:], self.places[count:]
+        self._text = None
+
+    def confirmed(self, first: int, stop: int) -> "list[Chunk]":
+        """Give the chunk in pieces, of which only the lines between two numbers are fresh."""
+        cuts = [0, first - self.first, stop - self.first, len(self.lines)]
+        pieces = []
+        for low, high in pairwise(cuts):
+            if low < high:
+                after = self.places[high] if high < len(self.places) else self.place_next
+                lines, makers, places = self.lines[low:high], self.makers[low:high], self.places[low:high]
+                pieces.append(Chunk(self.first + low, lines, makers, places, after, fresh=low == cuts[1]))
+        return pieces
+
+    def spell(self, i: int, line: str) -> None:
+        """Spell a line in another way; it stays whose it is."""
+        self.lines[i] = line
         self._text = None
 
     @property

@@ -58,11 +58,14 @@ def of(replay: Replay) -> Control:
 
 def revert(replay: Replay, path: str, *, everything: bool) -> None:
     """Put back a file, the files of a folder, or all."""
-    chosen = _all(replay) if everything else tree.below(replay, path)
-    if not everything and not tree.is_folder(replay, path):
-        chosen = [*chosen, replay.tracked(path, "")]
-    for one in chosen:
+    for one in _all(replay) if everything else tree.below(replay, path):
         _put_back(replay, one)
+    if not everything and not tree.is_folder(replay, path):
+        one = replay.tracked(path, "")
+        if _is_new(replay, one):
+            _doubt(one)  # somebody has added it, or it could not be put back
+        _put_back(replay, one)
+        one.file.doubted = one.dirty
 
 
 def _all(replay: Replay) -> list[Tracked]:
@@ -82,7 +85,7 @@ def _put_back(replay: Replay, one: Tracked) -> None:
         return
     one.waiting, one.loose = [], []
     data = replay.base.file(paths.relative(one.path, replay.roots[replay.record])) if replay.base else None
-    if of(replay).stagings:
+    if of(replay).stagings or one.drifted:
         _doubt(one)
     elif data is not None:
         one.file, one.dirty, one.gone = SparseFile.of(from_bytes(data)), False, False

@@ -16,12 +16,28 @@ _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 def aligned(known: Sequence[str], seen: Sequence[str], makers: Sequence[int]) -> list[int]:
     """Give for each line seen the index of the known line that it is, or `NEW`; `makers` are those of the known lines."""
-    found = origins([bare(line) for line in known], [bare(line) for line in seen])
+    old, new = [bare(line) for line in known], [bare(line) for line in seen]
+    found = origins(old, new)
+    _slide(found, old, new)
     for at, stop, low, high in _gaps(found, len(known)):
         if low < high:
             same = _same_tokens(known[low:high], seen[at:stop], makers[low:high])
             found[at:stop] = [NEW if i == NEW else i + low for i in same]
     return found
+
+
+def _slide(found: list[int], old: Sequence[str], new: Sequence[str]) -> None:
+    """Let lines that nothing before them holds be those next to the line after them: an empty line may be any empty line."""
+    stop = len(found) - 1
+    while stop >= 0:
+        start = stop
+        while start > 0 and found[start - 1] != NEW and found[start - 1] == found[start] - 1:
+            start -= 1
+        by = found[stop + 1] - found[stop] - 1 if stop + 1 < len(found) and NEW not in (found[stop], found[stop + 1]) else 0
+        alone = start == 0 or found[start - 1] == NEW
+        if by > 0 and alone and new[start : stop + 1] == old[found[start] + by : found[stop] + by + 1]:
+            found[start : stop + 1] = [i + by for i in found[start : stop + 1]]
+        stop = start - 1
 
 
 def _gaps(found: Sequence[int], count: int) -> list[tuple[int, int, int, int]]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from vacr.attribution import apply_patch, net
 from vacr.attribution.chunks import Chunk, Ranges, ranges_of
-from vacr.attribution.events import Edit, Hunk, Observe
+from vacr.attribution.events import Edit, Hunk, Observe, Patch, Replace, Write
 from vacr.attribution.sparse import SparseFile
 from vacr.attribution.text import bare, lines_of
 
@@ -25,7 +25,23 @@ def replace(file: SparseFile, edits: Sequence[Edit], maker: int) -> Ranges | Non
     if plan is None and len(file.chunks) > 1 and edits:
         file.join()
         plan = _plan(file, edits[0])
+    if plan is not None and _lay_out(file, *plan):
+        plan = _plan(file, edits[0])
     return None if plan is None else _rewrite(file, *plan, maker)
+
+
+def _lay_out(file: SparseFile, edit: Edit, hits: Sequence[tuple[Chunk, int]]) -> bool:
+    """Take in that a line has lost its indentation since it was seen, if a text found behind it keeps that line without it."""
+    lines = edit.old.split("\n")
+    if not file.shaken or len(hits) != 1 or not lines[1:] or lines[0] not in edit.new.split("\n")[1:]:
+        return False
+    chunk, at = hits[0]
+    start = chunk.text.rfind("\n", 0, at) + 1
+    if not chunk.text[start:at].isspace():
+        return False
+    i = chunk.text.count("\n", 0, start)
+    file.lay_out(chunk, i, chunk.lines[i].lstrip(" \t"))
+    return True
 
 
 def _sequence(file: SparseFile, edits: Sequence[Edit], maker: int) -> Ranges | None:
@@ -144,21 +160,31 @@ def patch(file: SparseFile, parts: Sequence[apply_patch.Part], maker: int) -> Ra
         if place is None:
             return None
         places.append(place)
-        after = place[0].first + place[1] + place[2]
+        after = place[0].first + place[1] + len(place[2])
+    if file.shaken:
+        net.settle(file)  # what was reverted is nobody's again, before it is laid out
     made: Ranges = []
     moved: dict[int, int] = {}
-    for part, (chunk, found, count) in zip(parts, places, strict=True):
+    for chunk, found, old, lines in places:
         at = found + moved.get(id(chunk), 0)
         before = len(chunk.lines)
-        new = [line + _end(chunk, at) for line in part.new]
-        made += file.change(chunk, lambda: chunk.splice(at, at + count, new, maker))  # noqa: B023
+        for i, line in enumerate(old, at):
+            if file.shaken and bare(chunk.lines[i]) != line:
+                file.lay_out(chunk, i, line + _end(chunk, i))  # since it was seen, for the agent knows how it is spelled
+        new = [line + _end(chunk, at) for line in lines]
+        made += file.change(chunk, lambda: chunk.splice(at, at + len(old), new, maker))  # noqa: B023
         moved[id(chunk)] = moved.get(id(chunk), 0) + len(chunk.lines) - before
-    if file.text is not None and file.chunks and not file.chunks[0].lines[-1].endswith("\n"):
-        made += _end_last(file.chunks[0], maker)  # the tool ends the last line, whatever it was
-    return made
+    return made + _end_last(file, maker)
 
 
-def _end_last(chunk: Chunk, maker: int) -> Ranges:
+def _end_last(file: SparseFile, maker: int) -> Ranges:
+    """End the last line, as the tool does whatever it was; of a file that is not known whole it may have ended before."""
+    chunk = file.chunks[-1] if file.chunks else None
+    if chunk is None or not chunk.lines or chunk.lines[-1].endswith("\n"):
+        return []
+    if file.text is None:
+        chunk.spell(-1, chunk.lines[-1] + _end(chunk, 0))
+        return []
     at = len(chunk.lines) - 1
     return chunk.splice(at, at + 1, [chunk.lines[at] + _end(chunk, 0)], maker)
 
@@ -168,7 +194,8 @@ def _end(chunk: Chunk, at: int) -> str:
     return "\r\n" if near.endswith("\r\n") else "\n"
 
 
-def _patch_place(file: SparseFile, part: apply_patch.Part, after: int) -> tuple[Chunk, int, int] | None:
+def _patch_place(file: SparseFile, part: apply_patch.Part, after: int) -> tuple[Chunk, int, list[str], list[str]] | None:
+    """Find where a part takes which lines away, and what it puts there."""
     for chunk in file.chunks:
         if chunk.next < after:
             continue
@@ -180,13 +207,22 @@ def _patch_place(file: SparseFile, part: apply_patch.Part, after: int) -> tuple[
             begin = anchor + 1
         if not part.old:
             if chunk is file.chunks[-1] and file.text is not None:
-                return chunk, len(lines), 0
+                return chunk, len(lines), [], part.new
             continue
-        for old in (part.old, part.old[:-1] if part.old[-1] == "" else None):
-            at = apply_patch.seek(lines, old, begin, last=part.last and file.text is not None) if old else None
-            if at is not None and old:
-                return chunk, at, len(old)
+        for old, new in apply_patch.spellings(part):
+            at = apply_patch.seek(lines, old, begin, last=part.last and file.text is not None)
+            if at is not None:
+                return chunk, at, old, new
     return None
+
+
+def edits_of(event: Replace | Patch | Write) -> Sequence[Edit]:
+    """Give a change whose place is not known as texts in the place of others; what is added at the end is in nothing's place."""
+    if isinstance(event, Replace):
+        return event.edits
+    if isinstance(event, Write):
+        return [Edit("", event.text)]
+    return [Edit("\n".join([*part.old, ""]), "\n".join([*part.new, ""])) for part in event.parts]
 
 
 def anchor(file: SparseFile, loose: Sequence[tuple[Sequence[Edit], int]]) -> set[int]:
@@ -204,18 +240,29 @@ def anchor(file: SparseFile, loose: Sequence[tuple[Sequence[Edit], int]]) -> set
                 done.append((edits, maker))
         copy = SparseFile.of(text)
         for edits, maker in reversed(done):
-            replace(copy, edits, maker)
+            _again(copy, edits, maker)
             placed.add(maker)
-        net.settle(copy)
+        net.settle(copy, ended=False)
         if copy.text == chunk.text:
             _own(file, chunk, copy.chunks[0].makers if copy.chunks else [])
     return placed
+
+
+def _again(copy: SparseFile, edits: Sequence[Edit], maker: int) -> None:
+    if len(edits) == 1 and not edits[0].old and copy.chunks:
+        copy.write(copy.chunks[0].text + edits[0].new, maker)
+    else:
+        replace(copy, edits, maker)
 
 
 def _undone(text: str, edits: Sequence[Edit]) -> str | None:
     for edit in reversed(edits):
         if len(edit.new.strip()) < TELLING or text.count(edit.new) != 1:
             return None
+        if edit.new[:1] == "\n" and text[max(0, text.index(edit.new) - 1) :][:1] != "\n":
+            return None  # the empty line that it began with is not there any more
+        if not edit.old and not ("\n" + text).endswith("\n" + edit.new):
+            return None  # what was added at the end may have been there before, elsewhere
         text = text.replace(edit.new, edit.old)
     return text
 

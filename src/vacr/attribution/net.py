@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from vacr.attribution.chunks import STEP, Chunk, between
 from vacr.attribution.diff import NEW, origins
+from vacr.attribution.text import bare, level, unmarked
 
 if TYPE_CHECKING:
     from vacr.attribution.sparse import SparseFile
@@ -31,8 +32,8 @@ class Run:
     """The agent's call that wrote the lines as they were before their maker changed them."""
 
 
-def settle(file: SparseFile) -> None:
-    """Give back the lines that are again what they were before an agent changed them."""
+def settle(file: SparseFile, *, ended: bool = True) -> None:
+    """Give back the lines that are again what they were before an agent changed them; `ended` when their ends are known."""
     for chunk in file.chunks:
         low, at = chunk.place_first - STEP, 0
         while at < len(chunk.makers):
@@ -45,13 +46,16 @@ def settle(file: SparseFile) -> None:
             high = chunk.places[stop] if stop < len(chunk.places) else chunk.place_next
             known = file.order[bisect_right(file.order, low) : bisect_left(file.order, high)]
             if known:
-                _give_back(file, chunk, at, stop, known)
+                _give_back(file, chunk, at, stop, known, ended=ended)
             at = stop
 
 
-def _give_back(file: SparseFile, chunk: Chunk, at: int, stop: int, known: Sequence[int]) -> None:
+def _give_back(file: SparseFile, chunk: Chunk, at: int, stop: int, known: Sequence[int], *, ended: bool) -> None:
     places = [0] * (stop - at)
-    for i, origin in enumerate(origins([file.base[place] for place in known], chunk.lines[at:stop])):
+    before, after = level(file.base[place] for place in known), level(chunk.lines[at:stop])
+    if not ended:
+        before, after = [bare(line) for line in before], [bare(line) for line in after]
+    for i, origin in enumerate(origins(unmarked(before), unmarked(after))):
         if origin != NEW:
             places[i], chunk.makers[at + i] = known[origin], 0
     low = chunk.places[at - 1] if at else chunk.place_first - STEP

@@ -12,27 +12,33 @@ from typing import TYPE_CHECKING
 from vacr.attribution import drift, net
 from vacr.attribution.chunks import STEP, Chunk
 from vacr.attribution.diff import NEW
+from vacr.attribution.text import bare
 
 if TYPE_CHECKING:
     from vacr.attribution.sparse import SparseFile
 
 
-def realign(file: SparseFile, first: int, seen: Sequence[str], maker: int, ends: tuple[bool, bool] = (False, False)) -> None:
+def realign(file: SparseFile, first: int, seen: Sequence[str], maker: int, *, whole: bool = False) -> None:
     """Put lines in the place of the stale ones that they contradict, which stay what they are where they are the same.
 
-    `ends` tells whether nothing unknown lies before the first line seen, and after the last.
+    When the `whole` file was known, each line that it did not have is new.
     """
-    net.settle(file)  # what was reverted is nobody's again, before its neighbours change
+    net.settle(file, ended=False)  # what was reverted is nobody's again, before its neighbours change
     fresh = [chunk for chunk in file.chunks if chunk.fresh]
     known = [(chunk, i) for chunk in file.chunks if not chunk.fresh for i in range(len(chunk.lines))]
     numbers = [chunk.first + i for chunk, i in known]
     found = drift.aligned([chunk.lines[i] for chunk, i in known], seen, [chunk.makers[i] for chunk, i in known])
     window = Chunk(first, list(seen), [0] * len(seen), [0] * len(seen), 0)
+    laid_out: dict[int, int] = {}
     for at, origin in enumerate(found):
         if origin != NEW:
             chunk, i = known[origin]
-            window.makers[at], window.places[at] = chunk.makers[i], chunk.places[i]
-    theirs = drift.outside(found, _apart(numbers, ends), len(known))
+            window.makers[at] = chunk.makers[i]
+            if chunk.makers[i] or bare(chunk.lines[i]) == bare(seen[at]):
+                window.places[at] = chunk.places[i]
+            else:
+                laid_out[at] = chunk.places[i]  # it stays nobody's, in either layout
+    theirs = drift.outside(found, _never if whole else _apart(numbers), len(known))
     for chunk in fresh:
         for number in range(max(chunk.first, first), min(chunk.next, window.next)):
             i, at = number - chunk.first, number - first
@@ -40,6 +46,9 @@ def realign(file: SparseFile, first: int, seen: Sequence[str], maker: int, ends:
     _ascend(window.places)
     after = [chunk.place_first for chunk in fresh if chunk.first >= window.next]
     window.places = file.settled(window.places, seen, file.place_at(first) - STEP, after[0] if after else None)
+    for at, place in laid_out.items():
+        if place in file.outside:
+            file.outside[window.places[at]] = file.outside[place]
     for at, near in theirs.items():
         if not window.makers[at]:
             file.outside[window.places[at]] = maker
@@ -108,13 +117,16 @@ def _joined(fresh: Sequence[Chunk], window: Chunk) -> list[Chunk]:
     ]
 
 
-def _apart(numbers: Sequence[int], ends: tuple[bool, bool]) -> Callable[[int, int], bool]:
+def _never(_low: int, _high: int) -> bool:
+    return False
+
+
+def _apart(numbers: Sequence[int]) -> Callable[[int, int], bool]:
     """Give what tells whether unknown lines may lie between two known ones."""
 
     def apart(low: int, high: int) -> bool:
-        before, after = low < 0, high >= len(numbers)
-        if before or after:
-            return (before and not ends[0]) or (after and not ends[1])
+        if low < 0 or high >= len(numbers):
+            return True
         return numbers[high] - numbers[low] != high - low
 
     return apart

@@ -78,8 +78,9 @@ class Tracked:
     changed: int = 0
     doubted: int = 0  # when something last set out to change it, whatever came of that
     created: bool = False  # in these sessions, so that the version control knows nothing of it
+    drifted: bool = False  # somebody else changed it, and may have committed that
     waiting: list[Observe] = field(default_factory=list)
-    loose: list[tuple[Replace, Change, int]] = field(default_factory=list)
+    loose: list[tuple[Sequence[Edit], Change, int]] = field(default_factory=list)
 
     @property
     def is_doubtful(self) -> bool:
@@ -236,17 +237,20 @@ class Replay:
             tracked.file.end_at(event.first + len(event.lines) - 1)
         waiting, tracked.waiting = tracked.waiting, []
         for one in waiting:
-            self._observe(tracked, one, step)
+            held = looks.settled(tracked.file, one)
+            if held is None or tracked.file.agrees(held.first, held.lines):  # else something happened since it was shown
+                self._observe(tracked, one, step)
 
     def _look(self, tracked: Tracked, step: Step, observe: Callable[[int], bool], kind: str = "") -> None:
         """Look at a file; what is new in it since the last look is the work of whoever could have done it."""
         if self.touched > tracked.looked:
-            kind = "shell"
+            kind, tracked.file.shaken = "shell", True
         kind = kind or ("user" if self.base is not None else "unknown")
-        observe(self.maker(kind, step, SHELL if tracked.dirty else EXTERNAL))
+        fitted = observe(self.maker(kind, step, SHELL if tracked.dirty else EXTERNAL))
+        tracked.drifted = tracked.drifted or not (fitted or tracked.dirty)
         tracked.looked, tracked.dirty, tracked.gone = self.clock, False, False
         if tracked.loose:
-            placed = locate.anchor(tracked.file, [(event.edits, maker) for event, _, maker in tracked.loose])
+            placed = locate.anchor(tracked.file, [(edits, maker) for edits, _, maker in tracked.loose])
             for _, change, maker in tracked.loose:
                 if maker in placed:
                     change.evidence = self.makers[-maker - 1].evidence = ANCHORED
@@ -262,6 +266,7 @@ class Replay:
         if call.inherited:
             evidence = EXTERNAL
         maker = self.maker("unknown" if call.inherited else "ai", call, evidence)
+        tracked.file.shaken = tracked.file.shaken or self.touched > tracked.looked
         if not self.checked and not isinstance(event, Write) and tracked.dirty:
             tracked.file.shake()
         if isinstance(event, Write):
@@ -281,15 +286,13 @@ class Replay:
         tracked.waiting.clear()
         if ranges is None:
             change = Change(call, tracked.path, [], CONTENT_ONLY, self.record)
-            if isinstance(event, Patch):
-                event = Replace(event.path, [Edit(_text(part.old), _text(part.new)) for part in event.parts])
-            if isinstance(event, Replace):
-                if event.edits:
-                    tracked.loose.append((event, change, maker))
-                if not event.edits or any(edit.old.count("\n") != edit.new.count("\n") for edit in event.edits):
-                    tracked.file.shake()
-            else:
+            edits = locate.edits_of(event)
+            if isinstance(event, Write):
                 tracked.file.length = None
+            elif not edits or any(edit.old.count("\n") != edit.new.count("\n") for edit in edits):
+                tracked.file.shake()
+            if edits:
+                tracked.loose.append((edits, change, maker))
             self._remember(change)
             return
         if not all(self._fresh(tracked.file, ranges)):
@@ -335,7 +338,3 @@ class Replay:
             return tracked.file.write(event.text, maker)
         whole = tracked.file.text if not tracked.dirty else None
         return None if whole is None else tracked.file.write(whole + event.text, maker)
-
-
-def _text(lines: Sequence[str]) -> str:
-    return "".join(line + "\n" for line in lines)

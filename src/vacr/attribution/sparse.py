@@ -13,7 +13,7 @@ from vacr.attribution.chunks import STEP, Chunk, Ranges, between, ranges_of, unp
 from vacr.attribution.diff import NEW, origins
 from vacr.attribution.paged import PagedText
 from vacr.attribution.realign import realign
-from vacr.attribution.text import as_shown, bare, lines_of
+from vacr.attribution.text import as_shown, bare, level, lines_of, unmarked
 
 
 @dataclass(slots=True)
@@ -32,6 +32,8 @@ class SparseFile:
     """The places of those that were an agent's and that somebody outside changed, with the agent's call."""
     crlf: bool = False  # hosts show CR LF as LF; a base shows what it is
     odd: bool = False  # hosts show neither a byte order mark nor bytes that are not UTF-8
+    shaken: bool = False  # whether something happened at an unknown place, and not all of it was seen since
+    doubted: bool = False  # whether it may be another one altogether since it was last seen as a whole
 
     @classmethod
     def of(cls, text: str) -> "SparseFile":
@@ -91,7 +93,7 @@ class SparseFile:
 
     def shake(self) -> None:
         """Take all that is known as stale, because something happened at an unknown place."""
-        self.length = None
+        self.length, self.shaken = None, True
         for chunk in self.chunks:
             chunk.fresh = False
 
@@ -103,7 +105,8 @@ class SparseFile:
                 last = joined[-1]
                 lines, makers, places = last.lines + chunk.lines, last.makers + chunk.makers, last.places + chunk.places
                 # The fresh one holds the other in its place.
-                joined[-1] = Chunk(last.first, lines, makers, places, chunk.place_next, last.fresh or chunk.fresh)
+                fresh = last.fresh and chunk.fresh if self.doubted else last.fresh or chunk.fresh
+                joined[-1] = Chunk(last.first, lines, makers, places, chunk.place_next, fresh)
             else:
                 joined.append(chunk)
         self.chunks = joined
@@ -122,7 +125,7 @@ class SparseFile:
         """Replace the whole file; lines that were known before stay what they are."""
         known = [(chunk, i) for chunk in self.chunks for i in range(len(chunk.lines))]
         lines = lines_of(text)
-        found = origins([chunk.lines[i] for chunk, i in known], lines)
+        found = origins(unmarked(level(chunk.lines[i] for chunk, i in known)), unmarked(level(lines)))
         kept = [None if origin == NEW else known[origin] for origin in found]
         makers = [maker if one is None else one[0].makers[one[1]] for one in kept]
         place_next = self.chunks[-1].place_next if self.chunks else STEP
@@ -132,7 +135,7 @@ class SparseFile:
 
     def _whole(self, text: str, lines: list[str], makers: list[int], places: list[int], place_next: int) -> None:
         self.chunks = [Chunk(1, lines, makers, places, place_next, _text=PagedText(text))] if lines else []
-        self.length = len(lines)
+        self.length, self.shaken, self.doubted = len(lines), False, False
 
     def observe(self, first: int, seen: Sequence[str], maker: int) -> bool:
         """Take in lines that a session showed, from the line numbered `first`; what does not fit is the maker's.
@@ -142,19 +145,21 @@ class SparseFile:
         if not seen:
             return True
         seen = self._ended(seen)
-        past = self.length is not None and first + len(seen) - 1 > self.length
+        fits, whole = self.agrees(first, seen), self.is_whole
         low, high = self._near(first, first + len(seen))
-        contradicted = [chunk for chunk in self.chunks[low:high] if not _agrees(chunk, first, seen)]
-        fits = not past and not any(chunk.fresh for chunk in contradicted)
-        whole = self.is_whole
         if not fits:
             self.shake()
-            contradicted = self.chunks
-        if not contradicted:
+        if fits and all(_agrees(chunk, first, seen) for chunk in self.chunks[low:high]):
             self._fill(first, seen)
         else:
-            realign(self, first, seen, maker, (whole and first == 1, False))
+            realign(self, first, seen, maker, whole=whole)
         return fits
+
+    def agrees(self, first: int, seen: Sequence[str]) -> bool:
+        """Tell whether nothing that is certain contradicts lines that were shown."""
+        past = self.length is not None and first + len(seen) - 1 > self.length
+        low, high = self._near(first, first + len(seen))
+        return not past and all(_agrees(chunk, first, seen) for chunk in self.chunks[low:high] if chunk.fresh)
 
     def observe_whole(self, text: str, maker: int) -> bool:
         """Take in the text of the whole file; what does not fit is the maker's. Gives whether all of it fitted."""
@@ -166,14 +171,14 @@ class SparseFile:
         fits = self.length in (None, len(lines)) and all(
             chunk.next <= len(lines) + 1 and _agrees(chunk, 1, lines) for chunk in self.chunks
         )
+        whole = self.is_whole
         if not lines:
             self.chunks = []
         elif fits:
             self._fill(1, lines)
         else:
-            whole = self.is_whole
             self.shake()
-            realign(self, 1, lines, maker, (whole, whole))
+            realign(self, 1, lines, maker, whole=whole)
             self.chunks = self.chunks[:1]
         if lines:  # a listing does not show how the last line ends; the whole text does
             chunk = self.chunks[0]
@@ -189,6 +194,8 @@ class SparseFile:
                 chunk.cut(keep)
         self.chunks = [chunk for chunk in self.chunks if chunk.lines]
         self.length = None if self.length is None else number
+        if len(self.chunks) == 1 and self.chunks[0].fresh and self.chunks[0].first == 1:
+            self.shaken = self.doubted = False
 
     def _ended(self, seen: Sequence[str]) -> list[str]:
         if self.crlf:
@@ -199,14 +206,20 @@ class SparseFile:
             seen = [line if origin == NEW else known[origin] for line, origin in zip(seen, found, strict=True)]
         return list(seen)
 
-    def _fill(self, first: int, seen: Sequence[str]) -> Chunk:
+    def _confirm(self, chunk: Chunk, first: int, stop: int) -> None:
+        """Take in that lines of a chunk were seen again; unless all is doubted, they hold the others in their places."""
+        if self.doubted and not chunk.fresh:
+            self.put([*(other for other in self.chunks if other is not chunk), *chunk.confirmed(first, stop)])
+        chunk.fresh = True
+
+    def _fill(self, first: int, seen: Sequence[str]) -> None:
         """Join the chunks that the lines touch, with the lines between them as the base has them."""
         stop = first + len(seen)
         low, high = self._near(first, stop)
         touching = self.chunks[low:high]
         if len(touching) == 1 and touching[0].first <= first and touching[0].next >= stop:
-            touching[0].fresh = True
-            return touching[0]
+            self._confirm(touching[0], first, stop)
+            return
         merged = Chunk(first, [], [], [], self.place_at(first))
         for chunk in touching:
             if chunk.first < first:
@@ -221,7 +234,6 @@ class SparseFile:
             following = next((chunk.place_first for chunk in self.chunks[high : high + 1]), None)
             self._append(merged, seen[merged.next - first :], following)
         self.chunks[low:high] = [merged]
-        return merged
 
     def _near(self, first: int, stop: int) -> tuple[int, int]:
         """Give where the chunks begin and end that hold lines between two numbers, or meet them."""
@@ -249,7 +261,7 @@ class SparseFile:
                 bisect_right(self.order, below) : len(self.order) if above is None else bisect_left(self.order, above)
             ]
             if known:
-                found = origins([self.base[place] for place in known], lines[at:stop])
+                found = origins(level(self.base[place] for place in known), level(lines[at:stop]))
                 places[at:stop] = [0 if i == NEW else known[i] for i in found]
             places[at:stop] = between(places[at:stop], below, above)
             for i in range(at, stop):
@@ -257,7 +269,7 @@ class SparseFile:
         return places
 
     def _keep_line(self, places: list[int], i: int, line: str) -> None:
-        while self.base.get(places[i], line) != line:
+        while level([self.base.get(places[i], line)]) != level([line]):
             places[i] += 1
         if places[i] not in self.base:
             self.base[places[i]] = line
@@ -271,6 +283,16 @@ class SparseFile:
         before = bisect_right(self.chunks, number, key=lambda chunk: chunk.next)
         last = self.chunks[before - 1] if before else None
         return number * STEP if last is None else last.place_next + (number - last.next) * STEP
+
+    def lay_out(self, chunk: Chunk, i: int, line: str) -> None:
+        """Take in that somebody laid out a line; it stays whose it is."""
+        if not chunk.makers[i]:
+            place = chunk.places[i]
+            above = chunk.places[i + 1] if i + 1 < len(chunk.places) else chunk.place_next
+            (chunk.places[i],) = self.settled([0], [line], place, above)
+            if place in self.outside:
+                self.outside[chunk.places[i]] = self.outside[place]
+        chunk.spell(i, line)
 
     def forget(self, place: int) -> None:
         """Take back that a line is one that no agent made."""

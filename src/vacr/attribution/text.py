@@ -4,6 +4,8 @@ Only LF ends a line. CR, NEL, FF and U+2028 are characters of a line, a last lin
 survive as lone surrogates.
 """
 
+from collections.abc import Iterable, Sequence
+
 
 def lines_of(text: str) -> list[str]:
     """Split text after each LF."""
@@ -18,6 +20,16 @@ def lines_of(text: str) -> list[str]:
 def bare(line: str) -> str:
     """Take away the end of a line, as a listing with line numbers shows it."""
     return line.rstrip("\r\n") if line.endswith(("\n", "\r")) else line
+
+
+def level(lines: Iterable[str]) -> list[str]:
+    """Give lines with plain ends: hosts show CR LF as LF and commands do not, so which of both a line has tells nothing."""
+    return [line[:-2] + "\n" if line.endswith("\r\n") else line for line in lines]
+
+
+def unmarked(lines: Sequence[str]) -> Sequence[str]:
+    """Give lines without a byte order mark, which is the file's and not its first line's."""
+    return [lines[0][1:], *lines[1:]] if lines and lines[0].startswith("\ufeff") else lines
 
 
 def from_bytes(data: bytes) -> str:

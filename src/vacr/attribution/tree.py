@@ -113,7 +113,7 @@ def move(replay: Replay, source: str, target: str, *, copied: bool, told: bool) 
 
 def _hand_over(source: Tracked, target: Tracked, *, copied: bool) -> None:
     target.file, target.gone = copy.deepcopy(source.file) if copied else source.file, False
-    target.dirty, target.swept = source.dirty, source.swept
+    target.dirty, target.swept, target.drifted = source.dirty, source.swept, source.drifted
     target.looked, target.doubted, target.waiting = source.looked, source.doubted, []
     if not copied:
         target.loose, source.loose = source.loose, []

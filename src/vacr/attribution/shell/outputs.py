@@ -38,11 +38,13 @@ class _Part:
     view: View | None = None
     count: int | None = None
     plain_git: bool = False  # a git command that prints no diff
+    sure: bool = False  # whether it surely succeeded
 
 
 def shown_by(script: Script, result: Result, certain: Sequence[Certain]) -> dict[int, list[Event]]:
     """Give the events that the output of a script shows, by the number of the command."""
-    if not result.text:
+    full = not result.cut and not result.stripped
+    if not result.text and not (full and result.done):
         return {}
     parts = list(_parts(script, certain))
     if script.opaque:
@@ -54,7 +56,7 @@ def shown_by(script: Script, result: Result, certain: Sequence[Certain]) -> dict
     lines = result.text.split("\n")
     if not lines[-1]:
         lines.pop()
-    return _Deal(parts[:_MOST], lines, stripped=result.stripped, whole=len(parts) <= _MOST).events()
+    return _Deal(parts[:_MOST], lines, stripped=result.stripped, whole=len(parts) <= _MOST, full=full).events()
 
 
 def _parts(script: Script, certain: Sequence[Certain]) -> Iterator[_Part]:
@@ -75,6 +77,7 @@ def _parts(script: Script, certain: Sequence[Certain]) -> Iterator[_Part]:
         if not certain[number].ran:  # it may have printed nothing
             count = len(part.literal) if part.literal is not None else part.view.count if part.view is not None else None
             part = _Part(number, part.name, count=count)
+        part.sure = all(certain[one].succeeded for one, _ in pipeline)
         yield part
 
 
@@ -114,13 +117,14 @@ def _no_diff(part: _Part) -> bool:
 class _Deal:
     """Gives each part its lines."""
 
-    def __init__(self, parts: Sequence[_Part], lines: list[str], *, stripped: bool, whole: bool) -> None:
+    def __init__(self, parts: Sequence[_Part], lines: list[str], *, stripped: bool, whole: bool, full: bool) -> None:
         self.parts = parts
         self.lines = lines
         self.stripped = stripped
         self.at: int | None = 0
         self.found: dict[int, list[Event]] = {}
         self.whole = whole
+        self.full = full  # nothing is missing at its end
 
     def events(self) -> dict[int, list[Event]]:
         for number, part in enumerate(self.parts):
@@ -222,9 +226,11 @@ class _Deal:
     def _show(self, part: _Part, at: int, end: int) -> None:
         seen = self.lines[at:end]
         complaints = (f"{part.name}: ", *_NOISE)
+        if not seen and not part.sure:
+            return
         if part.view is None or any(line.startswith(complaints) for line in seen):
             return
         slack: int | None = 0
         if at == 0 and self.stripped:
             slack = None if part.count is None else part.count - len(seen)
-        self.found.setdefault(part.number, []).extend(part.view.shows(seen, slack))
+        self.found.setdefault(part.number, []).extend(part.view.shows(seen, slack, full=self.full))

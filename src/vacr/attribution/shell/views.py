@@ -61,8 +61,11 @@ class Lines:
             return self
         return None if total is None else replace(self.cut(max(0, total - count), total), least=self.spans[-1][1] or 0)
 
-    def shows(self, lines: Sequence[str], slack: int | None = 0) -> Iterator[Event]:
-        """Say what the printed lines show; `slack` is how many empty ones may be missing before them, `None` without bound."""
+    def shows(self, lines: Sequence[str], slack: int | None = 0, *, full: bool = False) -> Iterator[Event]:
+        """Say what the printed lines show; `slack` is how many empty ones may be missing before them, `None` without bound.
+
+        When they are in `full` all that was printed, the file ends where they end before their span does.
+        """
         if self.form is not None:
             numbers = [int(found[1]) for line in lines if (found := self.form.match(line))]
             if len(numbers) < len(lines) or any(low >= high for low, high in pairwise(numbers)):
@@ -76,10 +79,11 @@ class Lines:
         at = 0
         for first, last in self.spans:
             part = lines[at : None if last is None else at + last - first + 1]
-            if part:
+            if part or (full and first == 1):
                 missing = slack if slack is not None else 1 << 20
                 shown = [line + "\n" for line in part]
-                yield Observe(self.path, first, shown, least=self.least, slack=missing)
+                ends = full and not self.least and (last is None or first + len(part) <= last)
+                yield Observe(self.path, first, shown, last=ends, least=self.least, slack=missing)
             at += len(part)
 
     def take(self, lines: Sequence[str], at: int) -> int | None:
@@ -102,7 +106,7 @@ class Found:
     least: int = 0
     apart = False
 
-    def shows(self, lines: Sequence[str], slack: int | None = 0) -> Iterator[Event]:  # noqa: ARG002 - a view's form
+    def shows(self, lines: Sequence[str], slack: int | None = 0, *, full: bool = False) -> Iterator[Event]:  # noqa: ARG002 - a view's form
         """Say what the printed lines show, if they are all of the form that a search prints."""
         plain = [_COLOUR.sub("", line) for line in lines if line != "--"]
         if self.names is not True and len(self.named) == 1 and all(_NUMBER.match(line) for line in plain):
@@ -157,7 +161,7 @@ class Told:
     least: int = 0
     apart = True
 
-    def shows(self, lines: Sequence[str], slack: int | None = 0) -> Iterator[Event]:  # noqa: ARG002 - a view's form
+    def shows(self, lines: Sequence[str], slack: int | None = 0, *, full: bool = False) -> Iterator[Event]:  # noqa: ARG002 - a view's form
         """Say what the printed lines show."""
         plain = [_COLOUR.sub("", line) for line in lines]
         if self.diff:
