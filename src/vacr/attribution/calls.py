@@ -10,6 +10,7 @@ from typing import Any
 
 from vacr.attribution import hosts
 from vacr.attribution.events import Event
+from vacr.attribution.folders import working_folder
 from vacr.timestamps import milliseconds
 
 # `UNTOLD`: the agent never writes results down. `PENDING`: it does, and has not.
@@ -103,7 +104,7 @@ class _Walk:
         self.agent = agent_of(record)
         self.provider = str(meta.get("model-provider", ""))
         self.model = str(meta.get("model-id", ""))
-        self.folder = str(session.get("environment", {}).get("working-dir", ""))
+        self.folder = working_folder(record)
         entries = session.get("entries", ())
         self.named = {entry.get("call-id") for _, entry, _ in _entries(entries, "") if entry.get("type") == "tool-call"}
         self.told = _told(entries)
