@@ -1,10 +1,11 @@
 """What Gemini CLI's tools and displays prove."""
 
+import hashlib
 import json
 
 import pytest
 
-from tests.attribution.sessions import Gemini, contributors, records_of, rows
+from tests.attribution.sessions import ROOT, Gemini, contributors, records_of, rows
 from vacr.attribution import history, replayed
 
 FILE = "one = 1\ntwo = 2\nthree = 2\n"
@@ -147,3 +148,15 @@ def test_a_saved_chat_tells_failures_only_in_its_responses(tmp_path):
         answer = {"id": f"c{number}", "name": "write_file", "response": response}
         turns += [{"role": "model", "parts": [{"functionCall": call}]}, {"role": "user", "parts": [{"functionResponse": answer}]}]
     assert [path for path, _, _ in rows(records_of(tmp_path, json.dumps(turns), "chat.json"))] == ["f0.py"]
+
+
+@pytest.mark.parametrize(("root", "mark"), [(ROOT, "/"), ("C:\\Users\\mira\\app", "\\")])
+def test_the_folder_is_the_one_whose_hash_the_session_has(tmp_path, root, mark):
+    gemini = Gemini()
+    said = "Successfully created and wrote to new file"
+    gemini.call("write_file", {"file_path": mark.join((root, "src", "a.py")), "content": "one\n"}, said)
+    gemini.call("replace", {"file_path": "src/a.py", "old_string": "one", "new_string": "1"}, "Successfully modified")
+    data = json.loads(gemini.data()) | {"projectHash": hashlib.sha256(root.encode()).hexdigest()}
+    (record,) = records_of(tmp_path, json.dumps(data), "session.json")
+    assert rows([record]) == [("src/a.py", [[1, 1]], "replayed")] * 2
+    assert list(contributors(record)) == [("src/a.py", 1)]

@@ -9,6 +9,7 @@ from vacr.attribution import paths
 from vacr.attribution.base import Base, root_of
 from vacr.attribution.calls import Call, Step, agent_of
 from vacr.attribution.derive import events_of, is_unknown
+from vacr.attribution.folders import working_folder
 from vacr.attribution.replay import Replay
 from vacr.attribution.result import file_attribution
 from vacr.attribution.revisions import newest_revision
@@ -46,7 +47,7 @@ def replayed(records: Sequence[dict[str, Any]], base: Base | None = None) -> tup
 
 def root(record: dict[str, Any], walked: Sequence[Step], base: Base | None) -> str:
     """Find the folder that a record's paths are told from: that of the base, or else where the session worked."""
-    folder = str(record["session"].get("environment", {}).get("working-dir", ""))
+    folder = working_folder(record)
     if base is None:
         return folder
     agent = agent_of(record)

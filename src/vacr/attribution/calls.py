@@ -10,6 +10,7 @@ from typing import Any
 
 from vacr.attribution import editors, hosts
 from vacr.attribution.events import Event
+from vacr.attribution.folders import working_folder
 from vacr.timestamps import milliseconds
 
 # `UNTOLD`: the agent never writes results down. `PENDING`: it does, and has not.
@@ -110,7 +111,7 @@ class _Walk:
         self.agent = agent_of(record)
         self.provider = str(meta.get("model-provider", ""))
         self.model = str(meta.get("model-id", ""))
-        self.folder = self.top = str(session.get("environment", {}).get("working-dir", ""))
+        self.folder = self.top = working_folder(record)
         self.chain = ""
         self.told_in: dict[str, str] = {}
         self.jumped = False

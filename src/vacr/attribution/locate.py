@@ -49,9 +49,9 @@ def _sequence(file: SparseFile, edits: Sequence[Edit], maker: int) -> Ranges | N
     text = file.text
     if text is not None:
         for edit in edits:
-            old, new = edit.old, edit.new
+            old, new = edit.old, file.spelled(edit.new)
             if old not in text:
-                old, new = old.replace("\n", "\r\n"), new.replace("\n", "\r\n")
+                old, new = old.replace("\n", "\r\n"), _crlf(edit.new)
             if old not in text:
                 return None
             text = text.replace(old, new) if edit.every else text.replace(old, new, 1)
@@ -79,13 +79,17 @@ def _plan(file: SparseFile, edit: Edit) -> tuple[Edit, list[tuple[Chunk, int]]] 
     """Find the places that an edit replaces, and spell it as the file does."""
     if not edit.old:
         return (edit, []) if not file.chunks else None
-    for spelled in (edit, Edit(edit.old.replace("\n", "\r\n"), edit.new.replace("\n", "\r\n"), edit.every)):
+    for spelled in (Edit(edit.old, file.spelled(edit.new), edit.every), Edit(_crlf(edit.old), _crlf(edit.new), edit.every)):
         hits = list(file.find(spelled.old))
         if hits:
             return (spelled, hits) if len(hits) == 1 or edit.every else None
         if "\n" not in edit.old or "\r" in edit.old:
             break
     return None
+
+
+def _crlf(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\n", "\r\n")
 
 
 def _rewrite(file: SparseFile, edit: Edit, hits: Sequence[tuple[Chunk, int]], maker: int) -> Ranges:

@@ -335,6 +335,6 @@ class Replay:
             tracked.created = tracked.created or (event.created is True and not tracked.gone and not tracked.looked)
             tracked.file, tracked.gone = SparseFile(length=0), False
         if not event.append:
-            return tracked.file.write(event.text, maker)
+            return tracked.file.write(event.text if event.by_shell else tracked.file.spelled(event.text), maker)
         whole = tracked.file.text if not tracked.dirty else None
         return None if whole is None else tracked.file.write(whole + event.text, maker)

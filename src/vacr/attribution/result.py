@@ -103,7 +103,7 @@ def _content_only(replay: Replay, number: int) -> dict[str, list[dict[str, Any]]
 
 
 def _proof(tracked: Tracked, ranges: list[dict[str, Any]], content: list[dict[str, Any]]) -> dict[str, Any]:
-    text = tracked.text
+    text = _whole(tracked)
     proof: dict[str, Any] = {"complete": text is not None, "ranges": ranges}
     if tracked.dirty and tracked.swept:
         proof["doubt"] = FORMATTER
@@ -112,6 +112,16 @@ def _proof(tracked: Tracked, ranges: list[dict[str, Any]], content: list[dict[st
     if content:
         proof["content-only"] = content
     return proof
+
+
+def _whole(tracked: Tracked) -> str | None:
+    """Give the text of a file of which every byte is known: hosts show a mark in the place of what is not UTF-8."""
+    text = tracked.text
+    if text is None or "\ufffd" not in text or tracked.file.exact:
+        return text
+    chunk = tracked.file.chunks[0]
+    marked = any("\ufffd" in line and not maker for line, maker in zip(chunk.lines, chunk.makers, strict=True))
+    return None if marked else text
 
 
 def left_files(replay: Replay, roots: Sequence[str]) -> Iterator[tuple[str, bytes | None, dict[str, Any]]]:
@@ -131,7 +141,7 @@ def left_files(replay: Replay, roots: Sequence[str]) -> Iterator[tuple[str, byte
         if tracked.gone:
             yield path, None, {"complete": True, "deleted": True, "evidence": sorted(evidence)}
             continue
-        text = tracked.text
+        text = _whole(tracked)
         data = None if text is None else to_bytes(text)
         if evidence or _left(replay, path, data, makers):
             evidence = evidence | {maker.evidence for maker in makers}

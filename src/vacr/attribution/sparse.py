@@ -31,7 +31,8 @@ class SparseFile:
     mixed: dict[int, int] = field(default_factory=dict)
     """The places of those that were an agent's and that somebody outside changed, with the agent's call."""
     crlf: bool = False  # hosts show CR LF as LF; a base shows what it is
-    odd: bool = False  # hosts show neither a byte order mark nor bytes that are not UTF-8
+    odd: bool = False  # hosts show neither a byte order mark nor bytes that are not UTF-8 nor different line ends
+    exact: bool = False  # what was there before is known from a base
     shaken: bool = False  # whether something happened at an unknown place, and not all of it was seen since
     doubted: bool = False  # whether it may be another one altogether since it was last seen as a whole
 
@@ -40,8 +41,9 @@ class SparseFile:
         """Make a file that is known whole, as its base has it."""
         file = cls()
         file.observe_whole(text, NEW)
-        file.crlf = bool(file.chunks) and 2 * text.count("\r\n") > len(file.chunks[0].lines)
-        file.odd = as_shown(text) != text
+        file.crlf = 2 * text.count("\r\n") > text.count("\n")
+        file.odd = as_shown(text) != (text.replace("\r\n", "\n") if text.count("\r") == text.count("\n") else text)
+        file.exact = True
         return file
 
     @property
@@ -70,6 +72,10 @@ class SparseFile:
             if chunk.first <= number < chunk.next:
                 return chunk.lines[number - chunk.first]
         return None
+
+    def spelled(self, text: str) -> str:
+        """Give a text with the line ends that the file has, as hosts write it there."""
+        return text.replace("\r\n", "\n").replace("\n", "\r\n") if self.crlf else text
 
     def find(self, text: str) -> Iterator[tuple[Chunk, int]]:
         """Give each place where the known lines hold a text."""
@@ -114,6 +120,7 @@ class SparseFile:
     def apply(self, first: int, signed: Sequence[str], maker: int) -> Ranges | None:
         """Apply a hunk whose old lines begin at a known place; `None` when lines there are not known."""
         old = sum(line[:1] != "+" for line in signed)
+        signed = [self.spelled(line) for line in signed]
         for chunk in self.chunks:
             if chunk.first <= first and first + old <= chunk.next:
                 return self.change(chunk, lambda: chunk.apply(first, signed, maker))  # noqa: B023 - called at once
@@ -198,13 +205,12 @@ class SparseFile:
             self.shaken = self.doubted = False
 
     def _ended(self, seen: Sequence[str]) -> list[str]:
-        if self.crlf:
-            seen = [line[:-1] + "\r\n" if line.endswith("\n") and not line.endswith("\r\n") else line for line in seen]
+        """Give lines that a host showed as they are in the file, as far as that is known."""
         if self.odd:
             known = [line for chunk in self.chunks for line in chunk.lines]
-            found = origins([as_shown(line) for line in known], seen)
-            seen = [line if origin == NEW else known[origin] for line, origin in zip(seen, found, strict=True)]
-        return list(seen)
+            found = origins([as_shown(line) for line in known], [as_shown(line) for line in seen])
+            return [self.spelled(line) if i == NEW else known[i] for line, i in zip(seen, found, strict=True)]
+        return [self.spelled(line) for line in seen] if self.crlf else list(seen)
 
     def _confirm(self, chunk: Chunk, first: int, stop: int) -> None:
         """Take in that lines of a chunk were seen again; unless all is doubted, they hold the others in their places."""

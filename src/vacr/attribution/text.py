@@ -43,7 +43,8 @@ def to_bytes(text: str) -> bytes:
 
 
 def as_shown(text: str) -> str:
-    """Give text as hosts show it: without a byte order mark, and with a mark for each byte that is not UTF-8."""
+    """Give text as hosts show it: CR LF as LF, without a byte order mark, and with a mark for each byte that is not UTF-8."""
+    text = text.replace("\r\n", "\n")
     if not text.startswith("\ufeff") and text.isascii():
         return text
     return to_bytes(text).decode("utf-8", "replace").removeprefix("\ufeff")

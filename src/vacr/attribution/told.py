@@ -19,6 +19,7 @@ from vacr.attribution.base import Base
 from vacr.attribution.calls import Call, Shown, Step, steps
 from vacr.attribution.diff import NEW, origins
 from vacr.attribution.events import Event, Move, Patch, Replace
+from vacr.attribution.folders import working_folder
 from vacr.attribution.prompts import asked, prompts
 from vacr.attribution.replay import CONTENT_ONLY, Replay
 from vacr.attribution.result import contributor
@@ -86,7 +87,7 @@ def _groups(records: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]
     together: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for record in records:
         inputs = map_of(map_of(record.get("vacr")).get("inputs"))
-        key: tuple[Any, ...] = (str(record["session"].get("environment", {}).get("working-dir", "")),)
+        key: tuple[Any, ...] = (working_folder(record),)
         if "file-attribution" in record:
             others = inputs.get("records")
             alone = str(record["session"].get("session-id", ""))

@@ -1,0 +1,63 @@
+"""Line ends, marks and bytes that hosts do not show, with a base and without."""
+
+import hashlib
+from itertools import product
+
+import pytest
+
+from tests.attribution.told import ROOT, Told
+from vacr.attribution import Base, attribute, replayed
+from vacr.attribution.result import left_files
+from vacr.attribution.text import as_shown, from_bytes
+
+FILES = {
+    "CR LF": (b"one\r\ntwo\r\nthree\r\n", b"one\r\n2\r\nII\r\nthree\r\n"),
+    "a byte order mark": (b"\xef\xbb\xbfone\ntwo\n", b"\xef\xbb\xbfone\n2\nII\n"),
+    "both": (b"\xef\xbb\xbfone\r\ntwo\r\n", b"\xef\xbb\xbfone\r\n2\r\nII\r\n"),
+    "no UTF-8": (b"on\xe9\ntwo\nthr\xfc\n", b"on\xe9\n2\nII\nthr\xfc\n"),
+    "no last line end": (b"one\r\ntwo", b"one\r\n2\r\nII"),
+    "different line ends": (b"one\r\ntwo\nthree\nfour\n", b"one\r\n2\nII\nthree\nfour\n"),
+    "other separators": ("on\u0085e\ntwo\nthr\u2028ee\r\x0c\n".encode(), "on\u0085e\n2\nII\nthr\u2028ee\r\x0c\n".encode()),
+}
+
+
+@pytest.mark.parametrize(("name", "way"), [*product(FILES, ("edit", "several edits", "patch")), ("CR LF", "write")])
+def test_a_file_keeps_what_is_not_shown_of_it(tmp_path, name, way):
+    before, after = FILES[name]
+    told = Told()
+    told.read("a.py", as_shown(from_bytes(before)))
+    if way == "edit":
+        told.edit("a.py", "two", "2\nII")
+    elif way == "several edits":
+        edits = [{"old_string": "two", "new_string": "2\nIV"}, {"old_string": "IV", "new_string": "II"}]
+        told.call("MultiEdit", {"file_path": f"{ROOT}/a.py", "edits": edits})
+    elif way == "patch":
+        old = as_shown(from_bytes(before)).split("\n")
+        at = old.index("two")
+        signed = ["-two", "+2", "+II"] + ([] if "two\n" in as_shown(from_bytes(before)) else ["\\ No newline at end of file"])
+        hunk = {"oldStart": at + 1, "oldLines": 1, "newStart": at + 1, "newLines": 2, "lines": signed}
+        arguments = {"file_path": f"{ROOT}/a.py", "old_string": "two", "new_string": "2\nII"}
+        told.call("Edit", arguments, "ok", {"structuredPatch": [hunk]})
+    else:
+        told.write("a.py", as_shown(from_bytes(before)).replace("two", "2\nII"), "update")
+    base = Base("0" * 40, ["a.py"], {"a.py": before}.__getitem__)
+    records = [told.record(tmp_path)]
+    ((path, data, _),) = left_files(*replayed(records, base))
+    assert (path, data) == ("a.py", after)
+    (made,) = attribute(records, base)
+    (one,) = made["file-attribution"]["files"][0]["conversations"][0]["ranges"]
+    lines = after.split(b"\n")
+    text = b"\n".join(lines[one["start-line"] - 1 : one["end-line"]])
+    text += b"\n" if len(lines) > one["end-line"] else b""
+    assert one["content-hash"] == hashlib.sha256(text).hexdigest()
+    assert (one["start-line"], one["end-line"]) == (2, 3)
+
+
+def test_what_is_shown_as_a_mark_is_not_known(tmp_path):
+    told = Told()
+    told.read("a.py", "on\ufffd\ntwo\n")
+    told.edit("a.py", "two", "2")
+    ((_, data, about),) = left_files(*replayed([told.record(tmp_path)]))
+    assert (data, about["complete"]) == (None, False)
+    told.write("b.py", "the mark \ufffd itself\n")
+    assert [data for _, data, _ in left_files(*replayed([told.record(tmp_path)]))] == [None, "the mark \ufffd itself\n".encode()]
