@@ -54,6 +54,17 @@ class InvalidRecord(VacrError):  # noqa: N818 - named after the exit code's mean
     exit_code = 1
 
 
+class InvalidStatement(VacrError):  # noqa: N818 - named after the exit code's meaning
+    """A signature, or what it is about, was checked and does not hold; `reason` names the check in one word."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, reason: str, where: str = "", hint: str = "") -> None:
+        """Keep why it failed, for people and for programs."""
+        super().__init__(message, where=where, hint=hint)
+        self.reason = reason
+
+
 class Unreachable(VacrError):  # noqa: N818 - named after the exit code's meaning
     """A service, or something that trust rests on, cannot be reached."""
 

@@ -2,7 +2,8 @@
 
 Follows RFC 8949 section 3. The fast path of `deterministic_cbor` vouches for bytes that encode to themselves; all others
 come here. Refused: indefinite lengths, repeated keys, bytes after the item, not-a-number and infinities, text that is
-not UTF-8, reserved heads, too deep a nesting, lengths past the end. Heads that are longer than need be are read.
+not UTF-8, reserved heads, too deep a nesting, lengths past the end. Heads that are longer than need be are read, unless only the
+shortest are asked for.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from vacr.errors import UnreadableInput
 
 _FLOATS = {25: (">e", 2), 26: (">f", 4), 27: (">d", 8)}
 _LONG_HEADS = {24: 1, 25: 2, 26: 4, 27: 8}
+_LEAST = {24: 24, 25: 1 << 8, 26: 1 << 16, 27: 1 << 32}
+"""The least argument that needs a head of each length."""
 _SIMPLE = {20: False, 21: True, 22: None}
 _UNDEFINED = 23
 _INDEFINITE = 31
@@ -28,10 +31,12 @@ _BIGNUMS = (2, 3)
 class Scanner:
     """Reads one item of CBOR from bytes."""
 
-    def __init__(self, data: bytes, max_depth: int) -> None:
-        """Start at the first byte."""
+    def __init__(self, data: bytes, max_depth: int, *, shortest: bool = False, most: int | None = None) -> None:
+        """Start at the first byte; `shortest` refuses heads longer than need be, `most` is how many items there may be."""
         self.data = data
         self.max_depth = max_depth
+        self.shortest = shortest
+        self.left = most
         self.position = 0
 
     def whole(self) -> Any:
@@ -60,6 +65,10 @@ class Scanner:
 
     def item(self, place: Place, depth: int) -> Any:
         """Read one item."""
+        if self.left is not None:
+            if not self.left:
+                raise self.refusal("more items than are read", place)
+            self.left -= 1
         head = self.take(1, place)[0]
         major, info = head >> 5, head & 31
         if depth >= self.max_depth and 4 <= major <= 6:  # noqa: PLR2004 - arrays, maps and tags
@@ -94,7 +103,10 @@ class Scanner:
             return info
         if info not in _LONG_HEADS:
             raise self.refusal(f"reserved head {info}", place)
-        return int.from_bytes(self.take(_LONG_HEADS[info], place), "big")
+        value = int.from_bytes(self.take(_LONG_HEADS[info], place), "big")
+        if self.shortest and value < _LEAST[info]:
+            raise self.refusal("a head that is longer than need be", place)
+        return value
 
     def enough(self, count: int, place: Place) -> None:
         """Refuse a count of items that the bytes left cannot hold, before making room for them."""
@@ -126,6 +138,8 @@ class Scanner:
         """Read what a tag holds; only big numbers are turned into what they mean."""
         value = self.item(place, depth + 1)
         if tag in _BIGNUMS and isinstance(value, bytes):
+            if self.shortest:
+                raise self.refusal("a big number", place)
             number = int.from_bytes(value, "big")
             return number if tag == _BIGNUMS[0] else -1 - number
         return cbor2.CBORTag(tag, value)

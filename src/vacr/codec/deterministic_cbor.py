@@ -81,6 +81,20 @@ def decode(data: bytes) -> Any:
         raise UnreadableInput(f"not CBOR that can be read: {error}") from error
 
 
+def decode_shortest(data: bytes, *, max_depth: int, most: int) -> Any:
+    """Read one CBOR item whose heads are all as short as can be; its keys may be in any order, and big numbers are refused.
+
+    `most` is how many items it may hold, so that the time is bounded.
+
+    Raises:
+        UnreadableInput: the bytes are not one well-formed item, or hold something that decoders disagree about.
+    """
+    try:
+        return Scanner(data, max_depth, shortest=True, most=most).whole()
+    except (TypeError, ValueError) as error:
+        raise UnreadableInput(f"not CBOR that can be read: {error}") from error
+
+
 def _only_text_keys(value: Any, place: Place, depth: int) -> bool:
     """Tell whether all keys are text.
 

@@ -1,0 +1,74 @@
+"""Certificates in a signed message. Step: sign, verify. Follows RFC 9360.
+
+`x5chain` begins with the signer's certificate, and `x5t` is the hash of that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from vacr.errors import InvalidStatement, UnreadableInput
+from vacr.signing import labels
+
+_HASHES = {labels.SHA256: hashlib.sha256, labels.SHA384: hashlib.sha384, labels.SHA512: hashlib.sha512}
+_MOST = 16
+
+
+def load_certificates(pem: bytes) -> list[x509.Certificate]:
+    """Read the certificates in a PEM text.
+
+    Raises:
+        UnreadableInput: there are none.
+    """
+    try:
+        return x509.load_pem_x509_certificates(pem)
+    except (ValueError, UnsupportedAlgorithm) as error:
+        raise UnreadableInput("no certificates in PEM", hint="A chain begins with the signer's certificate.") from error
+
+
+def x5chain(chain: Sequence[x509.Certificate]) -> Any:
+    """Write a chain as a header parameter: one as bytes, several as a list."""
+    written = [certificate.public_bytes(Encoding.DER) for certificate in chain]
+    return written[0] if len(written) == 1 else written
+
+
+def x5t(certificate: x509.Certificate) -> list[Any]:
+    """Write the hash of a certificate as a header parameter."""
+    return [labels.SHA256, hashlib.sha256(certificate.public_bytes(Encoding.DER)).digest()]
+
+
+def chain_of(value: Any) -> list[x509.Certificate]:
+    """Read a chain from a header parameter.
+
+    Raises:
+        InvalidStatement: it is none.
+    """
+    written = [value] if isinstance(value, bytes) else value
+    if (
+        not isinstance(written, list | tuple)
+        or not 0 < len(written) <= _MOST
+        or not all(isinstance(one, bytes) for one in written)
+    ):
+        raise InvalidStatement("x5chain is no list of certificates", reason="x5chain-malformed")
+    try:
+        return [x509.load_der_x509_certificate(one) for one in written]
+    except (ValueError, UnsupportedAlgorithm) as error:
+        raise InvalidStatement(f"a certificate that cannot be read: {error}", reason="x5chain-malformed") from error
+
+
+def check_x5t(value: Any, certificate: x509.Certificate) -> None:
+    """Check that a hash is that of a certificate.
+
+    Raises:
+        InvalidStatement: it is not.
+    """
+    if not isinstance(value, list | tuple) or len(value) != 2 or not isinstance(value[0], int) or value[0] not in _HASHES:  # noqa: PLR2004
+        raise InvalidStatement("x5t is no hash that is known", reason="x5t-malformed")
+    if _HASHES[value[0]](certificate.public_bytes(Encoding.DER)).digest() != value[1]:
+        raise InvalidStatement("x5t is not the hash of the signer's certificate", reason="x5t-mismatch")

@@ -1,0 +1,34 @@
+"""`trace-metadata`: what a signed record is about, beside the signature. Step: sign, verify.
+
+It stands in the unprotected header: nobody signs it. Whoever has the record makes it again and compares.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+FORMATS = {"3.0.0-draft": "ietf-vac-v3.0", "2.0.0-draft": "ietf-vac-v2.0"}
+"""Schema version → trace format id of a record; that of a native session is its reader's."""
+
+
+def trace_metadata(record: dict[str, Any], trace_format: str, digest: bytes | None = None) -> dict[str, Any] | None:
+    """Summarise a record; nothing for a session without a start, of which there is no summary.
+
+    `digest` is the SHA-256 of the signed bytes, where the signature is not over that itself.
+    """
+    session = record.get("session")
+    if not isinstance(session, dict) or not isinstance(session.get("session-start"), str | int):
+        return None
+    meta = session.get("agent-meta")
+    vendor = meta.get("model-provider") if isinstance(meta, dict) else None
+    summary = {
+        "session-id": session.get("session-id"),
+        "agent-vendor": vendor if isinstance(vendor, str) else "unknown",
+        "trace-format": trace_format,
+        "timestamp-start": session["session-start"],
+    }
+    if session.get("session-end") is not None:
+        summary["timestamp-end"] = session["session-end"]
+    if digest is not None:
+        summary["content-hash"] = digest.hex()
+    return summary

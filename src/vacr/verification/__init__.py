@@ -1,0 +1,8 @@
+"""Signed statements, verified: statement + policy → what was verified, or an error. Step: verify."""
+
+from vacr.verification.checks import Check, VerificationFailed
+from vacr.verification.policy import Policy
+from vacr.verification.records import Inputs
+from vacr.verification.verify import Verified, verify
+
+__all__ = ["Check", "Inputs", "Policy", "VerificationFailed", "Verified", "verify"]

@@ -1,0 +1,30 @@
+"""What a verifier asks of a signature. Step: verify. Trust has no default: a policy without keys and roots trusts nobody."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from cryptography import x509
+
+from vacr.signing.algorithms import ALGORITHMS, PublicKey
+
+CODE_SIGNING = "1.3.6.1.5.5.7.3.3"
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Who is trusted, and what else has to hold."""
+
+    keys: tuple[PublicKey, ...] = ()
+    """Keys that are trusted as they are."""
+    roots: tuple[x509.Certificate, ...] = ()
+    """Certificates that a chain has to end in."""
+    issuer: str | None = None
+    subject: str | None = None
+    algorithms: frozenset[int] = field(default_factory=lambda: frozenset(ALGORITHMS))
+    extended_key_usage: str | None = None
+    """A usage that the signer's certificate has to have; one that names usages has to name code signing or this."""
+    timestamp_roots: tuple[x509.Certificate, ...] = ()
+    needs_timestamp: bool = False
+    schema_version: str | None = None
+    """The major version of the schema that a record has to follow."""

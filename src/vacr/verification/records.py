@@ -1,0 +1,149 @@
+"""What signed bytes say: a record that is valid, is what it says it is, and is what its source yields. Step: verify."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any, cast
+
+from vacr.attribution import Base, checking
+from vacr.codec import Form, encode
+from vacr.errors import InvalidStatement, VacrError
+from vacr.identity import identify, made_by_vacr, record_id
+from vacr.model import Record
+from vacr.readers.registry import reader_for
+from vacr.readers.source import Part, Source
+from vacr.schema import validate
+from vacr.schema.versions import major
+from vacr.signing import labels
+from vacr.signing.sign1 import Sign1
+from vacr.signing.trace_metadata import FORMATS, trace_metadata
+from vacr.verification.checks import Checks
+from vacr.verification.contents import record_in
+from vacr.verification.policy import Policy
+from vacr.version import __version__
+
+_REQUIRED = frozenset(("session-id", "agent-vendor", "trace-format", "timestamp-start"))
+_OPTIONAL = frozenset(("timestamp-end", "content-hash", "content-hash-alg"))
+_URN = "urn:uuid:"
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What a verifier has beside the statement: the native session, and the repository as it was."""
+
+    source: Source | None = None
+    base: Base | None = None
+
+
+def check(message: Sign1, payload: bytes, policy: Policy, inputs: Inputs, checks: Checks) -> dict[str, Any] | None:
+    """Check what signed bytes say; gives the record that they are.
+
+    Raises:
+        VerificationFailed: something does not hold.
+    """
+    found = record_in(payload)
+    record, form = found if found is not None else (None, "json")
+    with checks.of("metadata"):
+        _check_metadata(message, payload, record, checks)
+    with checks.of("record"):
+        if record is None:
+            if policy.schema_version is not None:
+                raise InvalidStatement("what was signed is no record", reason="not-a-record")
+            checks.undecided("record", "what was signed is no record: a native session, or something else")
+            return None
+        _check_record(message, record, form, policy, checks)
+    with checks.of("attribution"):
+        if "file-attribution" in record:
+            _check_attribution(record, inputs, checks)
+    with checks.of("source"):
+        if inputs.source is not None:
+            _check_source(record, payload, form, inputs, checks)
+    return record
+
+
+def _check_metadata(message: Sign1, payload: bytes, record: dict[str, Any] | None, checks: Checks) -> None:
+    """Make the summary again that stands beside the signature, unsigned, and compare."""
+    if labels.TRACE_METADATA not in message.unprotected:
+        return
+    said = message.unprotected[labels.TRACE_METADATA]
+    if not isinstance(said, dict) or not said.keys() >= _REQUIRED or not said.keys() <= _REQUIRED | _OPTIONAL:
+        raise InvalidStatement("trace-metadata does not have the members it must have", reason="metadata-malformed")
+    if said.get("content-hash", _digest(payload)) != _digest(payload):
+        raise InvalidStatement("trace-metadata names another content hash", reason="metadata-mismatch")
+    known = _summary(payload, record)
+    if known is None:
+        checks.undecided("metadata", "not signed, and there is nothing to compare it with")
+        return
+    for name in sorted((_REQUIRED | {"timestamp-end"}) & (said.keys() | known.keys())):
+        if said.get(name) != known.get(name):
+            raise InvalidStatement(
+                f"trace-metadata says {name} {said.get(name)!r}, not {known.get(name)!r}", reason="metadata-mismatch"
+            )
+    checks.passed("metadata", "as what was signed says")
+
+
+def _summary(payload: bytes, record: dict[str, Any] | None) -> dict[str, Any] | None:
+    if record is not None:
+        return trace_metadata(record, FORMATS.get(str(record.get("version")), ""))
+    source = Source((Part("session", payload),))
+    try:
+        reading = next(iter(reader_for(source).read(source)), None)
+    except VacrError:
+        return None
+    if reading is None:
+        return None
+    made = cast("dict[str, Any]", reading.record)
+    return trace_metadata(made, made["vacr"]["source"]["format"])
+
+
+def _digest(payload: bytes) -> str:
+    return hashlib.sha256(payload).hexdigest()
+
+
+def _check_record(message: Sign1, record: dict[str, Any], form: Form, policy: Policy, checks: Checks) -> None:
+    report = validate(record, json=form == "json")
+    if report.findings:
+        first = report.findings[0]
+        raise InvalidStatement(f"not a valid record: {first.pointer or '/'}: {first.found}", reason="record-invalid")
+    if policy.schema_version is not None and major(record.get("version")) != policy.schema_version:
+        raise InvalidStatement(f"version {record.get('version')}, not {policy.schema_version}", reason="schema-version")
+    if made_by_vacr(record) and record.get("id") != record_id(cast("Record", record)):
+        raise InvalidStatement("the record's id is not that of its content", reason="record-id")
+    claims = message.protected.get(labels.CWT_CLAIMS)
+    subject = claims.get(labels.SUB) if isinstance(claims, dict) else None
+    if isinstance(subject, str) and subject.startswith(_URN) and subject != f"{_URN}{record.get('id')}":
+        raise InvalidStatement("the statement is about another record", reason="subject-mismatch")
+    checks.passed("record", f"valid by version {record['version']}, id {record.get('id')}")
+
+
+def _check_attribution(record: dict[str, Any], inputs: Inputs, checks: Checks) -> None:
+    outcome, told = checking.check(record, [record], inputs.base)
+    if outcome == checking.DIFFERS:
+        raise InvalidStatement(told, reason="attribution-mismatch")
+    if outcome == checking.HOLDS:
+        checks.passed("attribution", told)
+    else:
+        checks.undecided("attribution", told)
+
+
+def _check_source(record: dict[str, Any], payload: bytes, form: Form, inputs: Inputs, checks: Checks) -> None:
+    """Make the record again from the native session, and compare."""
+    agent = record.get("recording-agent")
+    version = agent.get("version") if isinstance(agent, dict) and agent.get("name") == "vacr" else None
+    if version != __version__:
+        checks.undecided("source", f"recorded by another program, or another version of it ({version}); this is {__version__}")
+        return
+    earlier = checking.before(record) if "file-attribution" in record else record
+    wanted = record_id(cast("Record", earlier))
+    source = cast("Source", inputs.source)
+    try:
+        made = [reading.record for reading in reader_for(source).read(source)]
+    except VacrError as error:
+        raise InvalidStatement(f"the source cannot be read: {error}", reason="source-unreadable") from error
+    for one in made:
+        identify(one)
+        if one["id"] == wanted and (earlier is not record or encode(one, form) == payload):
+            checks.passed("source", "the same record comes out of it")
+            return
+    raise InvalidStatement("another record comes out of the source", reason="source-mismatch")

@@ -1,0 +1,157 @@
+"""Whose signature it is, and whether they are trusted. Step: verify."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from cryptography import x509
+
+from vacr.errors import InvalidStatement
+from vacr.signing import algorithms, certificates, keys, labels
+from vacr.signing.algorithms import ALGORITHMS, PublicKey
+from vacr.signing.sign1 import Sign1
+from vacr.verification import chains
+from vacr.verification.policy import Policy
+
+_LONGEST_ISSUER = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class Trusted:
+    """A key that is trusted: by itself, or by a path of certificates from the signer's to a root."""
+
+    key: PublicKey
+    path: tuple[x509.Certificate, ...] = ()
+
+    def __str__(self) -> str:
+        """Name who it is."""
+        if self.path:
+            return f"{self.path[0].subject.rfc4514_string()}, certified by {self.path[-1].subject.rfc4514_string()}"
+        return f"key {keys.thumbprint(self.key).hex()[:16]}"
+
+
+def check_algorithm(message: Sign1, policy: Policy) -> int:
+    """Give the algorithm of a statement.
+
+    Raises:
+        InvalidStatement: it names none where it has to, or one that is not known or not allowed.
+    """
+    if labels.ALG in message.unprotected:
+        raise InvalidStatement("the algorithm is not protected", reason="alg-unprotected")
+    if labels.ALG not in message.protected:
+        raise InvalidStatement("no algorithm is named", reason="alg-missing")
+    algorithm = algorithms.algorithm_of(message.protected[labels.ALG])
+    if algorithm.number not in policy.algorithms:
+        raise InvalidStatement(f"{algorithm.name} is not allowed", reason="alg-not-allowed")
+    return algorithm.number
+
+
+def candidates(message: Sign1, algorithm: int, policy: Policy) -> list[Trusted]:
+    """Give the trusted keys that may have signed a statement, the likeliest first.
+
+    Raises:
+        InvalidStatement: there is none, or the chain of certificates in it leads to nobody who is trusted.
+    """
+    if not policy.keys and not policy.roots:
+        raise InvalidStatement("nobody is trusted", reason="no-trust", hint="Name a key or a certificate with --trust.")
+    fits = ALGORITHMS[algorithm].fits
+    chain = _chain(message)
+    named = chain[0].public_key() if chain else None
+    found = [Trusted(key) for key in policy.keys if fits(key) and (named is None or _same(key, named))]
+    named_by = message.protected.get(labels.KID, message.unprotected.get(labels.KID))
+    found.sort(key=lambda one: not _is_named(one.key, named_by))
+    if found:
+        return found
+    if chain and policy.roots:
+        path = chains.check_chain(chain, policy.roots, policy.extended_key_usage)
+        if not fits(chain[0].public_key()):
+            raise InvalidStatement(f"{ALGORITHMS[algorithm].name} takes no key of the certificate's kind", reason="alg-key")
+        return [Trusted(chain[0].public_key(), tuple(path))]
+    if any(_is_named(key, named_by) for key in policy.keys):
+        raise InvalidStatement(f"{ALGORITHMS[algorithm].name} takes no key of this kind", reason="alg-key")
+    told = "the chain leads to nobody who is trusted" if chain else "no trusted key takes this algorithm"
+    raise InvalidStatement(told, reason="untrusted", hint="Name the signer's key, or the root of the chain, with --trust.")
+
+
+def _chain(message: Sign1) -> list[x509.Certificate]:
+    chain: list[x509.Certificate] = []
+    for headers in (message.protected, message.unprotected):
+        if labels.X5CHAIN in headers:
+            chain = certificates.chain_of(headers[labels.X5CHAIN])
+    if labels.X5T in message.unprotected:
+        raise InvalidStatement("x5t is not protected", reason="x5t-unprotected")
+    if chain and labels.X5T in message.protected:
+        certificates.check_x5t(message.protected[labels.X5T], chain[0])
+    return chain
+
+
+def _same(one: PublicKey, other: PublicKey) -> bool:
+    return keys.thumbprint(one) == keys.thumbprint(other)
+
+
+def _is_named(key: PublicKey, named: Any) -> bool:
+    """Tell whether a key is the one that a statement names, in bytes or, as some implementations do, in text."""
+    return named is not None and named in (keys.thumbprint(key), keys.thumbprint(key).hex(), keys.thumbprint_uri(key))
+
+
+def check_signature(message: Sign1, algorithm: int, payload: bytes, found: list[Trusted]) -> Trusted:
+    """Give the trusted key whose signature it is.
+
+    Raises:
+        InvalidStatement: it is none of theirs.
+    """
+    data, refused = message.to_be_signed(payload), None
+    for one in found:
+        try:
+            algorithms.verify(algorithm, one.key, message.signature, data)
+        except InvalidStatement as error:
+            refused = refused or error
+        else:
+            return one
+    raise refused or InvalidStatement("no key to verify with", reason="untrusted")
+
+
+def check_claims(message: Sign1, policy: Policy, signer: Trusted) -> dict[Any, Any]:
+    """Check what the signer says beside the signature, and give it; a statement may say nothing.
+
+    Raises:
+        InvalidStatement: it is not what it has to be, or not what is asked for.
+    """
+    if labels.CWT_CLAIMS in message.unprotected:
+        raise InvalidStatement("the claims are not protected", reason="claims-unprotected")
+    claims = message.protected.get(labels.CWT_CLAIMS, {})
+    if not isinstance(claims, dict):
+        raise InvalidStatement("claims that are no map", reason="claims-malformed")
+    for label, kind in ((labels.ISS, str), (labels.SUB, str), (labels.IAT, int)):
+        if label in claims and type(claims[label]) is not kind:
+            raise InvalidStatement(f"claim {label} is of the wrong type", reason="claims-malformed")
+    issuer = claims.get(labels.ISS)
+    if labels.X5CHAIN in message.protected or labels.X5T in message.protected:
+        _check_uri(issuer)
+    if policy.issuer is not None:
+        if issuer != policy.issuer:
+            raise InvalidStatement(f"the issuer is {issuer!r}, not {policy.issuer!r}", reason="issuer")
+        _check_bound(policy.issuer, signer)
+    if policy.subject is not None and claims.get(labels.SUB) != policy.subject:
+        raise InvalidStatement(f"the subject is {claims.get(labels.SUB)!r}, not {policy.subject!r}", reason="subject")
+    return dict(claims)
+
+
+def _check_uri(issuer: Any) -> None:
+    try:
+        scheme = urlsplit(issuer).scheme if isinstance(issuer, str) else ""
+    except ValueError:
+        scheme = ""
+    if not scheme or not issuer.isascii() or not issuer.isprintable() or " " in issuer or len(issuer) > _LONGEST_ISSUER:
+        raise InvalidStatement("with certificates, the issuer has to be a URI", reason="issuer-not-uri")
+
+
+def _check_bound(issuer: str, signer: Trusted) -> None:
+    """Check that the signer's certificate is for this issuer, if it says whom it is for: others have certificates too."""
+    if not signer.path:
+        return
+    uris, hosts = chains.names_of(signer.path[0])
+    if (uris or hosts) and issuer not in uris and (urlsplit(issuer).hostname or "") not in hosts:
+        raise InvalidStatement("the signer's certificate is for another issuer", reason="issuer-unbound")

@@ -1,0 +1,125 @@
+"""Statement + policy → what was verified, or an error. Step: verify.
+
+The order of the checks is fixed, see `checks.NAMES`. Nothing here returns a verdict that could be forgotten: what does not hold
+raises, and what is returned is what was checked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from vacr.errors import InvalidStatement
+from vacr.signing import labels
+from vacr.signing.algorithms import ALGORITHMS
+from vacr.signing.sign1 import Sign1, parse
+from vacr.verification import chains, contents, records, tokens, trust
+from vacr.verification.checks import Check, Checks
+from vacr.verification.policy import Policy
+from vacr.verification.records import Inputs
+from vacr.verification.trust import Trusted
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What was verified: the statement, the bytes it is about, who signed, what they said, and when at the latest."""
+
+    message: Sign1
+    profile: str
+    payload: bytes
+    record: dict[str, Any] | None
+    signer: Trusted
+    issuer: str | None
+    subject: str | None
+    issued_at: int | None
+    timestamp: datetime | None
+    checks: tuple[Check, ...]
+
+
+def verify(
+    statement: bytes, policy: Policy, *, payload: bytes | None = None, inputs: Inputs | None = None, now: datetime
+) -> Verified:
+    """Verify a signed statement; `payload` is what it is about where that is not inside, `inputs` are what else is at hand.
+
+    Raises:
+        VerificationFailed: something does not hold; it has the checks that were made.
+    """
+    checks = Checks()
+    with checks.of("structure"):
+        message = parse(statement)
+        profile = contents.profile_of(message)
+        checks.passed("structure", f"COSE_Sign1, {profile}")
+    with checks.of("algorithm"):
+        algorithm = trust.check_algorithm(message, policy)
+        checks.passed("algorithm", ALGORITHMS[algorithm].name)
+    with checks.of("trust"):
+        found = trust.candidates(message, algorithm, policy)
+    with checks.of("signature"):
+        signer = trust.check_signature(message, algorithm, contents.signed_payload(message, payload), found)
+        checks.passed("trust", str(signer))
+        checks.passed("signature", f"{len(message.signature)} bytes")
+    with checks.of("content"):
+        covered = contents.check_content(message, profile, payload)
+        checks.passed("content", f"{len(covered)} bytes, as they were signed")
+    with checks.of("claims"):
+        claims = trust.check_claims(message, policy, signer)
+        checks.passed("claims", f"by {claims[labels.ISS]}" if labels.ISS in claims else "none are made")
+    with checks.of("timestamp"):
+        when = _timestamp(message, covered, policy, checks)
+    with checks.of("certificate"):
+        _check_certificates(signer, claims.get(labels.IAT), when, now, checks)
+    record = records.check(message, covered, policy, inputs or Inputs(), checks)
+    return Verified(
+        message,
+        profile,
+        covered,
+        record,
+        signer,
+        claims.get(labels.ISS),
+        claims.get(labels.SUB),
+        claims.get(labels.IAT),
+        when,
+        tuple(checks.made),
+    )
+
+
+def _timestamp(message: Sign1, payload: bytes, policy: Policy, checks: Checks) -> datetime | None:
+    """Check the timestamps of a statement; gives the earliest time at which its signature surely existed."""
+    if labels.COSE_THEN_TIMESTAMP in message.protected or labels.TIMESTAMP_THEN_COSE in message.unprotected:
+        raise InvalidStatement("a timestamp in the wrong header", reason="timestamp-malformed")
+    over = {}
+    if labels.TIMESTAMP_THEN_COSE in message.protected:
+        over[labels.TIMESTAMP_THEN_COSE] = message.payload if message.payload is not None else payload
+    if labels.COSE_THEN_TIMESTAMP in message.unprotected:
+        over[labels.COSE_THEN_TIMESTAMP] = tokens.stamped(message.signature)
+    if over and not policy.timestamp_roots:
+        if policy.needs_timestamp:
+            raise InvalidStatement("no timestamp authority is trusted", reason="timestamp-untrusted")
+        checks.undecided("timestamp", "there is one, and no authority is trusted")
+        return None
+    when = None
+    for label, data in over.items():
+        token = message.protected.get(label, message.unprotected.get(label))
+        time = tokens.check_token(token, data, policy.timestamp_roots).astimezone(UTC)
+        if label == labels.COSE_THEN_TIMESTAMP:
+            when = time  # the other one proves that the payload existed, not that it was signed
+        checks.passed("timestamp", f"{time:%Y-%m-%dT%H:%M:%SZ}")
+    if policy.needs_timestamp and when is None:
+        raise InvalidStatement("no timestamp of the signature", reason="timestamp-missing")
+    return when
+
+
+def _check_certificates(signer: Trusted, issued_at: Any, when: datetime | None, now: datetime, checks: Checks) -> None:
+    """Check that the certificates were valid at the time of the timestamp, or else when the signer says and now."""
+    if not signer.path:
+        return
+    times = [when] if when is not None else [now]
+    if when is None and issued_at is not None:
+        try:
+            times.append(datetime.fromtimestamp(issued_at, UTC))
+        except (OverflowError, ValueError, OSError) as error:
+            raise InvalidStatement("a signing time that no calendar has", reason="claims-malformed") from error
+    for time in times:
+        chains.check_valid(signer.path, time)
+    checks.passed("certificate", "valid at the time of the timestamp" if when is not None else "valid now")
