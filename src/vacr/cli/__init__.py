@@ -31,6 +31,10 @@ class Verbs(click.Group):
         "replay": "Rebuild the files that sessions left.",
         "blame": "Say who wrote the lines of a file or a commit.",
         "convert": "Write records in another form or version.",
+        "key": "Make keys to sign with.",
+        "sign": "Sign records, or native sessions as they are.",
+        "verify": "Verify who signed what.",
+        "inspect": "Show what is in a signed statement, or in any CBOR.",
         "schema": "Show a schema, or make instances of it.",
         "completion": "Print completion for a shell.",
     }

@@ -30,9 +30,9 @@ _URN = "urn:uuid:"
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What a verifier has beside the statement: the native session, and the repository as it was."""
+    """What a verifier has beside the statement: the native sessions, and the repository as it was."""
 
-    source: Source | None = None
+    sources: tuple[Source, ...] = ()
     base: Base | None = None
 
 
@@ -57,7 +57,7 @@ def check(message: Sign1, payload: bytes, policy: Policy, inputs: Inputs, checks
         if "file-attribution" in record:
             _check_attribution(record, inputs, checks)
     with checks.of("source"):
-        if inputs.source is not None:
+        if inputs.sources:
             _check_source(record, payload, form, inputs, checks)
     return record
 
@@ -136,9 +136,8 @@ def _check_source(record: dict[str, Any], payload: bytes, form: Form, inputs: In
         return
     earlier = checking.before(record) if "file-attribution" in record else record
     wanted = record_id(cast("Record", earlier))
-    source = cast("Source", inputs.source)
     try:
-        made = [reading.record for reading in reader_for(source).read(source)]
+        made = [reading.record for source in inputs.sources for reading in reader_for(source).read(source)]
     except VacrError as error:
         raise InvalidStatement(f"the source cannot be read: {error}", reason="source-unreadable") from error
     for one in made:

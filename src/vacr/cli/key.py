@@ -1,0 +1,87 @@
+"""`vacr key`: make keys to sign with, and show their names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from vacr.cli import options
+from vacr.cli.options import PATH, Voice
+from vacr.signing import keys
+from vacr.sources.key_files import trust_bytes, write_keys
+
+
+@click.group(no_args_is_help=True)
+def command() -> None:
+    """Make keys to sign with, and show their names.
+
+    \b
+    Example:
+      vacr key generate -o keys/
+      vacr key show keys/signing.pub.pem
+    """
+
+
+@command.command()
+@click.option("-o", "--output", metavar="FOLDER", type=PATH, default=".", help="Where to write.  [default: the current folder]")
+@click.option("--alg", type=click.Choice(keys.KINDS), default="eddsa", show_default=True, help="The algorithm to sign with.")
+@click.option("--passphrase", is_flag=True, help="Encrypt the private key; the passphrase is asked for.")
+@click.option("--passphrase-file", metavar="FILE", type=PATH, help="Encrypt it with the passphrase in the first line of a file.")
+@options.voice_options
+def generate(
+    output: str,
+    alg: str,
+    passphrase: bool,  # noqa: FBT001 - click passes flags so
+    passphrase_file: str | None,
+    format: str,  # noqa: A002 - the option's name
+    quiet: bool,  # noqa: FBT001
+    verbose: int,
+) -> int:
+    """Make a pair of keys: signing.pem, which only you can read, and signing.pub.pem, which others verify with.
+
+    \b
+    Example:
+      vacr key generate -o keys/
+      vacr key generate -o keys/ --alg es256 --passphrase
+    """
+    voice = Voice(format, quiet, verbose)
+    secret = None
+    if passphrase_file is not None:
+        secret = trust_bytes(passphrase_file).split(b"\n", 1)[0].rstrip(b"\r")
+    elif passphrase:
+        secret = click.prompt("Passphrase", hide_input=True, confirmation_prompt=True, err=True).encode()
+    key = keys.generate(alg)
+    public = keys.public_pem(key.public_key())
+    signing, verifying = write_keys(Path(output), keys.private_pem(key, secret or None), public)
+    voice.result(f"{signing}: keep it to yourself")
+    voice.result(f"{verifying}: for those who verify; {keys.thumbprint_uri(key.public_key())}")
+    voice.data(
+        {"private": str(signing), "public": str(verifying), "algorithm": alg, "thumbprint": keys.thumbprint_uri(key.public_key())}
+    )
+    return 0
+
+
+@command.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PATH)
+@options.voice_options
+def show(
+    files: tuple[str, ...],
+    format: str,  # noqa: A002 - the option's name
+    quiet: bool,  # noqa: FBT001
+    verbose: int,
+) -> int:
+    """Show the names of public keys, as signatures have them.
+
+    \b
+    Example:
+      vacr key show keys/signing.pub.pem
+    """
+    voice = Voice(format, quiet, verbose)
+    shown = []
+    for path in files:
+        for key in keys.load_public(trust_bytes(path)):
+            voice.result(f"{path}: {keys.thumbprint_uri(key)}")
+            shown.append({"file": path, "thumbprint": keys.thumbprint_uri(key), "kid": keys.thumbprint(key).hex()})
+    voice.data({"keys": shown})
+    return 0

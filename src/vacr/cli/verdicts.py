@@ -1,0 +1,141 @@
+"""The verdict about one statement, made of files: what `vacr verify` does for each, in this process or in another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any
+
+from vacr.attribution import Base
+from vacr.errors import InvalidStatement, UnreadableInput, UsageError, VacrError
+from vacr.readers.source import Source
+from vacr.signing import keys
+from vacr.signing.algorithms import ALGORITHMS, BY_NAME
+from vacr.signing.certificates import load_certificates
+from vacr.signing.labels import ALG
+from vacr.sources import read, read_bytes
+from vacr.sources.git import base_of
+from vacr.sources.key_files import trust_bytes
+from vacr.sources.statements import Pair
+from vacr.verification import Inputs, Policy, VerificationFailed, Verified, verify
+
+FAILED = 1
+_LARGEST_STATEMENT = 1 << 30
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is asked of statements, as it can be handed to another process."""
+
+    trust: tuple[str, ...] = ()
+    issuer: str | None = None
+    subject: str | None = None
+    algorithms: tuple[str, ...] = ()
+    usage: str | None = None
+    timestamp_trust: tuple[str, ...] = ()
+    needs_timestamp: bool = False
+    schema_version: str | None = None
+    source: str | None = None
+    base: str | None = None
+
+
+@cache
+def policy_of(wanted: Wanted) -> Policy:
+    """Read what trust rests on, and make the policy.
+
+    Raises:
+        UsageError: there is no such algorithm.
+        Unreachable: a file that trust rests on cannot be read.
+        UnreadableInput: it holds neither keys nor certificates.
+    """
+    trusted, roots = [], []
+    for name in wanted.trust:
+        data = trust_bytes(name)
+        try:
+            if b"-----BEGIN CERTIFICATE-----" in data:
+                roots += load_certificates(data)
+            else:
+                trusted += keys.load_public(data)
+        except UnreadableInput as error:
+            raise UnreadableInput(error.message, where=name, hint=error.hint) from error
+    unknown = [name for name in wanted.algorithms if name.lower() not in BY_NAME]
+    if unknown:
+        known = ", ".join(algorithm.name for algorithm in ALGORITHMS.values())
+        raise UsageError(f"no algorithm {unknown[0]}", hint=f"Known: {known}.")
+    return Policy(
+        keys=tuple(trusted),
+        roots=tuple(roots),
+        issuer=wanted.issuer,
+        subject=wanted.subject,
+        algorithms=frozenset(BY_NAME[name.lower()] for name in wanted.algorithms) or frozenset(ALGORITHMS),
+        extended_key_usage=wanted.usage,
+        timestamp_roots=tuple(one for name in wanted.timestamp_trust for one in load_certificates(trust_bytes(name))),
+        needs_timestamp=wanted.needs_timestamp,
+        schema_version=wanted.schema_version,
+    )
+
+
+@cache
+def _base(name: str) -> Base:
+    return base_of(name)
+
+
+def judge(pair: Pair, wanted: Wanted, now: datetime) -> dict[str, Any]:
+    """Verify one statement, and tell all about it."""
+    told: dict[str, Any] = {"file": pair.file, "statement": pair.statement, "verified": False, "checks": []}
+    try:
+        verified = _verified(pair, wanted, now)
+    except VerificationFailed as error:
+        checks = [_check(one) for one in error.checks]
+        return {**told, "reason": error.reason, "message": error.message, "hint": error.hint, "checks": checks, "exit": FAILED}
+    except VacrError as error:
+        reason = error.reason if isinstance(error, InvalidStatement) else "unreadable"
+        return {**told, "reason": reason, "message": str(error), "hint": error.hint, "exit": error.exit_code}
+    return {**told, "verified": True, **_about(verified), "exit": 0}
+
+
+def _verified(pair: Pair, wanted: Wanted, now: datetime) -> Verified:
+    if pair.statement is None:
+        hint = f"vacr sign {pair.file} --key KEY makes a statement."
+        raise InvalidStatement("not signed: there is no statement beside it", reason="not-signed", hint=hint)
+    payload = read_bytes(pair.file) if pair.file is not None else None
+    statement = read_bytes(pair.statement, _LARGEST_STATEMENT)
+    inputs = Inputs(_sources(wanted.source) if wanted.source else (), _base(wanted.base) if wanted.base else None)
+    return verify(statement, policy_of(wanted), payload=payload, inputs=inputs, now=now)
+
+
+@cache
+def _sources(path: str) -> tuple[Source, ...]:
+    """Read the native sessions that records may be of."""
+    sources = []
+    for found in read(path, keep_source=True):
+        if isinstance(found, VacrError):
+            raise found
+        if found.source is not None:
+            sources.append(found.source)
+    return tuple(sources)
+
+
+def _about(verified: Verified) -> dict[str, Any]:
+    issued = datetime.fromtimestamp(verified.issued_at, UTC) if verified.issued_at is not None else None
+    return {
+        "profile": verified.profile,
+        "algorithm": ALGORITHMS[verified.message.protected[ALG]].name,
+        "signer": str(verified.signer),
+        "thumbprint": keys.thumbprint_uri(verified.signer.key),
+        "issuer": verified.issuer,
+        "subject": verified.subject,
+        "issued-at": _moment(issued),
+        "timestamp": _moment(verified.timestamp),
+        "record": verified.record.get("id") if verified.record is not None else None,
+        "checks": [_check(one) for one in verified.checks],
+    }
+
+
+def _check(one: Any) -> dict[str, str]:
+    return {"name": one.name, "outcome": one.outcome, "told": one.told} | ({"reason": one.reason} if one.reason else {})
+
+
+def _moment(when: datetime | None) -> str | None:
+    return f"{when:%Y-%m-%dT%H:%M:%SZ}" if when is not None else None

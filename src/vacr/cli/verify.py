@@ -1,0 +1,127 @@
+"""`vacr verify`: statements and what they are about → who signed what, or why it does not hold."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Iterator
+from concurrent.futures import Executor
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+import click
+
+from vacr.cli import options
+from vacr.cli.options import PATH, Voice, plural
+from vacr.cli.tables import columns_of, laid_out
+from vacr.cli.verdicts import FAILED, Wanted, judge, policy_of
+from vacr.recording.pools import NoProcesses, local_pool
+from vacr.recording.run import cores
+from vacr.sources.statements import Pair, pairs
+from vacr.verification import checks
+
+_MARKS = {checks.PASSED: "✓", checks.FAILED: "✗", checks.UNDECIDED: "?"}
+_WORTH_PROCESSES = 64
+"""From so many statements on, starting other processes costs less than it saves."""
+_HANDFUL = 16
+
+
+@click.command(no_args_is_help=True)
+@click.argument("files", nargs=-1, required=True, metavar="FILE|FOLDER...", type=PATH)
+@click.option("--trust", metavar="FILE", multiple=True, help="A public key, or a root certificate; may be given again.")
+@click.option("--issuer", metavar="URI", help="Who has to have signed.")
+@click.option("--subject", metavar="TEXT", help="What it has to be about.")
+@click.option("--alg", "algorithms", metavar="NAME", multiple=True, help="An algorithm that is allowed.  [default: all known]")
+@click.option("--eku", metavar="OID", help="A usage that the signer's certificate has to have.")
+@click.option("--timestamp-trust", metavar="FILE", multiple=True, help="A root certificate of a timestamp authority.")
+@click.option("--require-timestamp", is_flag=True, help="Fail when there is no timestamp.")
+@click.option("--schema-version", metavar="N", help="The version of the schema that records have to follow, such as 3.")
+@click.option("--source", metavar="PATH", type=PATH, help="The native session: make the record again, and compare.")
+@click.option("--base", metavar="REPOSITORY[@REVISION]", help="The repository that an attribution was made with.")
+@options.voice_options
+def command(
+    files: tuple[str, ...],
+    trust: tuple[str, ...],
+    issuer: str | None,
+    subject: str | None,
+    algorithms: tuple[str, ...],
+    eku: str | None,
+    timestamp_trust: tuple[str, ...],
+    require_timestamp: bool,  # noqa: FBT001 - click passes flags so
+    schema_version: str | None,
+    source: str | None,
+    base: str | None,
+    format: str,  # noqa: A002 - the option's name
+    quiet: bool,  # noqa: FBT001
+    verbose: int,
+) -> int:
+    """Verify signed records and sessions: FILE is one that lies beside its statement, FILE.cose, or the statement.
+
+    Nobody is trusted unless you say so. ✓ holds, ✗ does not, ? cannot be decided with what is at hand. Of a FOLDER, all statements
+    in it are verified, and a record without one fails.
+
+    \b
+    Example:
+      vacr verify abc.acr.json --trust keys/signing.pub.pem
+      vacr verify abc.acr.json --trust ca.pem --issuer https://example.org --source abc.jsonl
+      vacr verify records/ --trust keys/signing.pub.pem --format json
+    """
+    voice = Voice(format, quiet, verbose)
+    wanted = Wanted(trust, issuer, subject, algorithms, eku, timestamp_trust, require_timestamp, schema_version, source, base)
+    policy_of(wanted)
+    found = [pair for path in files for pair in pairs(path)]
+    results = list(_judged(found, wanted))
+    if len(results) == 1:
+        _tell(results[0], voice)
+    elif results:
+        _tell_all(results, voice)
+    else:
+        voice.error(f"nothing to verify in {', '.join(files)}", "The names of statements end in .cose; vacr sign makes them.")
+    again = shlex.join(["vacr", "verify", *sys.argv[2:]])
+    voice.result(f"again: {again}")
+    voice.data({"results": results, "verified": sum(one["verified"] for one in results), "again": again})
+    return max((one["exit"] for one in results), default=FAILED)
+
+
+def _judged(found: list[Pair], wanted: Wanted) -> Iterator[dict[str, Any]]:
+    work = partial(judge, wanted=wanted, now=datetime.now(UTC))
+    pool = _pool() if len(found) >= _WORTH_PROCESSES else None
+    if pool is None:
+        yield from map(work, found)
+        return
+    with pool:
+        yield from pool.map(work, found, chunksize=_HANDFUL)
+
+
+def _pool() -> Executor | None:
+    try:
+        return local_pool(cores()) if cores() > 1 else None
+    except NoProcesses:
+        return None
+
+
+def _tell(result: dict[str, Any], voice: Voice) -> None:
+    """Say of one statement what was checked, then who signed what and when."""
+    name = result["file"] or result["statement"]
+    for one in result["checks"]:
+        voice.result(f"{_MARKS[one['outcome']]} {one['name']}: {one['told']}")
+    if not result["verified"]:
+        voice.error(f"{name}: not verified ({result['reason']}): {result['message']}", result["hint"])
+        return
+    when = result["timestamp"] or result["issued-at"]
+    said = "" if when is None else f" {when}" if result["timestamp"] else f", as they say at {when}"
+    what = f"record {result['record']}" if result["record"] else "these bytes"
+    voice.result(f"{name}: verified: {result['signer']} signed {what}{said}")
+
+
+def _tell_all(results: list[dict[str, Any]], voice: Voice) -> None:
+    rows = [["", "file", "signer", "signed", ""]]
+    for one in results:
+        mark = "✓" if one["verified"] else "✗"
+        when = one.get("timestamp") or one.get("issued-at") or ""
+        rows.append([mark, one["file"] or one["statement"], one.get("signer", ""), when, one.get("message", "")])
+    for line in laid_out(rows, right=frozenset(), width=columns_of(sys.stdout)):
+        voice.result(line)
+    good = sum(one["verified"] for one in results)
+    voice.result(f"{plural(len(results), 'file')}: {good} verified, {len(results) - good} not")

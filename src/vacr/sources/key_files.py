@@ -1,0 +1,99 @@
+"""Keys and certificates on this machine: files that only their owner can read, and devices that keep keys."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from pathlib import Path
+
+from vacr.errors import UnreadableInput, Unreachable, UsageError
+from vacr.signing import KeySigner, Signer, keys
+from vacr.signing.algorithms import ALGORITHMS, BY_NAME
+from vacr.sources.files import read_bytes, reason_of
+
+PKCS11 = "pkcs11:"
+
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_OWNER_ONLY = 0o600
+_MOST = 1 << 20
+
+
+def write_keys(folder: Path, private: bytes, public: bytes) -> tuple[Path, Path]:
+    """Write a new pair of keys; the private one so that nobody else can read it, at any moment.
+
+    Raises:
+        UsageError: there is a key already.
+        UnreadableInput: the folder cannot be written to.
+    """
+    signing, verifying = folder / "signing.pem", folder / "signing.pub.pem"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path, data, mode in ((signing, private, _OWNER_ONLY), (verifying, public, 0o644)):
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+    except FileExistsError as error:
+        hint = "Keys are never replaced: give another folder with -o, or move it away."
+        raise UsageError(f"{error.filename} is there already", hint=hint) from error
+    except OSError as error:
+        raise UnreadableInput(reason_of(error), where=str(folder)) from error
+    return signing, verifying
+
+
+def signer_of(name: str, *, algorithm: str | None, passphrase: bytes | None, force: bool) -> Signer:
+    """Give what signs with a key: a file in PEM, or one that a device keeps, named by a URI (RFC 7512).
+
+    Raises:
+        UsageError: others can read the file, and that is not forced; or the algorithm takes no such key.
+        UnreadableInput: there is no key.
+    """
+    number = _algorithm(algorithm)
+    if name.startswith(PKCS11):
+        from vacr.sources.hsm import hsm_signer
+
+        return hsm_signer(name, number, passphrase)
+    if not force:
+        refuse_shared(name)
+    try:
+        key = keys.load_private(read_bytes(name, _MOST), passphrase)
+    except UnreadableInput as error:
+        raise UnreadableInput(error.message, where=name, hint=error.hint) from error
+    return KeySigner(key, number)
+
+
+def _algorithm(name: str | None) -> int | None:
+    if name is None:
+        return None
+    if name.lower() not in BY_NAME:
+        known = ", ".join(algorithm.name for algorithm in ALGORITHMS.values())
+        raise UsageError(f"no algorithm {name}", hint=f"Known: {known}.")
+    return BY_NAME[name.lower()]
+
+
+def refuse_shared(name: str) -> None:
+    """Refuse a private key that others on this machine can read.
+
+    Raises:
+        UsageError: they can.
+    """
+    if sys.platform == "win32":
+        return
+    try:
+        mode = os.stat(name).st_mode  # noqa: PTH116 - a path that a user gave
+    except (OSError, ValueError):
+        return  # reading it tells why
+    if stat.S_ISREG(mode) and mode & _OTHERS:
+        raise UsageError(f"{name} can be read by others", hint=f"chmod 600 {name}, or give --force.")
+
+
+def trust_bytes(name: str) -> bytes:
+    """Read a file that trust rests on.
+
+    Raises:
+        Unreachable: it cannot be read.
+    """
+    try:
+        return read_bytes(name, _MOST)
+    except UnreadableInput as error:
+        raise Unreachable(error.message, where=name, hint=error.hint) from error
