@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -101,7 +102,7 @@ def _passphrase(key: str, passphrase_file: str | None) -> bytes | None:
         return None
     if not is_encrypted(trust_bytes(key)):
         return None
-    if not click.get_text_stream("stdin").isatty():
+    if sys.stdin is None or not sys.stdin.isatty():
         raise UsageError("the key is encrypted", hint="Give --passphrase-file, or sign at a terminal.")
     typed: str = click.prompt("Passphrase", hide_input=True, err=True)
     return typed.encode()

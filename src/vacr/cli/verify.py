@@ -58,8 +58,8 @@ def command(
 ) -> int:
     """Verify signed records and sessions: FILE is one that lies beside its statement, FILE.cose, or the statement.
 
-    Nobody is trusted unless you say so. ✓ holds, ✗ does not, ? cannot be decided with what is at hand. Of a FOLDER, all statements
-    in it are verified, and a record without one fails.
+    Nobody is trusted unless you say so. ✓ holds, ✗ does not, ? cannot be decided with what is at hand. Of a FOLDER, all
+    statements in it are verified, and a record without one fails.
 
     \b
     Example:

@@ -7,7 +7,7 @@ import stat
 import sys
 from pathlib import Path
 
-from vacr.errors import UnreadableInput, Unreachable, UsageError
+from vacr.errors import Unreachable, UnreadableInput, UsageError
 from vacr.signing import KeySigner, Signer, keys
 from vacr.signing.algorithms import ALGORITHMS, BY_NAME
 from vacr.sources.files import read_bytes, reason_of

@@ -42,8 +42,10 @@ def check(message: Sign1, payload: bytes, policy: Policy, inputs: Inputs, checks
     Raises:
         VerificationFailed: something does not hold.
     """
-    found = record_in(payload)
-    record, form = found if found is not None else (None, "json")
+    form: Form = "json"
+    record = None
+    if found := record_in(payload):
+        record, form = found
     with checks.of("metadata"):
         _check_metadata(message, payload, record, checks)
     with checks.of("record"):

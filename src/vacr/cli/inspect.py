@@ -1,0 +1,130 @@
+"""`vacr inspect`: a readable dump of signed statements and of any CBOR. It verifies nothing."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import cbor2
+import click
+
+from vacr.cli import options
+from vacr.cli.options import PATH, Voice
+from vacr.codec.cbor_scan import Scanner
+from vacr.codec.depth import MAX_DEPTH
+from vacr.codec.diagnostic import diagnostic
+from vacr.errors import InvalidStatement, UnreadableInput, VacrError
+from vacr.signing import labels
+from vacr.signing.algorithms import ALGORITHMS
+from vacr.signing.certificates import chain_of
+from vacr.signing.sign1 import Sign1, parse
+from vacr.sources import read_bytes
+
+_SHORT = 64
+
+
+@click.command(no_args_is_help=True)
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PATH)
+@options.voice_options
+def command(
+    files: tuple[str, ...],
+    format: str,  # noqa: A002 - the option's name
+    quiet: bool,  # noqa: FBT001 - click passes flags so
+    verbose: int,
+) -> int:
+    """Show what is in a signed statement, or in any CBOR. Nothing is verified: it shows what the file says, true or not.
+
+    \b
+    Example:
+      vacr inspect abc.acr.json.cose
+      vacr inspect abc.acr.cbor
+    """
+    voice = Voice(format, quiet, verbose)
+    shown = []
+    for path in files:
+        data = read_bytes(path)
+        if len(files) > 1:
+            voice.result(f"{path}:")
+        message = _message(data)
+        if message is not None:
+            voice.lines("\n".join(_lines(message)))
+            shown.append({"file": path, "kind": "COSE_Sign1", **_document(message)})
+        else:
+            text = diagnostic(_item(data, path))
+            voice.lines(text)
+            shown.append({"file": path, "kind": "CBOR", "diagnostic": text})
+    voice.notice("Not verified: vacr verify tells whether it holds.")
+    voice.data({"files": shown})
+    return 0
+
+
+def _message(data: bytes) -> Sign1 | None:
+    try:
+        return parse(data)
+    except InvalidStatement:
+        return None
+
+
+def _item(data: bytes, path: str) -> Any:
+    try:
+        return Scanner(data, MAX_DEPTH).whole()
+    except UnreadableInput as error:
+        raise UnreadableInput(f"not CBOR: {error}", where=path, hint="Records in JSON are readable as they are.") from error
+
+
+def _lines(message: Sign1) -> list[str]:
+    lines = ["COSE_Sign1", "protected header:"]
+    lines += [f"  {_told(label, value)}" for label, value in message.protected.items()] or ["  (empty)"]
+    lines.append("unprotected header, which nobody signed:")
+    lines += [f"  {_told(label, value)}" for label, value in message.unprotected.items()] or ["  (empty)"]
+    payload = message.payload
+    if payload is None:
+        lines.append("payload: detached")
+    elif len(payload) <= _SHORT:
+        lines.append(f"payload: {payload.hex()}")
+    else:
+        lines.append(f"payload: {len(payload)} bytes, SHA-256 {hashlib.sha256(payload).hexdigest()}")
+    lines.append(f"signature: {len(message.signature)} bytes, {message.signature[:_SHORT].hex()}")
+    return lines
+
+
+def _told(label: Any, value: Any) -> str:
+    name = labels.name_of(label)
+    told = f"{name} ({label})" if name != repr(label) else name
+    if label == labels.ALG and type(value) is int and value in ALGORITHMS:
+        return f"{told}: {ALGORITHMS[value].name} ({value})"
+    if label == labels.CWT_CLAIMS and isinstance(value, dict):
+        return f"{told}: {diagnostic({_CLAIMS.get(key, key): item for key, item in value.items()}, 2)}"
+    if label == labels.X5CHAIN:
+        try:
+            return f"{told}: {'; '.join(one.subject.rfc4514_string() for one in chain_of(value))}"
+        except VacrError:
+            pass
+    return f"{told}: {diagnostic(value, 2)}"
+
+
+_CLAIMS = {labels.ISS: "iss", labels.SUB: "sub", labels.IAT: "iat"}
+
+
+def _document(message: Sign1) -> dict[str, Any]:
+    return {
+        "protected": {str(labels.name_of(label)): _plain(value) for label, value in message.protected.items()},
+        "unprotected": {str(labels.name_of(label)): _plain(value) for label, value in message.unprotected.items()},
+        "payload": None if message.payload is None else {"bytes": len(message.payload), "sha-256": _sha256(message.payload)},
+        "signature": message.signature.hex(),
+    }
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    """Write what JSON cannot hold as text: bytes in hexadecimal, other keys and tags in diagnostic notation."""
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, dict):
+        return {key if isinstance(key, str) else diagnostic(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value if isinstance(value, str | int | float | None) and not isinstance(value, cbor2.CBORTag) else diagnostic(value)

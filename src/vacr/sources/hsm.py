@@ -1,0 +1,114 @@
+"""Keys that a device keeps, through PKCS#11; a key is named by a URI (RFC 7512). Needs the extra `hsm`."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import unquote
+
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ed25519, rsa
+
+from vacr.errors import Unreachable, UsageError
+from vacr.signing import labels
+from vacr.signing.algorithms import ALGORITHMS, PublicKey, default_for
+
+_EXAMPLE = "For example: --key 'pkcs11:token=vacr;object=signing?module-path=/usr/lib/softhsm/libsofthsm2.so'"
+_HASHED = {
+    labels.ES256: hashlib.sha256,
+    labels.ESP256: hashlib.sha256,
+    labels.ES384: hashlib.sha384,
+    labels.ESP384: hashlib.sha384,
+    labels.ES512: hashlib.sha512,
+    labels.ESP512: hashlib.sha512,
+}
+_PSS = {labels.PS256: 256, labels.PS384: 384, labels.PS512: 512}
+_EDWARDS = (labels.EDDSA, labels.ED25519)
+
+
+@dataclass(frozen=True)
+class HsmSigner:
+    """Signs with a key that never leaves its device."""
+
+    public_key: PublicKey
+    algorithm: int
+    ask: Callable[[bytes], bytes] = field(repr=False)
+
+    def sign(self, data: bytes) -> bytes:
+        """Sign bytes.
+
+        Raises:
+            Unreachable: the device does not.
+        """
+        from pkcs11.exceptions import PKCS11Error
+
+        try:
+            return self.ask(data)
+        except PKCS11Error as error:
+            raise Unreachable(f"the device does not sign: {type(error).__name__}") from error
+
+
+def hsm_signer(uri: str, number: int | None, pin: bytes | None) -> HsmSigner:
+    """Find a key in a device.
+
+    Raises:
+        UsageError: the URI names no module, or the extra is not installed, or the algorithm takes no such key.
+        Unreachable: the device, the token or the key is not there, or the PIN is wrong.
+    """
+    try:
+        import pkcs11
+        from pkcs11.exceptions import PKCS11Error
+    except ImportError as error:
+        raise UsageError("keys in devices need the extra hsm", hint="pip install 'vacr[hsm]'") from error
+    named = _attributes(uri)
+    if "module-path" not in named:
+        raise UsageError("the key's URI names no module-path", hint=_EXAMPLE)
+    secret = pin.decode() if pin is not None else named.get("pin-value")
+    try:
+        token = pkcs11.lib(named["module-path"]).get_token(token_label=named.get("token"))
+        session = token.open(user_pin=secret)
+        private = session.get_key(pkcs11.ObjectClass.PRIVATE_KEY, label=named.get("object"))
+        public = session.get_key(pkcs11.ObjectClass.PUBLIC_KEY, label=named.get("object"))
+        key = _public_key(public)
+    except (PKCS11Error, RuntimeError, ValueError) as error:
+        told = str(error) or type(error).__name__
+        raise Unreachable(f"the key cannot be used: {told}", where=uri.partition("?")[0], hint=_EXAMPLE) from error
+    algorithm = default_for(key) if number is None else number
+    if not ALGORITHMS[algorithm].fits(key):
+        raise UsageError(f"{ALGORITHMS[algorithm].name} takes no key of this kind")
+    return HsmSigner(key, algorithm, _asker(private, algorithm))
+
+
+def _attributes(uri: str) -> dict[str, str]:
+    path, _, query = uri.partition(":")[2].partition("?")
+    pairs = [part.partition("=") for part in (*path.split(";"), *query.split("&")) if part]
+    return {name: unquote(value) for name, _, value in pairs}
+
+
+def _asker(private: Any, algorithm: int) -> Callable[[bytes], bytes]:
+    """Give what asks a device for a signature, in the form that COSE has."""
+    from pkcs11 import MGF, Mechanism
+
+    if algorithm in _HASHED:
+        return lambda data: bytes(private.sign(_HASHED[algorithm](data).digest(), mechanism=Mechanism.ECDSA))
+    if algorithm in _EDWARDS:
+        return lambda data: bytes(private.sign(data, mechanism=Mechanism.EDDSA))
+    if algorithm in _PSS:
+        bits = _PSS[algorithm]
+        how = (Mechanism[f"SHA{bits}"], MGF[f"SHA{bits}"], bits // 8)
+        return lambda data: bytes(private.sign(data, mechanism=Mechanism[f"SHA{bits}_RSA_PKCS_PSS"], mechanism_param=how))
+    raise UsageError(f"{ALGORITHMS[algorithm].name} is not asked of devices")
+
+
+def _public_key(public: Any) -> PublicKey:
+    from pkcs11 import Attribute, KeyType
+    from pkcs11.util.ec import encode_ec_public_key
+
+    if public.key_type == KeyType.RSA:
+        n, e = (int.from_bytes(public[one], "big") for one in (Attribute.MODULUS, Attribute.PUBLIC_EXPONENT))
+        return rsa.RSAPublicNumbers(e, n).public_key()
+    if public.key_type == KeyType.EC_EDWARDS:
+        return ed25519.Ed25519PublicKey.from_public_bytes(public[Attribute.EC_POINT][-32:])
+    return serialization.load_der_public_key(encode_ec_public_key(public))
