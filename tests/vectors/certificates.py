@@ -1,0 +1,82 @@
+"""Authorities and certificates, right and wrong."""
+
+from datetime import timedelta
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from tests.vectors.statements import NOW
+
+_USAGES = {
+    "server": ExtendedKeyUsageOID.SERVER_AUTH,
+    "time": ExtendedKeyUsageOID.TIME_STAMPING,
+    "code": ExtendedKeyUsageOID.CODE_SIGNING,
+}
+
+
+def days(count):
+    return NOW + timedelta(days=count)
+
+
+def name_of(text):
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)])
+
+
+def _builder(subject, public, since, until):
+    return (
+        x509.CertificateBuilder()
+        .subject_name(name_of(subject))
+        .public_key(public)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(since)
+        .not_valid_after(until)
+    )
+
+
+def _key_usage(*, signs, certifies=False):
+    return x509.KeyUsage(signs, False, not signs, False, False, certifies, False, False, False)  # noqa: FBT003
+
+
+class Authority:
+    """What certifies keys: a root, or one below another."""
+
+    def __init__(self, name, above=None, *, ca=True):
+        self.private = ec.generate_private_key(ec.SECP256R1())
+        self.subject = name_of(name)
+        above = above or self
+        builder = _builder(name, self.private.public_key(), days(-3000), days(3000)).issuer_name(above.subject)
+        length = None if above is self else 0
+        builder = builder.add_extension(x509.BasicConstraints(ca, length if ca else None), critical=True)
+        builder = builder.add_extension(_key_usage(signs=True, certifies=ca), critical=True)
+        self.certificate = builder.sign(above.private, hashes.SHA256())
+
+    @property
+    def der(self):
+        return self.certificate.public_bytes(Encoding.DER)
+
+    @property
+    def pem(self):
+        return self.certificate.public_bytes(Encoding.PEM)
+
+
+def certificate(
+    key, authority, *, since=None, until=None, ca=False, signs=True, usage=None, names=(), odd=False, critical_usage=False
+):
+    """Certify a key."""
+    until = until or days(365)
+    since = since or min(days(-365), until - timedelta(days=1))
+    builder = _builder("signer", key.private.public_key(), since, until).issuer_name(authority.subject)
+    builder = builder.add_extension(x509.BasicConstraints(ca, None), critical=True)
+    builder = builder.add_extension(_key_usage(signs=signs), critical=True)
+    if usage:
+        builder = builder.add_extension(x509.ExtendedKeyUsage([_USAGES[usage]]), critical=critical_usage)
+    if names:
+        uris = [x509.UniformResourceIdentifier(name) for name in names]
+        builder = builder.add_extension(x509.SubjectAlternativeName(uris), critical=False)
+    if odd:
+        unknown = x509.UnrecognizedExtension(x509.ObjectIdentifier("1.3.6.1.4.1.4711.1"), b"\x05\x00")
+        builder = builder.add_extension(unknown, critical=True)
+    return builder.sign(authority.private, hashes.SHA256()).public_bytes(Encoding.DER)

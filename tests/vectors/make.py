@@ -1,0 +1,227 @@
+"""Make the vectors: statements, what they are about, whom to trust, and what a verifier has to say.
+
+    python -m tests.vectors.make
+
+Everything is made anew, keys and certificates too. The verdicts are written here and not computed. README.md tells how to use them.
+"""
+
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import cbor2
+
+from tests.vectors import statements, timestamps
+from tests.vectors.certificates import Authority, certificate, days
+from tests.vectors.statements import NOW, PAYLOAD, Key, message, pairs
+
+HERE = Path(__file__).parent
+FOLDER = HERE / "files"
+VERIFIED = "verified"
+KEY_NAMES = ("eddsa", "other", "es256", "es384", "es512", "ps256", "ml-dsa-44", "ml-dsa-65", "ml-dsa-87")
+ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
+CLAIMS = {1: "https://example.org", 2: "urn:example:it", 6: int(NOW.timestamp())}
+
+
+class Vectors:
+    """Writes vectors, and remembers them for the manifest."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.listed = []
+
+    def add(self, name, verdict, statement, *, payload=None, trust=("eddsa.pub.pem",), **policy):
+        (self.folder / f"{name}.cose").write_bytes(statement)
+        entry = {"name": name, "verdict": verdict, "statement": f"{name}.cose", "policy": {"trust": list(trust), **policy}}
+        if payload is not None:
+            (self.folder / f"{name}.payload").write_bytes(payload)
+            entry["payload"] = f"{name}.payload"
+        self.listed.append(entry)
+
+
+def main():
+    FOLDER.mkdir(exist_ok=True)
+    for old in FOLDER.iterdir():
+        old.unlink()
+    keys = {name: Key.made("eddsa" if name == "other" else name) for name in KEY_NAMES}
+    for name, key in keys.items():
+        (FOLDER / f"{name}.pub.pem").write_bytes(key.public_pem)
+    vectors = Vectors(FOLDER)
+    good(vectors, keys)
+    structures(vectors, keys["eddsa"])
+    algorithms(vectors, keys)
+    headers(vectors, keys["eddsa"])
+    payloads(vectors, keys["eddsa"])
+    certificates(vectors, keys)
+    timestamps.add(vectors, keys["eddsa"], keys["es256"])
+    manifest = {"now": NOW.isoformat(), "vectors": vectors.listed}
+    (HERE / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
+
+
+def good(vectors, keys):
+    """Statements that hold."""
+    for name, key in keys.items():
+        if name != "other":
+            vectors.add(f"valid-{name}", VERIFIED, message(key, {1: key.algorithm, 15: CLAIMS}), trust=[f"{name}.pub.pem"])
+    for name, algorithm in (("ed25519", -19), ("esp256", -9)):
+        key = keys["eddsa" if name == "ed25519" else "es256"].using(algorithm)
+        trust = ["eddsa.pub.pem" if name == "ed25519" else "es256.pub.pem"]
+        vectors.add(f"valid-{name}", VERIFIED, message(key, {1: algorithm}), trust=trust)
+    key = keys["eddsa"]
+    vectors.add("valid-untagged", VERIFIED, message(key, {1: -8}, tag=b""))
+    vectors.add("valid-detached", VERIFIED, message(key, {1: -8, 3: "application/json"}, detached=True), payload=PAYLOAD)
+    vectors.add("valid-hash-envelope", VERIFIED, statements.envelope(key), payload=PAYLOAD)
+    vectors.add("valid-critical", VERIFIED, message(key, {1: -8, 2: [15], 15: CLAIMS}))
+    vectors.add("valid-issuer", VERIFIED, message(key, {1: -8, 15: CLAIMS}), issuer=CLAIMS[1], subject=CLAIMS[2])
+    vectors.add("valid-order-of-keys", VERIFIED, message(key, pairs((15, CLAIMS), (1, -8))))
+
+
+def structures(vectors, key):
+    """Bytes that are no message, or could be read in two ways."""
+    whole = message(key, {1: -8})
+    body = whole[1:]
+    vectors.add("empty", "cbor", b"")
+    vectors.add("not-cbor", "cbor", b"\xff\x00")
+    vectors.add("cut-off", "cbor", whole[:-1])
+    vectors.add("trailing-bytes", "cbor", whole + b"\x00")
+    vectors.add("wrong-tag", "tag", b"\xd1" + body)
+    vectors.add("tag-twice", "structure", b"\xd2" + whole)
+    vectors.add("three-parts", "structure", b"\xd2\x83" + body[1:].replace(b"\xa0", b"", 1))
+    vectors.add("array-of-text", "structure", b"\xd2\x84aaabacad")
+    vectors.add("header-is-list", "structure", message(key, cbor2.dumps([1, -8])))
+    vectors.add("unprotected-is-list", "structure", message(key, {1: -8}, unprotected=b"\x80"))
+    vectors.add("indefinite-array", "cbor", b"\xd2\x9f" + body[1:] + b"\xff")
+    vectors.add("indefinite-header", "protected", message(key, b"\xbf\x01\x27\xff"))
+    vectors.add("long-integer", "protected", message(key, b"\xa1\x01\x38\x07"))
+    vectors.add("long-length", "cbor", b"\xd2\x84\x58\x03" + body[2:])
+    vectors.add("duplicate-key", "protected", message(key, pairs((1, -8), (1, -8))))
+    vectors.add("duplicate-key-unprotected", "cbor", message(key, {1: -8}, unprotected=pairs((4, b"a"), (4, b"b"))))
+    vectors.add("label-twice", "label-twice", message(key, {1: -8, 4: b"a"}, unprotected={4: b"a"}))
+    vectors.add("label-of-bytes", "label-type", message(key, pairs((1, -8), (b"x", 1))))
+    vectors.add("bignum", "protected", message(key, b"\xa1\x01\xc3\x41\x07"))
+    vectors.add("deep-nesting", "cbor", message(key, {1: -8}, unprotected=b"\xa1\x18\x63" + b"\x81" * 400 + b"\x00"))
+    vectors.add("huge-string", "cbor", b"\xd2\x84\x5b\x7f\xff\xff\xff\xff\xff\xff\xff")
+    vectors.add("huge-array", "cbor", b"\xd2\x9b\x7f\xff\xff\xff\xff\xff\xff\xff")
+    vectors.add("huge-map", "cbor", b"\xd2\x84\x40\xbb\x7f\xff\xff\xff\xff\xff\xff\xff")
+    vectors.add("bad-utf8", "cbor", message(key, {1: -8}, unprotected=b"\xa1\x18\x63\x62\xc3\x28"))
+
+
+def algorithms(vectors, keys):
+    """Algorithms, keys and signatures that do not fit."""
+    key, es256 = keys["eddsa"], keys["es256"]
+    vectors.add("alg-none", "alg-missing", message(key, {}))
+    vectors.add("alg-zero", "alg-unknown", message(key, {1: 0}))
+    vectors.add("alg-text-none", "alg-unknown", message(key, {1: "none"}))
+    vectors.add("alg-unprotected", "alg-unprotected", message(key, {}, unprotected={1: -8}))
+    vectors.add("alg-hmac", "alg-unknown", message(key, {1: 5}))
+    vectors.add("alg-not-allowed", "alg-not-allowed", message(key, {1: -8}), algorithms=["ES256"])
+    vectors.add("alg-not-of-key", "alg-key", message(key, {1: -7, 4: key.thumbprint}))
+    vectors.add("alg-not-of-curve", "alg-key", message(es256, {1: -35, 4: es256.thumbprint}), trust=["es256.pub.pem"])
+    vectors.add("no-trust", "no-trust", message(key, {1: -8}), trust=())
+    vectors.add("other-key", "signature", message(keys["other"], {1: -8}))
+    vectors.add("kid-of-trusted-key", "signature", message(keys["other"], {1: -8, 4: key.thumbprint}))
+    vectors.add("signature-changed", "signature", message(key, {1: -8}, change=True))
+    vectors.add("signature-empty", "signature", message(key, {1: -8}, signature=b""))
+    vectors.add("signature-short", "signature", message(key, {1: -8}, signature=b"\x00" * 63))
+    vectors.add("payload-changed", "signature", message(key, {1: -8}, signed=PAYLOAD + b" "))
+    vectors.add("protected-changed", "signature", message(key, {1: -8}).replace(b"\x01\x27", b"\x01\x32"))
+    n, one = ORDER.to_bytes(32, "big"), (1).to_bytes(32, "big")
+    odd = {"r-zero": bytes(32) + one, "s-zero": one + bytes(32), "r-order": n + one, "s-order": one + n}
+    for name, signature in odd.items():
+        told = "signature-range"
+        vectors.add(f"es256-{name}", told, message(es256, {1: -7}, signature=signature), trust=["es256.pub.pem"])
+    told = "signature-length"
+    vectors.add("es256-short", told, message(es256, {1: -7}, signature=b"\x01" * 63), trust=["es256.pub.pem"])
+    vectors.add("es256-der", told, message(es256, {1: -7}, signature=es256.der(b"x")), trust=["es256.pub.pem"])
+
+
+def headers(vectors, key):
+    """Headers that say what they must not, and claims that are not as asked."""
+    vectors.add("crit-unknown", "crit-unknown", message(key, {1: -8, 2: [4711], 4711: 1}))
+    vectors.add("crit-unknown-text", "crit-unknown", message(key, {1: -8, 2: ["x"], "x": 1}))
+    vectors.add("crit-unprotected", "crit-unprotected", message(key, {1: -8}, unprotected={2: [1]}))
+    vectors.add("crit-empty", "crit-malformed", message(key, {1: -8, 2: []}))
+    vectors.add("crit-no-list", "crit-malformed", message(key, {1: -8, 2: 15}))
+    vectors.add("crit-absent", "crit-absent", message(key, {1: -8, 2: [15]}))
+    vectors.add("claims-unprotected", "claims-unprotected", message(key, {1: -8}, unprotected={15: CLAIMS}))
+    vectors.add("claims-no-map", "claims-malformed", message(key, {1: -8, 15: [1]}))
+    vectors.add("claims-of-wrong-type", "claims-malformed", message(key, {1: -8, 15: {1: 7}}))
+    vectors.add("issuer-other", "issuer", message(key, {1: -8, 15: CLAIMS}), issuer="https://example.net")
+    vectors.add("issuer-none", "issuer", message(key, {1: -8}), issuer="https://example.org")
+    vectors.add("subject-other", "subject", message(key, {1: -8, 15: CLAIMS}), subject="urn:example:other")
+
+
+def payloads(vectors, key):
+    """Payloads that are missing, or others."""
+    detached = message(key, {1: -8, 3: "application/json"}, detached=True)
+    vectors.add("detached-missing", "payload-missing", detached)
+    vectors.add("detached-swapped", "signature", detached, payload=b"another")
+    vectors.add("attached-swapped", "content-mismatch", message(key, {1: -8}), payload=b"another")
+    vectors.add("payload-empty", "payload-empty", message(key, {1: -8}, payload=b""))
+    vectors.add("detached-empty", "payload-missing", message(key, {1: -8}, payload=b"", detached=True), payload=b"")
+    vectors.add("envelope-missing", "payload-missing", statements.envelope(key))
+    vectors.add("envelope-swapped", "content-mismatch", statements.envelope(key), payload=b"another")
+    vectors.add("envelope-detached", "payload-missing", statements.envelope(key, detached=True), payload=PAYLOAD)
+    vectors.add("envelope-content-type", "envelope-content-type", statements.envelope(key, more={3: "a/b"}), payload=PAYLOAD)
+    told = "envelope-content-type"
+    vectors.add("envelope-content-type-unprotected", told, statements.envelope(key, unprotected={3: "a/b"}), payload=PAYLOAD)
+    vectors.add("envelope-hash-mismatch", "hash-alg-mismatch", statements.envelope(key, number=-44), payload=PAYLOAD)
+    vectors.add("envelope-hash-unknown", "hash-alg-unknown", statements.envelope(key, number=-14), payload=PAYLOAD)
+    told = "envelope-unprotected"
+    vectors.add("envelope-hash-unprotected", told, message(key, {1: -8}, unprotected={258: -16}), payload=PAYLOAD)
+    vectors.add("envelope-no-hash", "hash-alg-missing", message(key, {1: -8, 259: "a/b"}), payload=PAYLOAD)
+    said = {"session-id": "s", "agent-vendor": "v", "trace-format": "ietf-vac-v3.0", "timestamp-start": 1, "content-hash": "00"}
+    vectors.add("metadata-changed", "metadata-mismatch", message(key, {1: -8}, unprotected={100: said}))
+    vectors.add("metadata-malformed", "metadata-malformed", message(key, {1: -8}, unprotected={100: {"session-id": "s"}}))
+
+
+def certificates(vectors, keys):
+    """Chains of certificates."""
+    key = keys["es256"]
+    root, other = Authority("root"), Authority("other root")
+    middle = Authority("middle", above=root)
+    (FOLDER / "root.pem").write_bytes(root.pem)
+    (FOLDER / "other-root.pem").write_bytes(other.pem)
+
+    def add(name, verdict, chain, headers=None, **policy):
+        x5chain = chain[0] if len(chain) == 1 else chain
+        said = {1: -7, 33: x5chain, 15: CLAIMS, **(headers or {})}
+        vectors.add(name, verdict, message(key, said), trust=policy.pop("trust", ["root.pem"]), **policy)
+
+    leaf = certificate(key, root)
+    below = certificate(key, middle)
+    add("chain-valid", VERIFIED, [leaf])
+    add("chain-valid-long", VERIFIED, [below, middle.der], {34: statements.x5t(below)})
+    add("chain-with-root", VERIFIED, [below, middle.der, root.der])
+    add("chain-unprotected-issuer", VERIFIED, [leaf], issuer=CLAIMS[1])
+    add("chain-out-of-order", "x5chain-order", [below, root.der, middle.der])
+    add("chain-without-middle", "untrusted", [below])
+    add("chain-untrusted", "untrusted", [leaf], trust=["other-root.pem"])
+    add("chain-not-certificates", "x5chain-malformed", [b"x"])
+    add("chain-empty", "x5chain-malformed", [leaf], {33: []})
+    add("chain-forged", "x5chain-signature", [certificate(key, Authority("middle")), middle.der])
+    add("chain-expired", "expired", [certificate(key, root, until=days(-1))])
+    add("chain-not-yet-valid", "not-yet-valid", [certificate(key, root, since=days(1))])
+    add("chain-signer-is-authority", "signer-is-authority", [certificate(key, root, ca=True)])
+    add(
+        "chain-middle-is-no-authority",
+        "not-an-authority",
+        [certificate(key, fake := Authority("m", above=root, ca=False)), fake.der],
+    )
+    add("chain-too-long", "path-length", [certificate(key, low := Authority("l", above=middle)), low.der, middle.der])
+    add("chain-key-usage", "key-usage", [certificate(key, root, signs=False)])
+    add("chain-extended-key-usage", "extended-key-usage", [certificate(key, root, usage="server")])
+    add("chain-usage-missing", "extended-key-usage", [leaf], extended_key_usage="1.3.6.1.5.5.7.3.3")
+    add("chain-critical-extension", "x5chain-critical", [certificate(key, root, odd=True)])
+    add("chain-x5t-mismatch", "x5t-mismatch", [leaf], {34: statements.x5t(below)})
+    add("chain-x5t-malformed", "x5t-malformed", [leaf], {34: [-16]})
+    add("chain-issuer-no-uri", "issuer-not-uri", [leaf], {15: {1: "me", 2: "it"}})
+    add("chain-issuer-missing", "issuer-not-uri", [leaf], {15: {2: "it"}})
+    add("chain-issuer-of-another", "issuer-unbound", [certificate(key, root, names=["https://example.net"])], issuer=CLAIMS[1])
+    add("chain-signed-by-other-key", "signature", [certificate(Key.made("es256"), root)])
+    late = {**CLAIMS, 6: int((NOW + timedelta(days=4000)).timestamp())}
+    add("chain-issued-after-its-end", "expired", [leaf], {15: late})
+
+
+if __name__ == "__main__":
+    main()

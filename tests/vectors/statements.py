@@ -1,0 +1,73 @@
+"""Messages written byte by byte, so that they can be wrong in every way."""
+
+import hashlib
+from datetime import UTC, datetime
+
+import cbor2
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from vacr.signing import KeySigner, keys
+
+NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
+PAYLOAD = b'{"what":"was signed"}'
+
+
+class Key:
+    """A key that signs as COSE wants it."""
+
+    def __init__(self, private, algorithm=None):
+        self.private = private
+        self.signer = KeySigner(private, algorithm)
+
+    @classmethod
+    def made(cls, kind):
+        return cls(keys.generate(kind))
+
+    def using(self, algorithm):
+        return Key(self.private, algorithm)
+
+    @property
+    def algorithm(self):
+        return self.signer.algorithm
+
+    @property
+    def public_pem(self):
+        return keys.public_pem(self.private.public_key())
+
+    @property
+    def thumbprint(self):
+        return keys.thumbprint(self.private.public_key())
+
+    def der(self, data):
+        return self.private.sign(data, ec.ECDSA(hashes.SHA256()))
+
+
+def pairs(*members):
+    """Write a map in the order its members come, repeated keys and all."""
+    return bytes([0xA0 + len(members)]) + b"".join(cbor2.dumps(key) + cbor2.dumps(value) for key, value in members)
+
+
+def message(
+    key, protected, *, unprotected=None, payload=PAYLOAD, detached=False, tag=b"\xd2", signature=None, signed=None, change=False
+):
+    """Write a message; headers are maps, or bytes where they have to be odd."""
+    head = protected if isinstance(protected, bytes) else cbor2.dumps(protected) if protected else b""
+    if signature is None:
+        body = payload if signed is None else signed
+        signature = key.signer.sign(cbor2.dumps(["Signature1", b"" if head == b"\xa0" else head, b"", body]))
+    if change:
+        signature = signature[:-1] + bytes([signature[-1] ^ 1])
+    rest = unprotected if isinstance(unprotected, bytes) else cbor2.dumps(unprotected or {})
+    inside = b"\xf6" if detached else cbor2.dumps(payload)
+    return tag + b"\x84" + cbor2.dumps(head) + rest + inside + cbor2.dumps(signature)
+
+
+def envelope(key, *, number=-16, more=None, unprotected=None, detached=False):
+    """Write a hash envelope about the payload."""
+    headers = {1: key.algorithm, 258: number, 259: "application/json", **(more or {})}
+    return message(key, headers, unprotected=unprotected, payload=hashlib.sha256(PAYLOAD).digest(), detached=detached)
+
+
+def x5t(certificate):
+    return [-16, hashlib.sha256(certificate).digest()]

@@ -1,0 +1,88 @@
+"""Timestamps of a real authority: `openssl ts` with certificates made here."""
+
+import subprocess
+import tempfile
+from pathlib import Path
+
+import cbor2
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+
+from rfc3161_client import TimestampRequestBuilder, decode_timestamp_response
+
+from tests.vectors.certificates import Authority, certificate, days
+from tests.vectors.statements import PAYLOAD, Key, message
+from vacr.signing import keys
+
+_CONFIG = """
+[tsa]
+default_tsa = here
+[here]
+serial = {folder}/serial
+signer_digest = sha256
+default_policy = 1.2.3.4.1
+digests = sha256, sha384, sha512
+ess_cert_id_chain = no
+ess_cert_id_alg = sha256
+"""
+
+
+class TimeAuthority:
+    """An authority that answers questions with `openssl ts`."""
+
+    def __init__(self, folder, root=None):
+        self.folder = Path(folder)
+        self.root = root or Authority("time root")
+        key = Key.made("es256")
+        signed = certificate(key, self.root, usage="time", critical_usage=True)
+        (self.folder / "cert.der").write_bytes(signed)
+        pem = x509.load_der_x509_certificate(signed).public_bytes(serialization.Encoding.PEM)
+        (self.folder / "cert.pem").write_bytes(pem)
+        (self.folder / "key.pem").write_bytes(keys.private_pem(key.private))
+        (self.folder / "config").write_text(_CONFIG.format(folder=self.folder))
+        (self.folder / "serial").write_text("01\n")
+
+    def answer(self, question):
+        (self.folder / "question").write_bytes(question)
+        command = ["openssl", "ts", "-reply", "-config", "config", "-queryfile", "question", "-out", "reply"]
+        command += ["-signer", "cert.pem", "-inkey", "key.pem"]
+        subprocess.run(command, cwd=self.folder, check=True, capture_output=True)  # noqa: S603
+        return (self.folder / "reply").read_bytes()
+
+    def token(self, data):
+        reply = self.answer(TimestampRequestBuilder().data(data).build().as_bytes())
+        return decode_timestamp_response(reply).time_stamp_token()
+
+
+def add(vectors, key, certified):
+    """Add statements with timestamps, of the payload and of the signature."""
+    with tempfile.TemporaryDirectory() as folder:
+        authority = TimeAuthority(folder)
+        (vectors.folder / "time-root.pem").write_bytes(authority.root.pem)
+        (vectors.folder / "other-time-root.pem").write_bytes(Authority("time root").pem)
+        bare = cbor2.loads(message(key, {1: -8})).value
+        about = authority.token(cbor2.dumps(bare[3]))
+        other = authority.token(b"another")
+        asked = {"timestamp_trust": ["time-root.pem"], "needs_timestamp": True}
+
+        def stamped(token):
+            return message(key, {1: -8}, unprotected={270: token})
+
+        vectors.add("timestamp-valid", "verified", stamped(about), **asked)
+        vectors.add("timestamp-missing", "timestamp-missing", message(key, {1: -8}), **asked)
+        vectors.add("timestamp-of-another", "timestamp-mismatch", stamped(other), **asked)
+        vectors.add("timestamp-malformed", "timestamp-malformed", stamped(b"x"), **asked)
+        vectors.add("timestamp-no-bytes", "timestamp-malformed", stamped(7), **asked)
+        vectors.add(
+            "timestamp-untrusted", "timestamp-untrusted", stamped(about), **{**asked, "timestamp_trust": ["other-time-root.pem"]}
+        )
+        vectors.add("timestamp-protected", "timestamp-malformed", message(key, {1: -8, 270: about}), **asked)
+        vectors.add("timestamp-of-payload", "timestamp-missing", message(key, {1: -8, 269: authority.token(PAYLOAD)}), **asked)
+        root = Authority("root")
+        (vectors.folder / "late-root.pem").write_bytes(root.pem)
+        said = {1: -7, 33: certificate(certified, root, since=days(2)), 15: {1: "https://example.org", 2: "it"}}
+        signed = message(certified, said)
+        token = authority.token(cbor2.dumps(cbor2.loads(signed).value[3]))
+        late = signed.replace(b"\xa0\x55{", b"\xa1\x19\x01\x0e" + cbor2.dumps(token) + b"\x55{", 1)
+        vectors.add("timestamp-before-certificate", "not-yet-valid", late, **{**asked, "trust": ["late-root.pem"]})
+        vectors.add("timestamp-of-other-payload", "timestamp-mismatch", message(key, {1: -8, 269: other}), **asked)

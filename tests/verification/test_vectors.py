@@ -1,0 +1,54 @@
+"""The vectors of tests/vectors: every statement gets the verdict that its manifest names."""
+
+import json
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from vacr.signing import keys
+from vacr.signing.algorithms import BY_NAME
+from vacr.signing.certificates import load_certificates
+from vacr.verification import Policy, VerificationFailed, verify
+
+FOLDER = Path(__file__).parents[1] / "vectors"
+MANIFEST = json.loads((FOLDER / "manifest.json").read_text())
+
+
+def read(name):
+    return (FOLDER / "files" / name).read_bytes()
+
+
+def policy_of(asked):
+    trusted, roots = [], []
+    for name in asked["trust"]:
+        data = read(name)
+        if b"CERTIFICATE" in data:
+            roots += load_certificates(data)
+        else:
+            trusted += keys.load_public(data)
+    more = {name: asked[name] for name in ("issuer", "subject", "needs_timestamp", "extended_key_usage") if name in asked}
+    if "algorithms" in asked:
+        more["algorithms"] = frozenset(BY_NAME[name.lower()] for name in asked["algorithms"])
+    times = [one for name in asked.get("timestamp_trust", ()) for one in load_certificates(read(name))]
+    return Policy(keys=tuple(trusted), roots=tuple(roots), timestamp_roots=tuple(times), **more)
+
+
+@pytest.mark.parametrize("vector", MANIFEST["vectors"], ids=lambda vector: vector["name"])
+def test_verdict(vector):
+    payload = read(vector["payload"]) if "payload" in vector else None
+    try:
+        verify(
+            read(vector["statement"]), policy_of(vector["policy"]), payload=payload, now=datetime.fromisoformat(MANIFEST["now"])
+        )
+        verdict = "verified"
+    except VerificationFailed as error:
+        assert error.checks[-1].outcome == "failed"
+        verdict = error.reason
+    assert verdict == vector["verdict"]
+
+
+def test_every_reason_is_another_ones():
+    names = [vector["name"] for vector in MANIFEST["vectors"]]
+    assert len(names) == len(set(names))
+    assert len([name for name in names if "valid" in name]) < len(names) / 4
