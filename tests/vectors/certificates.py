@@ -37,7 +37,7 @@ def _builder(subject, public, since, until):
 
 
 def _key_usage(*, signs, certifies=False):
-    return x509.KeyUsage(signs, False, not signs, False, False, certifies, False, False, False)  # noqa: FBT003
+    return x509.KeyUsage(signs, False, not signs, False, False, certifies, False, False, False)
 
 
 class Authority:

@@ -2,7 +2,8 @@
 
     python -m tests.vectors.make
 
-Everything is made anew, keys and certificates too. The verdicts are written here and not computed. README.md tells how to use them.
+Everything is made anew, keys and certificates too. The verdicts are written here and not computed.
+README.md tells how to use them.
 """
 
 import json

@@ -7,7 +7,6 @@ from pathlib import Path
 import cbor2
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
-
 from rfc3161_client import TimestampRequestBuilder, decode_timestamp_response
 
 from tests.vectors.certificates import Authority, certificate, days
@@ -46,7 +45,7 @@ class TimeAuthority:
         (self.folder / "question").write_bytes(question)
         command = ["openssl", "ts", "-reply", "-config", "config", "-queryfile", "question", "-out", "reply"]
         command += ["-signer", "cert.pem", "-inkey", "key.pem"]
-        subprocess.run(command, cwd=self.folder, check=True, capture_output=True)  # noqa: S603
+        subprocess.run(command, cwd=self.folder, check=True, capture_output=True)
         return (self.folder / "reply").read_bytes()
 
     def token(self, data):

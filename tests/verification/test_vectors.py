@@ -36,16 +36,17 @@ def policy_of(asked):
 
 @pytest.mark.parametrize("vector", MANIFEST["vectors"], ids=lambda vector: vector["name"])
 def test_verdict(vector):
+    assert verdict_of(vector) == vector["verdict"]
+
+
+def verdict_of(vector):
     payload = read(vector["payload"]) if "payload" in vector else None
+    now = datetime.fromisoformat(MANIFEST["now"])
     try:
-        verify(
-            read(vector["statement"]), policy_of(vector["policy"]), payload=payload, now=datetime.fromisoformat(MANIFEST["now"])
-        )
-        verdict = "verified"
+        verify(read(vector["statement"]), policy_of(vector["policy"]), payload=payload, now=now)
     except VerificationFailed as error:
-        assert error.checks[-1].outcome == "failed"
-        verdict = error.reason
-    assert verdict == vector["verdict"]
+        return error.reason if error.checks[-1].outcome == "failed" else "no failed check"
+    return "verified"
 
 
 def test_every_reason_is_another_ones():

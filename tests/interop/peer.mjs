@@ -1,0 +1,50 @@
+// Signs and verifies COSE_Sign1 with libraries of others: a JSON request on standard input, a JSON answer on standard output.
+import { createPublicKey, createPrivateKey } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { Algorithms, Headers, ProtectedHeaders, Sign1 } from "@auth0/cose";
+import transmute from "@transmute/cose";
+
+const ask = JSON.parse(readFileSync(0));
+const hex = (text) => new Uint8Array(Buffer.from(text, "hex"));
+const shown = (bytes) => Buffer.from(bytes).toString("hex");
+const jwk = (pem, kind) => ({ alg: ask.alg, kid: "k", ...kind(pem).export({ format: "jwk" }) });
+
+const auth0 = {
+  async sign() {
+    const head = ProtectedHeaders.from([[Headers.Algorithm, Algorithms[ask.alg]]]);
+    const made = await Sign1.sign(head, undefined, hex(ask.payload), createPrivateKey(ask.key));
+    return shown(made.encode());
+  },
+  async verify() {
+    const options = ask.detached ? { detachedPayload: hex(ask.detached) } : {};
+    await Sign1.decode(hex(ask.statement)).verify(createPublicKey(ask.key), options);
+    return true;
+  },
+};
+
+const theirs = {
+  async sign() {
+    const remote = transmute.crypto.signer({ privateKeyJwk: jwk(ask.key, createPrivateKey) });
+    const protectedHeader = transmute.ProtectedHeader([
+      [transmute.Protected.Alg, transmute.Signature.ES256],
+      [transmute.Protected.Kid, "k"],
+    ]);
+    const form = ask.form === "detached" ? transmute.detached : transmute.attached;
+    // Without a map for it, the unprotected header would be `undefined`, which is no header.
+    const given = { protectedHeader, unprotectedHeader: new Map(), payload: hex(ask.payload) };
+    return shown(await form.signer({ remote }).sign(given));
+  },
+  async verify() {
+    const resolver = { resolve: async () => jwk(ask.key, createPublicKey) };
+    const form = ask.detached ? transmute.detached : transmute.attached;
+    const given = { coseSign1: hex(ask.statement), ...(ask.detached ? { payload: hex(ask.detached) } : {}) };
+    return shown(await form.verifier({ resolver }).verify(given)).length > 0;
+  },
+};
+
+const peer = { auth0, transmute: theirs }[ask.peer];
+try {
+  console.log(JSON.stringify({ result: await peer[ask.op]() }));
+} catch (error) {
+  console.log(JSON.stringify({ error: `${error.name}: ${error.message}` }));
+}

@@ -1,0 +1,87 @@
+"""Statements go both ways between this project and COSE libraries of others, from npm and PyPI."""
+
+import json
+import shutil
+import subprocess
+from datetime import UTC, datetime
+from pathlib import Path
+
+import cbor2
+import pytest
+
+from vacr.signing import KeySigner, keys, sign
+from vacr.signing.sign1 import Sign1, encode_protected, to_be_signed
+from vacr.verification import Policy, VerificationFailed, verify
+
+HERE = Path(__file__).parent
+PYTHON = HERE / ".venv" / "bin" / "python"
+PAYLOAD = b'{"what":"was signed"}'
+NOW = datetime(2026, 11, 15, tzinfo=UTC)
+PEERS = ("auth0", "transmute", "pycose", "cwt")
+NO_DETACHED = ("auth0", "cwt")
+"""Those that verify detached payloads and make none."""
+
+
+@pytest.fixture(scope="module", params=["eddsa", "es256"])
+def signer(request):
+    return KeySigner(keys.generate(request.param))
+
+
+def command(peer):
+    if peer in ("auth0", "transmute"):
+        if not shutil.which("node") or not (HERE / "node_modules").is_dir():
+            pytest.skip("no node, or its packages are not installed: make peers")
+        return ["node", "peer.mjs"]
+    if not PYTHON.exists():
+        pytest.skip("the Python libraries of others are not installed: make peers")
+    return [PYTHON, "peer.py"]
+
+
+def ask(peer, op, signer, **more):
+    if peer == "transmute" and signer.algorithm != -7:
+        pytest.skip("it signs with ES256 only")
+    key = keys.private_pem(signer.key) if op == "sign" else keys.public_pem(signer.public_key)
+    algorithm = {-8: "EdDSA", -7: "ES256"}[signer.algorithm]
+    request = {"peer": peer, "op": op, "alg": algorithm, "key": key.decode(), "kid": keys.thumbprint(signer.public_key).hex()}
+    done = subprocess.run(command(peer), input=json.dumps(request | more), cwd=HERE, capture_output=True, text=True)
+    return json.loads(done.stdout) if done.stdout else {"error": done.stderr}
+
+
+@pytest.mark.parametrize("peer", PEERS)
+@pytest.mark.parametrize("profile", ["attached", "detached", "hash-envelope"])
+def test_they_verify_ours(peer, signer, profile):
+    statement = sign(PAYLOAD, signer, profile=profile)
+    detached = {"detached": PAYLOAD.hex()} if profile == "detached" else {}
+    assert ask(peer, "verify", signer, statement=statement.hex(), **detached) == {"result": True}
+    broken = statement[:-1] + bytes([statement[-1] ^ 1])
+    assert "error" in ask(peer, "verify", signer, statement=broken.hex(), **detached)
+
+
+@pytest.mark.parametrize("peer", PEERS)
+@pytest.mark.parametrize("form", ["attached", "detached"])
+def test_we_verify_theirs(peer, signer, form):
+    answer = ask(peer, "sign", signer, payload=PAYLOAD.hex(), form=form)
+    assert "result" in answer, answer
+    statement = bytes.fromhex(answer["result"])
+    if form == "detached" and peer in NO_DETACHED:
+        statement = without_payload(statement)
+    policy = Policy(keys=(signer.public_key,))
+    assert verify(statement, policy, payload=PAYLOAD, now=NOW).payload == PAYLOAD
+    with pytest.raises(VerificationFailed):
+        verify(statement, policy, payload=PAYLOAD + b" ", now=NOW)
+
+
+def without_payload(statement):
+    """Take the payload out of a message."""
+    parts = list(cbor2.loads(statement).value)
+    return cbor2.dumps(cbor2.CBORTag(18, [*parts[:2], None, parts[3]]))
+
+
+def test_the_form_of_the_drafts_authors():
+    """EdDSA, detached, only algorithm and content type in the header, canonical JSON."""
+    signer = KeySigner(keys.generate("eddsa"))
+    head = encode_protected({1: -8, 3: "application/json"})
+    statement = Sign1(head, {}, {}, None, signer.sign(to_be_signed(head, PAYLOAD))).encode()
+    verified = verify(statement, Policy(keys=(signer.public_key,)), payload=PAYLOAD, now=NOW)
+    assert (verified.profile, verified.issuer) == ("detached", None)
+    assert ask("pycose", "verify", signer, statement=statement.hex(), detached=PAYLOAD.hex()) == {"result": True}
