@@ -1,0 +1,202 @@
+"""`vacr key`, `sign`, `verify` and `inspect`: what is written, printed and refused."""
+
+import http.server
+import json
+import shutil
+import stat
+import subprocess
+import threading
+
+import pytest
+
+from tests.vectors.certificates import Authority, certificate
+from tests.vectors.statements import Key
+from tests.vectors.timestamps import TimeAuthority
+from vacr.signing import keys
+
+EXAMPLE = "examples/claude-code.jsonl"
+
+
+@pytest.fixture
+def signed(vacr, tmp_path, request):
+    """A record, a key and a statement."""
+    shutil.copy(request.config.rootpath / EXAMPLE, tmp_path / "s.jsonl")
+    assert vacr("record", "s.jsonl").returncode == 0
+    assert vacr("key", "generate", "-o", "keys/").returncode == 0
+    assert vacr("sign", "s.acr.json", "--key", "keys/signing.pem").returncode == 0
+    return tmp_path
+
+
+TRUST = ("--trust", "keys/signing.pub.pem")
+
+
+def test_a_private_key_is_its_owners_alone(vacr, tmp_path):
+    vacr("key", "generate", "-o", "keys/")
+    private = tmp_path / "keys" / "signing.pem"
+    assert stat.S_IMODE(private.stat().st_mode) == 0o600
+    before = private.read_bytes()
+    again = vacr("key", "generate", "-o", "keys/")
+    assert (again.returncode, private.read_bytes()) == (2, before)
+    assert "Keys are never replaced" in again.err
+
+
+def test_a_key_that_others_can_read_is_refused(vacr, signed):
+    (signed / "keys" / "signing.pem").chmod(0o644)
+    done = vacr("sign", "s.acr.json", "--key", "keys/signing.pem", "--overwrite")
+    assert done.returncode == 2
+    assert "can be read by others" in done.err
+    assert vacr("sign", "s.acr.json", "--key", "keys/signing.pem", "--overwrite", "--force").returncode == 0
+
+
+def test_there_and_back(vacr, signed):
+    assert (signed / "s.acr.json.cose").stat().st_size < 600
+    done = vacr("verify", "s.acr.json", *TRUST, "--source", "s.jsonl")
+    assert done.returncode == 0
+    names = [line.split()[1].rstrip(":") for line in done.out.splitlines() if line.startswith("✓")]
+    assert names == ["structure", "algorithm", "trust", "signature", "content", "claims", "metadata", "record", "source"]
+    assert done.out.splitlines()[-1] == "again: vacr verify s.acr.json --trust keys/signing.pub.pem --source s.jsonl"
+    found = json.loads(vacr("verify", "s.acr.json.cose", *TRUST, "--format", "json").out)
+    (result,) = found["results"]
+    assert (found["verified"], result["verified"], result["algorithm"]) == (1, True, "EdDSA")
+    assert result["subject"] == f"urn:uuid:{result['record']}"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ((), "no-trust"),
+        ((*TRUST, "--issuer", "https://example.org"), "issuer"),
+        ((*TRUST, "--subject", "it"), "subject"),
+        ((*TRUST, "--alg", "ES256"), "alg-not-allowed"),
+        ((*TRUST, "--require-timestamp"), "timestamp-missing"),
+        ((*TRUST, "--schema-version", "2"), "schema-version"),
+    ],
+)
+@pytest.mark.usefixtures("signed")
+def test_what_is_asked_for_and_not_there_fails(vacr, arguments, reason):
+    done = vacr("verify", "s.acr.json", *arguments)
+    assert (done.returncode, f"({reason})" in done.err) == (1, True)
+
+
+def test_what_was_changed_fails(vacr, signed):
+    record = signed / "s.acr.json"
+    data = record.read_bytes()
+    record.write_bytes(data.replace(b"claude", b"Claude", 1))
+    done = vacr("verify", "s.acr.json", *TRUST)
+    assert (done.returncode, "(content-mismatch)" in done.err) == (1, True)
+    record.write_bytes(data)
+    assert vacr("verify", "s.acr.json", *TRUST).returncode == 0
+
+
+def test_a_source_that_yields_another_record_fails(vacr, signed):
+    native = signed / "s.jsonl"
+    native.write_bytes(native.read_bytes().splitlines(keepends=True)[0])
+    done = vacr("verify", "s.acr.json", *TRUST, "--source", "s.jsonl")
+    assert (done.returncode, "(source-mismatch)" in done.err) == (1, True)
+
+
+def test_a_folder(vacr, signed):
+    folder = signed / "many"
+    folder.mkdir()
+    for number in range(70):
+        for name in ("s.acr.json", "s.acr.json.cose"):
+            shutil.copy(signed / name, folder / f"{number}.{name}")
+    done = vacr("verify", "many/", *TRUST)
+    assert (done.returncode, done.out.splitlines()[-2]) == (0, "70 files: 70 verified, 0 not")
+    (folder / "1.s.acr.json.cose").unlink()
+    done = vacr("verify", "many/", *TRUST)
+    assert (done.returncode, done.out.splitlines()[-2]) == (1, "70 files: 69 verified, 1 not")
+    (signed / "empty").mkdir()
+    done = vacr("verify", "empty/", *TRUST)
+    assert (done.returncode, "nothing to verify" in done.err) == (1, True)
+
+
+def test_trust_that_is_not_there(vacr, signed):
+    assert vacr("verify", "s.acr.json", "--trust", "none.pem").returncode == 4
+    (signed / "junk.pem").write_text("junk")
+    assert vacr("verify", "s.acr.json", "--trust", "junk.pem").returncode == 3
+    done = vacr("verify", "s.acr.json", "--trust", "keys/signing.pem")
+    assert (done.returncode, "a private key where a public one is wanted" in done.err) == (3, True)
+
+
+def test_a_native_session_signed_as_it_is(vacr, signed):
+    assert vacr("sign", "s.jsonl", "--key", "keys/signing.pem", "--profile", "detached").returncode == 0
+    done = vacr("verify", "s.jsonl", *TRUST)
+    assert done.returncode == 0
+    shown = json.loads(vacr("inspect", "s.jsonl.cose", "--format", "json").out)["files"][0]
+    assert shown["unprotected"]["trace-metadata"]["trace-format"] == "claude-jsonl"
+    assert "? record: what was signed is no record" in done.out
+    assert (signed / "s.jsonl.cose").is_file()
+
+
+@pytest.mark.parametrize("kind", keys.KINDS)
+def test_every_kind_of_key_and_a_passphrase(vacr, signed, kind):
+    (signed / "secret").write_text("open sesame\n")
+    with_it = ("--passphrase-file", "secret")
+    assert vacr("key", "generate", "-o", kind, "--alg", kind, *with_it).returncode == 0
+    refused = vacr("sign", "s.acr.json", "--key", f"{kind}/signing.pem", "-o", "x.cose")
+    assert (refused.returncode, "encrypted" in refused.err) == (2, True)
+    for profile in ("attached", "detached"):
+        done = vacr("sign", "s.acr.json", "--key", f"{kind}/signing.pem", *with_it, "--profile", profile, "--overwrite")
+        assert done.returncode == 0
+        assert vacr("verify", "s.acr.json", "--trust", f"{kind}/signing.pub.pem").returncode == 0
+
+
+def test_certificates_and_a_timestamp(vacr, signed):
+    root = Authority("root")
+    key = Key.made("es256")
+    chain = certificate(key, root, usage="code", names=["https://example.org"])
+    subprocess.run(["openssl", "x509", "-inform", "DER", "-out", "leaf.pem"], input=chain, cwd=signed, check=True)
+    (signed / "key.pem").write_bytes(keys.private_pem(key.private))
+    (signed / "key.pem").chmod(0o600)
+    (signed / "root.pem").write_bytes(root.pem)
+    (signed / "time").mkdir()
+    authority = TimeAuthority(signed / "time")
+    (signed / "time-root.pem").write_bytes(authority.root.pem)
+    with time_service(authority) as url:
+        arguments = ("--x5chain", "leaf.pem", "--issuer", "https://example.org", "--timestamp", url, "--overwrite")
+        done = vacr("sign", "s.acr.json", "--key", "key.pem", *arguments)
+        assert done.returncode == 0, done.err
+    wanted = ("--trust", "root.pem", "--issuer", "https://example.org", "--eku", "1.3.6.1.5.5.7.3.3")
+    done = vacr("verify", "s.acr.json", *wanted, "--timestamp-trust", "time-root.pem", "--require-timestamp")
+    assert done.returncode == 0, done.err
+    assert "✓ certificate: valid at the time of the timestamp" in done.out
+    assert "? timestamp: there is one" in vacr("verify", "s.acr.json", *wanted).out
+    assert vacr("sign", "s.acr.json", "--key", "key.pem", "--timestamp", url, "-o", "y.cose").returncode == 4
+
+
+class time_service:  # noqa: N801 - used as a function
+    """A timestamp authority on a port of this machine."""
+
+    def __init__(self, authority):
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                reply = authority.answer(self.rfile.read(int(self.headers["Content-Length"])))
+                self.send_response(200)
+                self.send_header("Content-Type", "application/timestamp-reply")
+                self.end_headers()
+                self.wfile.write(reply)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+
+    def __enter__(self):
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return f"http://127.0.0.1:{self.server.server_port}/"
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+def test_inspect(vacr, signed):
+    done = vacr("inspect", "s.acr.json.cose")
+    assert done.returncode == 0
+    assert "alg (1): EdDSA (-8)" in done.out
+    assert "Not verified" in done.err
+    vacr("convert", "s.acr.json", "--to", "cbor")
+    assert '"version": "3.0.0-draft"' in vacr("inspect", "s.acr.cbor").out
+    (signed / "x").write_bytes(b"\xff")
+    assert vacr("inspect", "x").returncode == 3
