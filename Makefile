@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 OUT := demo-out
 SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
 
-.PHONY: help demo test check bench docs lock clean
+.PHONY: help demo test check bench docs peers lock clean
 
 help:
 	@echo "make demo   record, validate, convert and restore the examples of every agent"
@@ -31,6 +31,8 @@ $(VENV)/run.stamp: requirements/run.txt pyproject.toml | $(BIN)/python
 	@touch $@
 
 $(VENV)/dev.stamp: requirements/dev.txt $(VENV)/run.stamp
+	@[ -e /usr/lib/softhsm/libsofthsm2.so ] || $(SUDO) apt-get install -y -qq softhsm2 || echo "no SoftHSM: keys in devices are not tested"
+	@command -v openssl >/dev/null || $(SUDO) apt-get install -y -qq openssl || echo "no openssl: timestamps are not tested"
 	@command -v jq >/dev/null || $(SUDO) apt-get install -y -qq jq || echo "no jq: one example of the README is not checked"
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	@touch $@
@@ -53,7 +55,7 @@ demo: $(VENV)/run.stamp
 
 test: check
 
-check: $(VENV)/dev.stamp
+check: $(VENV)/dev.stamp peers
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -67,8 +69,25 @@ bench: $(VENV)/dev.stamp
 docs: $(VENV)/dev.stamp
 	$(BIN)/python docs/mapping/generate.py
 
+# Other implementations that the tests exchange statements with, in environments of their own.
+PEERS := tests/interop
+
+peers: $(PEERS)/.venv/stamp $(PEERS)/node_modules/.stamp
+
+$(PEERS)/.venv/stamp: requirements/peers.txt
+	$(PYTHON) -m venv $(PEERS)/.venv
+	$(PEERS)/.venv/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/peers.txt
+	@touch $@
+
+$(PEERS)/node_modules/.stamp: $(PEERS)/package-lock.json
+	@command -v npm >/dev/null || { echo "installing npm"; $(SUDO) apt-get install -y -qq nodejs npm; }
+	cd $(PEERS) && npm ci --silent --no-audit --no-fund --ignore-scripts
+	@touch $@
+
 lock: $(VENV)/dev.stamp
 	$(BIN)/pip install --quiet --disable-pip-version-check pip-tools
+	cd requirements && ../$(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-header --no-annotate \
+		--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options --output-file peers.txt peers.in
 	cd requirements && for name in run dev; do \
 		../$(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-header --no-annotate \
 			--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options \

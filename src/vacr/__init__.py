@@ -6,6 +6,8 @@
         data = vacr.encode(record, "json")          # canonical bytes; decode is its inverse
         older = vacr.convert(record, "v2")          # as another version of the format has it
         record = vacr.attribute(record)             # → record that says which lines the agent wrote
+        statement = vacr.sign(data, signer)         # → COSE_Sign1, as bytes
+        vacr.verify(statement, policy, payload=data, now=now)   # → what was verified, or raises
 
 Everything is loaded when first used, so that importing the package costs nothing.
 """
@@ -16,7 +18,7 @@ from vacr.version import __version__
 
 TYPE_CHECKING = False  # Type checkers know the name; importing it from `typing` would cost as much as all the rest.
 
-__all__ = ["__version__", "attribute", "convert", "decode", "encode", "read", "validate"]
+__all__ = ["__version__", "attribute", "convert", "decode", "encode", "read", "sign", "validate", "verify"]
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from vacr.codec import decode, encode
     from vacr.model import Record
     from vacr.schema import validate
+    from vacr.signing import sign
+    from vacr.verification import verify
     from vacr.versions import convert
 
 
@@ -96,6 +100,14 @@ def __getattr__(name: str) -> Any:
         from vacr.schema import validate
 
         return validate
+    if name == "sign":
+        from vacr.signing import sign
+
+        return sign
+    if name == "verify":
+        from vacr.verification import verify
+
+        return verify
     if name == "convert":
         from vacr.versions import convert
 

@@ -1,0 +1,68 @@
+"""Keys in a device: SoftHSM, through PKCS#11."""
+
+import shutil
+import subprocess
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from vacr.errors import Unreachable, UsageError
+from vacr.signing import keys, sign
+from vacr.sources.hsm import hsm_signer
+from vacr.verification import Policy, verify
+
+MODULE = Path("/usr/lib/softhsm/libsofthsm2.so")
+NOW = datetime(2026, 11, 15, tzinfo=UTC)
+
+pytestmark = pytest.mark.skipif(not MODULE.exists() or not shutil.which("softhsm2-util"), reason="no SoftHSM")
+
+
+@pytest.fixture(scope="module")
+def device(tmp_path_factory):
+    """A token with a key of each kind; the library reads where it is once, when it is first loaded."""
+    folder = tmp_path_factory.mktemp("hsm")
+    (folder / "tokens").mkdir()
+    config = folder / "softhsm2.conf"
+    config.write_text(f"directories.tokendir = {folder / 'tokens'}\nobjectstore.backend = file\n")
+    monkeypatch = pytest.MonkeyPatch()
+    monkeypatch.setenv("SOFTHSM2_CONF", str(config))
+    util = ["softhsm2-util", "--pin", "1234"]
+    subprocess.run([*util, "--init-token", "--free", "--label", "vacr", "--so-pin", "5678"], check=True, capture_output=True)
+    for number, kind in enumerate(("eddsa", "es256", "es384", "ps256")):
+        pem = folder / f"{kind}.pem"
+        pem.write_bytes(keys.private_pem(keys.generate(kind)))
+        named = ["--token", "vacr", "--label", kind, "--id", f"0{number}"]
+        subprocess.run([*util, "--import", str(pem), *named], check=True, capture_output=True)
+    yield folder
+    monkeypatch.undo()
+
+
+def uri(kind, module=MODULE):
+    return f"pkcs11:token=vacr;object={kind}?module-path={module}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "number"),
+    [("eddsa", None), ("es256", None), ("es384", None), ("ps256", None), ("es256", -9), ("eddsa", -19), ("ps256", -39)],
+)
+def test_a_key_in_a_device_signs(device, kind, number):
+    signer = hsm_signer(uri(kind), number, b"1234")
+    verified = verify(sign(b"x", signer, profile="attached"), Policy(keys=(signer.public_key,)), now=NOW)
+    assert verified.payload == b"x"
+    assert keys.load_private((device / f"{kind}.pem").read_bytes()).public_key() == signer.public_key
+
+
+@pytest.mark.usefixtures("device")
+def test_what_is_not_there_is_said():
+    with pytest.raises(Unreachable):
+        hsm_signer(uri("none"), None, b"1234")
+    with pytest.raises(Unreachable):
+        hsm_signer(uri("es256"), None, b"4321")
+    with pytest.raises(Unreachable):
+        hsm_signer(uri("es256", "/nowhere.so"), None, b"1234")
+    with pytest.raises(UsageError, match="module-path"):
+        hsm_signer("pkcs11:token=vacr;object=es256", None, b"1234")
+    with pytest.raises(UsageError, match="takes no key"):
+        hsm_signer(uri("es256"), -8, b"1234")
+    assert "1234" not in repr(hsm_signer(uri("es256"), None, b"1234"))
