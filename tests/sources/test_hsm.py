@@ -50,6 +50,7 @@ def test_a_key_in_a_device_signs(device, kind, number):
     signer = hsm_signer(uri(kind), number, b"1234")
     verified = verify(sign(b"x", signer, profile="attached"), Policy(keys=(signer.public_key,)), now=NOW)
     assert verified.payload == b"x"
+    signer.close()
     assert keys.load_private((device / f"{kind}.pem").read_bytes()).public_key() == signer.public_key
 
 
@@ -65,4 +66,6 @@ def test_what_is_not_there_is_said():
         hsm_signer("pkcs11:token=vacr;object=es256", None, b"1234")
     with pytest.raises(UsageError, match="takes no key"):
         hsm_signer(uri("es256"), -8, b"1234")
-    assert "1234" not in repr(hsm_signer(uri("es256"), None, b"1234"))
+    signer = hsm_signer(uri("es256"), None, b"1234")
+    signer.close()
+    assert "1234" not in repr(signer)

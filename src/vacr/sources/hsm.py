@@ -35,6 +35,8 @@ class HsmSigner:
     public_key: PublicKey
     algorithm: int
     ask: Callable[[bytes], bytes] = field(repr=False)
+    close: Callable[[], None] = field(repr=False)
+    """Ends the session with the device, which may have but one at a time."""
 
     def sign(self, data: bytes) -> bytes:
         """Sign bytes.
@@ -66,6 +68,7 @@ def hsm_signer(uri: str, number: int | None, pin: bytes | None) -> HsmSigner:
     if "module-path" not in named:
         raise UsageError("the key's URI names no module-path", hint=_EXAMPLE)
     secret = pin.decode() if pin is not None else named.get("pin-value")
+    session = None
     try:
         token = pkcs11.lib(named["module-path"]).get_token(token_label=named.get("token"))
         session = token.open(user_pin=secret)
@@ -73,12 +76,15 @@ def hsm_signer(uri: str, number: int | None, pin: bytes | None) -> HsmSigner:
         public = session.get_key(pkcs11.ObjectClass.PUBLIC_KEY, label=named.get("object"))
         key = _public_key(public)
     except (PKCS11Error, RuntimeError, ValueError) as error:
+        if session is not None:
+            session.close()
         told = str(error) or type(error).__name__
         raise Unreachable(f"the key cannot be used: {told}", where=uri.partition("?")[0], hint=_EXAMPLE) from error
     algorithm = default_for(key) if number is None else number
     if not ALGORITHMS[algorithm].fits(key):
+        session.close()
         raise UsageError(f"{ALGORITHMS[algorithm].name} takes no key of this kind")
-    return HsmSigner(key, algorithm, _asker(private, algorithm))
+    return HsmSigner(key, algorithm, _asker(private, algorithm), session.close)
 
 
 def _attributes(uri: str) -> dict[str, str]:

@@ -3,6 +3,6 @@
 from vacr.verification.checks import Check, VerificationFailed
 from vacr.verification.policy import Policy
 from vacr.verification.records import Inputs
-from vacr.verification.verify import Verified, verify
+from vacr.verification.verifying import Verified, verify
 
 __all__ = ["Check", "Inputs", "Policy", "VerificationFailed", "Verified", "verify"]
