@@ -15,9 +15,18 @@ from cryptography.hazmat.primitives.serialization import Encoding
 
 from vacr.errors import InvalidStatement, UnreadableInput
 from vacr.signing import labels
+from vacr.signing.keys import to_cose
 
 _HASHES = {labels.SHA256: hashlib.sha256, labels.SHA384: hashlib.sha384, labels.SHA512: hashlib.sha512}
 _MOST = 16
+_UNREADABLE = (
+    ValueError,
+    TypeError,
+    UnsupportedAlgorithm,
+    x509.DuplicateExtension,
+    x509.InvalidVersion,
+    x509.UnsupportedGeneralNameType,
+)
 
 
 def load_certificates(pem: bytes) -> list[x509.Certificate]:
@@ -56,10 +65,18 @@ def chain_of(value: Any) -> list[x509.Certificate]:
         or not all(isinstance(one, bytes) for one in written)
     ):
         raise InvalidStatement("x5chain is no list of certificates", reason="x5chain-malformed")
+    return [_certificate(one) for one in written]
+
+
+def _certificate(der: bytes) -> x509.Certificate:
+    """Read a certificate, and all of it that is looked at later, which the library leaves for then."""
     try:
-        return [x509.load_der_x509_certificate(one) for one in written]
-    except (ValueError, UnsupportedAlgorithm) as error:
+        found = x509.load_der_x509_certificate(der)
+        _ = found.subject, found.issuer, found.extensions, found.not_valid_before_utc, found.not_valid_after_utc
+        to_cose(found.public_key())
+    except (*_UNREADABLE, UnreadableInput) as error:
         raise InvalidStatement(f"a certificate that cannot be read: {error}", reason="x5chain-malformed") from error
+    return found
 
 
 def check_x5t(value: Any, certificate: x509.Certificate) -> None:

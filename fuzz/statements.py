@@ -1,0 +1,47 @@
+"""Fuzz verification: any bytes give a verified result or our error, in bounded time and memory.
+
+    pip install atheris && python fuzz/statements.py corpus/ -max_total_time=3600
+
+Inputs are statements, mutated; the vectors are a good corpus to begin with: tests/vectors/files. The first byte chooses what is
+given beside the statement.
+"""
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import atheris
+
+with atheris.instrument_imports(include=["vacr", "cbor2"]):
+    from vacr.signing import keys
+    from vacr.signing.certificates import load_certificates
+    from vacr.verification import Policy, VerificationFailed, verify
+
+FILES = Path(__file__).parent.parent / "tests" / "vectors" / "files"
+NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
+PAYLOADS = (None, b'{"what":"was signed"}', b'{"version":"3.0.0-draft","session":{}}', b"")
+
+
+def _policy() -> Policy:
+    trusted = [key for name in sorted(FILES.glob("*.pub.pem")) for key in keys.load_public(name.read_bytes())]
+    roots = load_certificates((FILES / "root.pem").read_bytes())
+    times = load_certificates((FILES / "time-root.pem").read_bytes())
+    return Policy(keys=tuple(trusted), roots=tuple(roots), timestamp_roots=tuple(times))
+
+
+POLICY = _policy()
+
+
+def try_one(data: bytes) -> None:
+    """Verify one input; anything but a result or our error ends the run."""
+    if not data:
+        return
+    try:
+        verify(data[1:], POLICY, payload=PAYLOADS[data[0] % len(PAYLOADS)], now=NOW)
+    except VerificationFailed:
+        pass
+
+
+if __name__ == "__main__":
+    atheris.Setup(sys.argv, try_one)
+    atheris.Fuzz()
