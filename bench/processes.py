@@ -38,7 +38,8 @@ sys.exit(child.returncode)
 """
 
 
-def _peak(*command: str) -> int:
+def peak(*command: str) -> int:
+    """Give the most memory that a command and all it starts had."""
     return int(subprocess.check_output([sys.executable, "-c", PEAK, *command]))
 
 
@@ -54,8 +55,8 @@ def memory() -> None:
             lines.append(line | {"message": {"role": "user", "content": content}})
             path.write_text("".join(json.dumps(one, separators=(",", ":")) + "\n" for one in lines))
             size = path.stat().st_size
-            peak = _peak(VACR, "record", str(path), "-o", f"{folder}/out.json", "-q")
-        print(f"memory              {peak / size:5.2f} x a session of {size / 1e6:.0f} MB with a 67 MB line, {label} (at most 5)")
+            most = peak(VACR, "record", str(path), "-o", f"{folder}/out.json", "-q")
+        print(f"memory              {most / size:5.2f} x a session of {size / 1e6:.0f} MB with a 67 MB line, {label} (at most 5)")
 
 
 def folders() -> None:
@@ -76,7 +77,7 @@ def folders() -> None:
             _fill(folder / f"many{count}", count)
             start = time.perf_counter()
             command = (VACR, "record", str(folder / f"many{count}"), "-o", f"{folder}/out{count}/", "-q", "--jobs", "2")
-            peaks.append(_peak(*command))
+            peaks.append(peak(*command))
             last = time.perf_counter() - start
         start = time.perf_counter()
         _record(folder / "many10000", folder / "out10000", 2)
