@@ -12,9 +12,10 @@ from vacr.attribution import Base, net
 from vacr.attribution.calls import DONE, FAILED, Call
 from vacr.attribution.derive import events_of
 from vacr.attribution.events import Delete, Move, Observe, Revert, Staged, Stash, Touch, Unstash, Write
-from vacr.attribution.replay import SHELL, Replay
+from vacr.attribution.replay import Replay
 from vacr.attribution.shell.commands import shell_events
 from vacr.attribution.text import to_bytes
+from vacr.attribution.tracked import SHELL
 
 BASH, GIT = shutil.which("bash"), shutil.which("git")
 ROOT = "/home/mira/app"

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from vacr.attribution.diff import NEW, near_origins, origins
 from vacr.attribution.paged import PagedText
-from vacr.attribution.text import lines_of, unmarked
+from vacr.attribution.text import bare, lines_of, unmarked
 
 Ranges = list[tuple[int, int]]
 
@@ -50,6 +50,14 @@ class Chunk:
         if self._text is None:
             self._text = PagedText("".join(self.lines))
         return self._text
+
+    def agrees(self, first: int, seen: Sequence[str]) -> bool:
+        """Tell whether lines from a number on are as they are here, but for how they end."""
+        for number in range(max(self.first, first), min(self.next, first + len(seen))):
+            known, line = self.lines[number - self.first], seen[number - first]
+            if known != line and bare(known) != bare(line):
+                return False
+        return True
 
     def rewrite(self, start: int, stop: int, new: str, maker: int) -> Ranges:
         """Replace the text between two offsets. Gives the numbers of the lines that this makes."""

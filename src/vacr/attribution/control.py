@@ -17,7 +17,8 @@ from vacr.attribution.text import from_bytes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from vacr.attribution.replay import Replay, Tracked
+    from vacr.attribution.replay import Replay
+    from vacr.attribution.tracked import Tracked
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from vacr.attribution.chunks import STEP, Chunk, Ranges, between, ranges_of, unp
 from vacr.attribution.diff import NEW, origins
 from vacr.attribution.paged import PagedText
 from vacr.attribution.realign import realign
-from vacr.attribution.text import as_shown, bare, level, lines_of, unmarked
+from vacr.attribution.text import as_shown, level, lines_of, unmarked
 
 
 @dataclass(slots=True)
@@ -156,7 +156,7 @@ class SparseFile:
         low, high = self._near(first, first + len(seen))
         if not fits:
             self.shake()
-        if fits and all(_agrees(chunk, first, seen) for chunk in self.chunks[low:high]):
+        if fits and all(chunk.agrees(first, seen) for chunk in self.chunks[low:high]):
             self._fill(first, seen)
         else:
             realign(self, first, seen, maker, whole=whole)
@@ -166,7 +166,7 @@ class SparseFile:
         """Tell whether nothing that is certain contradicts lines that were shown."""
         past = self.length is not None and first + len(seen) - 1 > self.length
         low, high = self._near(first, first + len(seen))
-        return not past and all(_agrees(chunk, first, seen) for chunk in self.chunks[low:high] if chunk.fresh)
+        return not past and all(chunk.agrees(first, seen) for chunk in self.chunks[low:high] if chunk.fresh)
 
     def observe_whole(self, text: str, maker: int) -> bool:
         """Take in the text of the whole file; what does not fit is the maker's. Gives whether all of it fitted."""
@@ -176,7 +176,7 @@ class SparseFile:
         if self.text == text:
             return True
         fits = self.length in (None, len(lines)) and all(
-            chunk.next <= len(lines) + 1 and _agrees(chunk, 1, lines) for chunk in self.chunks
+            chunk.next <= len(lines) + 1 and chunk.agrees(1, lines) for chunk in self.chunks
         )
         whole = self.is_whole
         if not lines:
@@ -304,11 +304,3 @@ class SparseFile:
         """Take back that a line is one that no agent made."""
         del self.base[place]
         del self.order[bisect_left(self.order, place)]
-
-
-def _agrees(chunk: Chunk, first: int, seen: Sequence[str]) -> bool:
-    for number in range(max(chunk.first, first), min(chunk.next, first + len(seen))):
-        known, line = chunk.lines[number - chunk.first], seen[number - first]
-        if known != line and bare(known) != bare(line):
-            return False
-    return True

@@ -14,7 +14,8 @@ from vacr.attribution.sparse import SparseFile
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from vacr.attribution.replay import Replay, Tracked
+    from vacr.attribution.replay import Replay
+    from vacr.attribution.tracked import Tracked
 
 _MOST = 1_000  # files of the base that are read because their folder is moved
 
