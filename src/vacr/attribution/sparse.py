@@ -206,7 +206,8 @@ class SparseFile:
     def _fill(self, first: int, seen: Sequence[str]) -> None:
         """Join the chunks that the lines touch, with the lines between them as the base has them."""
         stop = first + len(seen)
-        touching = [chunk for chunk in self.chunks if chunk.first <= stop and chunk.next >= first]
+        # Stale lines that only meet these may have moved.
+        touching = [one for one in self.chunks if one.first < stop + one.fresh and one.next > first - one.fresh]
         if len(touching) == 1 and touching[0].first <= first and touching[0].next >= stop:
             self._confirm(touching[0], first, stop)
             return
