@@ -91,40 +91,43 @@ def writers(world, place, owner):
     return {owner} | world.writers.get("".join(text.split()), set())
 
 
-@pytest.mark.parametrize("with_base", [False, True])
 @pytest.mark.parametrize("kinds", AGENTS, ids="+".join)
-@pytest.mark.parametrize("seed", range(SEEDS // 4))
-def test_no_line_is_said_to_be_an_agents_that_is_not(tmp_path, seed, kinds, with_base):
+@pytest.mark.parametrize("seed", range(SEEDS // 5))
+def test_no_line_is_said_to_be_an_agents_that_is_not(tmp_path, seed, kinds):
     world = lived(seed, kinds)
-    assert not false_lines(world, said(attribute(records_of(world, tmp_path), base_of(world) if with_base else None)))
+    records = records_of(world, tmp_path)
+    for base in (None, base_of(world)):
+        assert not false_lines(world, said(attribute(records, base)))
 
 
-@pytest.mark.parametrize("with_base", [False, True])
-@pytest.mark.parametrize("seed", range(SEEDS // 8))
-def test_no_call_is_said_to_have_made_other_lines_than_it_did(tmp_path, seed, with_base):
+@pytest.mark.parametrize("seed", range(SEEDS // 5))
+def test_no_call_is_said_to_have_made_other_lines_than_it_did(tmp_path, seed):
     world = lived(seed, AGENTS[seed % len(AGENTS)])
-    for row in history(*replayed(records_of(world, tmp_path), base_of(world) if with_base else None)):
-        made = world.made[row["call-id"]]
-        numbers = {number for first, last in row["ranges"] for number in range(first, last + 1)}
-        assert made is None or not numbers or (row["path"] == made[0] and numbers <= made[1]), (row, made)
+    records = records_of(world, tmp_path)
+    for base in (None, base_of(world)):
+        for row in history(*replayed(records, base)):
+            made = world.made[row["call-id"]]
+            numbers = {number for first, last in row["ranges"] for number in range(first, last + 1)}
+            assert made is None or not numbers or (row["path"] == made[0] and numbers <= made[1]), (row, made)
 
 
-@pytest.mark.parametrize("with_base", [False, True])
 @pytest.mark.parametrize(
     ("world", "most"),
     [
-        ({"kinds": ("claude",), "calm": True, "people": 0.07}, 0.02),
+        ({"kinds": ("claude",), "calm": True, "people": 0.07}, 0.01),
         ({"kinds": ("opencode",), "calm": True, "people": 0.07}, 0.02),
-        ({"kinds": ("claude",)}, 0.14),
+        ({"kinds": ("claude",)}, 0.18),  # it cannot be told who wrote what the version control brings back
     ],
 )
-def test_most_of_what_agents_wrote_is_said(tmp_path, world, most, with_base):
+def test_most_of_what_agents_wrote_is_said(tmp_path, world, most):
     theirs = missed = 0
-    for seed in range(12):
+    for seed in range(8):
         one = lived(seed, **world)
-        found = said(attribute(records_of(one, tmp_path), base_of(one) if with_base else None))
+        records = records_of(one, tmp_path)
         lines = [place for place, owner in owners(one).items() if owner not in OTHERS]
         lines = [place for place in lines if one.files[place[0]].lines[place[1] - 1][0] not in one.lost]
-        theirs += len(lines)
-        missed += sum(found.get(place, ("",))[0] != "ai" for place in lines)
+        for base in (None, base_of(one)):
+            found = said(attribute(records, base))
+            theirs += len(lines)
+            missed += sum(found.get(place, ("",))[0] != "ai" for place in lines)
     assert missed / theirs < most

@@ -220,3 +220,25 @@ def test_a_file_that_git_put_back_by_its_name_is_known_no_further_than_it_is_see
     patch(codex, "-    four = 4", "+    four = 44", path="b.py")
     records = records_of(tmp_path, codex.data())
     assert [row["ranges"] for row in history(*replayed(records, based(a_py=FILE) if with_base else None))][1:] == [[]]
+
+
+def test_a_look_that_only_meets_lines_that_may_have_moved_says_nothing_of_them(tmp_path):
+    opencode = OpenCode()
+    path = {"filePath": f"{ROOT}/a.py"}
+    opencode.call("read", path, "<file>\n00003|     three = 3\n00004|     four = 4\n\n(File has more lines)")
+    opencode.call("edit", path | {"oldString": "    two = 2\n", "newString": "    one = 1\n    two = 2\n"})
+    opencode.call("read", path, "<file>\n00001| def f():\n00002|     one = 1\n\n(File has more lines)")
+    opencode.call("edit", path | {"oldString": "    four = 4\n", "newString": "    four = 44\n"})
+    records = records_of(tmp_path, opencode.data(), "export.json")
+    assert [row["ranges"] for row in history(*replayed(records))][1:] == [[]]
+
+
+def test_an_edit_that_begins_with_an_empty_line_that_is_not_known_joins_no_lines(tmp_path):
+    opencode = OpenCode()
+    path = {"filePath": f"{ROOT}/a.py"}
+    opencode.call("read", path, "<file>\n00001| def f():\n00002|     two = 2\n00003|     three = 3\n\n(File has more lines)")
+    opencode.call("edit", path | {"oldString": "\n    three = 3\n", "newString": "    ours = 3\n\n    more = 3\n"})
+    shown = ["def f():", "    two = 2", "    ours = 3", "", "    more = 3", ""]
+    listed = "\n".join(f"{number:05}| {line}" for number, line in enumerate(shown, 1))
+    opencode.call("read", path, f"<file>\n{listed}\n\n(End of file - total 6 lines)")
+    assert lines(records_of(tmp_path, opencode.data(), "export.json")) == {"a.py": [3, 5]}

@@ -5,7 +5,7 @@ however little of the file is known. Several places, or none, prove that the kno
 unknown.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from vacr.attribution import apply_patch, net
 from vacr.attribution.chunks import Chunk, Ranges, ranges_of
@@ -82,7 +82,8 @@ def _plan(file: SparseFile, edit: Edit) -> tuple[Edit, list[tuple[Chunk, int]]] 
     for spelled in (Edit(edit.old, file.spelled(edit.new), edit.every), Edit(_crlf(edit.old), _crlf(edit.new), edit.every)):
         hits = list(file.find(spelled.old))
         if hits:
-            return (spelled, hits) if len(hits) == 1 or edit.every else None
+            certain = edit.every or (len(hits) == 1 and not _joins(file, edit, *hits[0]))
+            return (spelled, hits) if certain else None
         if "\n" not in edit.old or "\r" in edit.old:
             break
     return None
@@ -90,6 +91,11 @@ def _plan(file: SparseFile, edit: Edit) -> tuple[Edit, list[tuple[Chunk, int]]] 
 
 def _crlf(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\n", "\r\n")
+
+
+def _joins(file: SparseFile, edit: Edit, chunk: Chunk, at: int) -> bool:
+    """Tell whether an edit would join lines, which hardly anybody wants: then there is an empty line that is not known."""
+    return edit.old[:1] == "\n" != edit.new[:1] and not file.is_whole and chunk.text[max(0, at - 1) : at] not in ("", "\n")
 
 
 def _rewrite(file: SparseFile, edit: Edit, hits: Sequence[tuple[Chunk, int]], maker: int) -> Ranges:
@@ -235,6 +241,7 @@ def anchor(file: SparseFile, loose: Sequence[tuple[Sequence[Edit], int]]) -> set
     The changes are undone in a copy, the last first, and made again: lines that are then another's are their maker's.
     """
     placed: set[int] = set()
+    kept = {maker: {line.strip() for edit in edits for line in edit.old.split("\n")} for edits, maker in loose}
     for chunk in file.chunks:
         text, done = chunk.text, []
         for edits, maker in reversed(loose):
@@ -248,7 +255,7 @@ def anchor(file: SparseFile, loose: Sequence[tuple[Sequence[Edit], int]]) -> set
             placed.add(maker)
         net.settle(copy, ended=False)
         if copy.text == chunk.text:
-            _own(file, chunk, copy.chunks[0].makers if copy.chunks else [])
+            _own(file, chunk, copy.chunks[0].makers if copy.chunks else [], kept)
     return placed
 
 
@@ -271,8 +278,9 @@ def _undone(text: str, edits: Sequence[Edit]) -> str | None:
     return text
 
 
-def _own(file: SparseFile, chunk: Chunk, makers: Sequence[int]) -> None:
+def _own(file: SparseFile, chunk: Chunk, makers: Sequence[int], kept: Mapping[int, Collection[str]]) -> None:
+    """Give lines their makers, but for those that these had found there: somebody may have laid them out since."""
     for i, maker in enumerate(makers):
-        if maker and not chunk.makers[i]:
+        if maker and not chunk.makers[i] and chunk.lines[i].strip() not in kept[maker]:
             file.forget(chunk.places[i])
             chunk.makers[i] = maker

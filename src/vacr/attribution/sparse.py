@@ -222,7 +222,8 @@ class SparseFile:
         """Join the chunks that the lines touch, with the lines between them as the base has them."""
         stop = first + len(seen)
         low, high = self._near(first, stop)
-        touching = self.chunks[low:high]
+        # Stale lines that only meet these may have moved.
+        touching = [one for one in self.chunks[low:high] if one.first < stop + one.fresh and one.next > first - one.fresh]
         if len(touching) == 1 and touching[0].first <= first and touching[0].next >= stop:
             self._confirm(touching[0], first, stop)
             return
@@ -237,9 +238,10 @@ class SparseFile:
             merged.places += chunk.places
             merged.place_next = chunk.place_next
         if merged.next < stop:
-            following = next((chunk.place_first for chunk in self.chunks[high : high + 1]), None)
+            following = next((one.place_first for one in self.chunks[low : high + 1] if one.first >= stop), None)
             self._append(merged, seen[merged.next - first :], following)
-        self.chunks[low:high] = [merged]
+        kept = [one for one in self.chunks[low:high] if not any(one is other for other in touching)]
+        self.chunks[low:high] = sorted([*kept, merged], key=lambda chunk: chunk.first)
 
     def _near(self, first: int, stop: int) -> tuple[int, int]:
         """Give where the chunks begin and end that hold lines between two numbers, or meet them."""

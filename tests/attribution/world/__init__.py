@@ -86,6 +86,7 @@ class World:
             file = File(self.written(self.random.randint(0, 60), BASE))
             file.end = self.random.choice(["\n", "\n", "\r\n"])
             file.last_end = self.random.random() < 0.8
+            file.become(file.lines, sure=True)
             file.mark = "\ufeff" if self.random.random() < 0.1 else ""
             self.files[self.random.choice(["src", "src/deep", "lib"]) + f"/f{number}.py"] = file
         self.base = {path: file.data() for path, file in self.files.items()}

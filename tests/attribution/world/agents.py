@@ -115,7 +115,10 @@ def write(world: World, worker: Worker) -> None:
         new.insert(world.random.randint(0, len(new)), (world.new_text(), ""))
     call_id = worker.host.write(path, "\n".join(text for text, _ in new) + "\n", created=False)
     if not file.last_end and file.lines:
-        new = [(text, owner if text != file.lines[-1][0] else "") for text, owner in new]  # it ends now: another line
+        text, owner = file.lines[-1]
+        new = [(one, other if one != text else "") for one, other in new]  # it ends now: another line
+        if owner not in OTHERS:
+            world.wrote(text, owner, call_id)
     file.last_end = True
     lines = [(text, owner or call_id) for text, owner in new]
     world.change(worker, path, call_id, lines, {text for text, owner in new if not owner})

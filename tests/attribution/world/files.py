@@ -58,6 +58,9 @@ class File:
         """Take other lines."""
         self.lines, self.version = list(lines), next(_versions)
         self.sure = self.sure and sure
+        if self.lines and not self.last_end and not self.lines[-1][0]:
+            self.lines.pop()  # an empty line that does not end is none
+            self.last_end = True
 
     def same(self, other: File) -> bool:
         """Tell whether two files are the same on disk."""
