@@ -77,7 +77,7 @@ def command(
         if not one.record["session"]["entries"] and "file-attribution" in one.record:
             hint = "A record of version 1 is the file attribution alone; make one of the session: vacr record FILE."
             raise UsageError(f"{one.path} holds an attribution and no session to make it of", hint=hint)
-    done = []
+    done, targets = [], set()
     for one, record in zip(found, attribute([one.record for one in found], tree, wishes), strict=True):
         identify(cast("Record", record))
         _tell(one, record["vacr"]["attribution"].get("unknown-tools", {}), voice)
@@ -88,6 +88,9 @@ def command(
         target = (
             Path(output or ".") / f"{one.stem}.attributed.acr.{one.form}" if outputs.is_folder(output) else Path(output or "")
         )
+        if target in targets:
+            raise UsageError(f"two results would be {target}", hint="Attribute them one after the other, into different folders.")
+        targets.add(target)
         state = outputs.write_new(target, data, one.path, files, overwrite=overwrite)
         voice.result(f"{target}: {_summary(record)}{', unchanged' if state == 'unchanged' else ''}")
         done.append({"source": one.path, "output": str(target), "state": state, "id": record["id"], **_counts(record)})

@@ -72,7 +72,10 @@ def distinct(found: list[Given], voice: Voice) -> list[Given]:
             longest[_session(one)] = one
     for one in found:
         if longest[_session(one)] is not one:
-            voice.notice(f"{one.path}: a shorter recording of {longest[_session(one)].path}, left out")
+            other = longest[_session(one)]
+            shorter = len(one.record["session"]["entries"]) < len(other.record["session"]["entries"])
+            if shorter or one.path != other.path:
+                voice.notice(f"{one.path}: a {'shorter' if shorter else 'second'} recording of {other.path}, left out")
     return [one for one in found if longest[_session(one)] is one]
 
 
