@@ -287,3 +287,12 @@ def test_what_cannot_be_read_is_named(vacr, tmp_path):
     assert (done.returncode, done.err.startswith("vacr: bad.acr.json: line 1")) == (3, True)
     done = vacr("replay", "part.acr.json")
     assert (done.returncode, done.err.startswith("vacr: part.acr.json: this is no record")) == (3, True)
+
+
+@pytest.mark.usefixtures("two")
+def test_two_results_of_one_name_do_not_replace_each_other(vacr, tmp_path):
+    for folder, name in (("x", "s"), ("y", "t")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / f"{name}.jsonl").rename(tmp_path / folder / "same.jsonl")
+    done = vacr("attribute", "x/same.jsonl", "y/same.jsonl", "-o", "out/", "--overwrite")
+    assert (done.returncode, "two results" in done.err) == (2, True)

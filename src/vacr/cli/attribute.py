@@ -70,7 +70,7 @@ def command(
     if history:
         return _history(found, tree, voice)
     outputs.refuse_one_file_for_many([one.path for one in found], output)
-    done = []
+    done, targets = [], set()
     for one, record in zip(found, attribute([one.record for one in found], tree, wishes), strict=True):
         identify(cast("Record", record))
         _tell(one, record["vacr"]["attribution"].get("unknown-tools", {}), voice)
@@ -82,6 +82,9 @@ def command(
         target = (
             Path(output or ".") / f"{one.stem}.attributed.acr.{one.form}" if outputs.is_folder(output) else Path(output or "")
         )
+        if target in targets:
+            raise UsageError(f"two results would be {target}", hint="Attribute them one after the other, into different folders.")
+        targets.add(target)
         state = outputs.write_new(target, data, one.path, files, overwrite=overwrite)
         voice.result(f"{target}: {_summary(record)}{', unchanged' if state == 'unchanged' else ''}")
         for line in _listed(record) if verbose else ():
