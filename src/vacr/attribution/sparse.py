@@ -269,15 +269,13 @@ class SparseFile:
         before = [chunk for chunk in self.chunks if chunk.next <= number]
         return before[-1].place_next + (number - before[-1].next) * STEP if before else number * STEP
 
-    def lay_out(self, chunk: Chunk, i: int, line: str) -> None:
-        """Take in that somebody laid out a line; it stays whose it is."""
-        if not chunk.makers[i]:
-            place = chunk.places[i]
-            above = chunk.places[i + 1] if i + 1 < len(chunk.places) else chunk.place_next
-            (chunk.places[i],) = self.settled([0], [line], place, above)
-            if place in self.outside:
-                self.outside[chunk.places[i]] = self.outside[place]
-        chunk.spell(i, line)
+    def place_before(self, number: int, following: int | None) -> int:
+        """Give a place that what is put before a line comes after, and the line that follows too, if its place is known."""
+        place = self.place_at(number) - STEP
+        if following is None or place < following:
+            return place
+        at = bisect_left(self.order, following)
+        return self.order[at - 1] if at else following - STEP
 
     def forget(self, place: int) -> None:
         """Take back that a line is one that no agent made."""
