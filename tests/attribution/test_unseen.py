@@ -261,3 +261,12 @@ def test_an_empty_line_that_a_patch_keeps_and_nobody_knows_is_not_its_line(tmp_p
     patch(codex, "-    three = 3", "-    four = 4", "-", "+", "+    five = 5")
     codex.shell("cat a.py", "def f():\n    two = 2\n\n    five = 5\n")
     assert 3 not in codex_lines(codex, tmp_path).get("a.py", [])
+
+
+def test_a_last_line_without_an_end_that_a_listing_showed_and_the_agent_changed_and_changed_back_is_nobodys(tmp_path):
+    told = Told()
+    told.call("Read", {"file_path": f"{ROOT}/a.py"}, "     1→def f():\n     2→    two = 2")
+    told.read("a.py", "def f():\n    two = 2")
+    told.edit("a.py", "    two = 2", "    two = 22")
+    told.edit("a.py", "    two = 22", "    two = 2")
+    assert lines([told.record(tmp_path)]) == {}

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from vacr.attribution.chunks import STEP, Chunk, Ranges, between, ranges_of, unplaced
 from vacr.attribution.diff import NEW, origins
 from vacr.attribution.paged import PagedText
-from vacr.attribution.realign import realign
+from vacr.attribution.realign import lay_out, realign
 from vacr.attribution.text import as_shown, bare, level, lines_of, unmarked
 
 
@@ -173,6 +173,8 @@ class SparseFile:
             self.chunks = self.chunks[:1]
         if lines:  # a listing does not show how the last line ends; the whole text does
             chunk = self.chunks[0]
+            if not chunk.makers[-1] and self.base.get(chunk.places[-1]) != lines[-1]:
+                lay_out(self, chunk, len(lines) - 1, lines[-1])
             self._whole(text, lines, chunk.makers, chunk.places, chunk.place_next)
         self.length = len(lines)
         return fits
