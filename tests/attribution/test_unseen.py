@@ -242,3 +242,31 @@ def test_an_edit_that_begins_with_an_empty_line_that_is_not_known_joins_no_lines
     listed = "\n".join(f"{number:05}| {line}" for number, line in enumerate(shown, 1))
     opencode.call("read", path, f"<file>\n{listed}\n\n(End of file - total 6 lines)")
     assert lines(records_of(tmp_path, opencode.data(), "export.json")) == {"a.py": [3, 5]}
+
+
+def test_a_line_behind_a_new_one_that_has_moved_and_was_changed_and_changed_back_is_nobodys(tmp_path):
+    told = Told()
+    told.read("a.py", FILE)
+    text = "ours = 1\n    two = 2\n    three = 3"
+    window = {"filePath": f"{ROOT}/a.py", "content": text, "startLine": 30, "numLines": 3, "totalLines": 60}
+    told.call("Read", {"file_path": f"{ROOT}/a.py"}, "…", {"type": "text", "file": window})
+    told.edit("a.py", "    two = 2\n", "    two = 22\n")
+    told.edit("a.py", "    two = 22\n", "    two = 2\n")
+    assert lines([told.record(tmp_path)]) == {}
+
+
+def test_an_empty_line_that_a_patch_keeps_and_nobody_knows_is_not_its_line(tmp_path):
+    codex = Codex()
+    codex.shell("cat a.py", FILE)
+    patch(codex, "-    three = 3", "-    four = 4", "-", "+", "+    five = 5")
+    codex.shell("cat a.py", "def f():\n    two = 2\n\n    five = 5\n")
+    assert 3 not in codex_lines(codex, tmp_path).get("a.py", [])
+
+
+def test_a_last_line_without_an_end_that_a_listing_showed_and_the_agent_changed_and_changed_back_is_nobodys(tmp_path):
+    told = Told()
+    told.call("Read", {"file_path": f"{ROOT}/a.py"}, "     1→def f():\n     2→    two = 2")
+    told.read("a.py", "def f():\n    two = 2")
+    told.edit("a.py", "    two = 2", "    two = 22")
+    told.edit("a.py", "    two = 22", "    two = 2")
+    assert lines([told.record(tmp_path)]) == {}

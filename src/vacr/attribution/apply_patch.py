@@ -111,8 +111,8 @@ _STAGES: tuple[Callable[[str], str], ...] = (
 def spellings(part: Part) -> list[tuple[list[str], list[str]]]:
     """Give what a hunk takes away and puts there; an empty line at its end may only stand for the end of the line before."""
     given = [(part.old, part.new)]
-    if part.old[1:] and not part.old[-1]:
-        given.append((part.old[:-1], part.new if not part.new or part.new[-1] else part.new[:-1]))
+    if part.old[1:] and not part.old[-1] and part.new and not part.new[-1]:
+        given.append((part.old[:-1], part.new[:-1]))
     return given
 
 

@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from vacr.attribution import apply_patch, net
 from vacr.attribution.chunks import Chunk, Ranges, ranges_of
 from vacr.attribution.events import Edit, Hunk, Observe, Patch, Replace, Write
+from vacr.attribution.realign import lay_out
 from vacr.attribution.sparse import SparseFile
 from vacr.attribution.text import bare, lines_of
 
@@ -40,7 +41,7 @@ def _lay_out(file: SparseFile, edit: Edit, hits: Sequence[tuple[Chunk, int]]) ->
     if not chunk.text[start:at].isspace():
         return False
     i = chunk.text.count("\n", 0, start)
-    file.lay_out(chunk, i, chunk.lines[i].lstrip(" \t"))
+    lay_out(file, chunk, i, chunk.lines[i].lstrip(" \t"))
     return True
 
 
@@ -180,7 +181,7 @@ def patch(file: SparseFile, parts: Sequence[apply_patch.Part], maker: int) -> Ra
         before = len(chunk.lines)
         for i, line in enumerate(old, at):
             if file.shaken and bare(chunk.lines[i]) != line:
-                file.lay_out(chunk, i, line + _end(chunk, i))  # since it was seen, for the agent knows how it is spelled
+                lay_out(file, chunk, i, line + _end(chunk, i))  # since it was seen, for the agent knows how it is spelled
         new = [line + _end(chunk, at) for line in lines]
         made += file.change(chunk, lambda: chunk.splice(at, at + len(old), new, maker))  # noqa: B023
         moved[id(chunk)] = moved.get(id(chunk), 0) + len(chunk.lines) - before

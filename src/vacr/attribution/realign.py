@@ -45,7 +45,8 @@ def realign(file: SparseFile, first: int, seen: Sequence[str], maker: int, *, wh
             window.makers[at], window.places[at] = chunk.makers[i], chunk.places[i]
     _ascend(window.places)
     after = [chunk.place_first for chunk in fresh if chunk.first >= window.next]
-    window.places = file.settled(window.places, seen, file.place_at(first) - STEP, after[0] if after else None)
+    low = file.place_before(first, next((place for place in window.places if place), None))
+    window.places = file.settled(window.places, seen, low, after[0] if after else None)
     for at, place in laid_out.items():
         if place in file.outside:
             file.outside[window.places[at]] = file.outside[place]
@@ -56,6 +57,17 @@ def realign(file: SparseFile, first: int, seen: Sequence[str], maker: int, *, wh
     window.place_next = window.places[-1] + STEP
     file.put([*_joined(fresh, window), *(chunk for chunk in fresh if chunk.next < first or chunk.first > window.next)])
     _around(file, known, numbers, [(i, origin) for i, origin in enumerate(found) if origin != NEW], first)
+
+
+def lay_out(file: SparseFile, chunk: Chunk, i: int, line: str) -> None:
+    """Take in that somebody laid out a line; it stays whose it is."""
+    if not chunk.makers[i]:
+        place = chunk.places[i]
+        above = chunk.places[i + 1] if i + 1 < len(chunk.places) else chunk.place_next
+        (chunk.places[i],) = file.settled([0], [line], place, above)
+        if place in file.outside:
+            file.outside[chunk.places[i]] = file.outside[place]
+    chunk.spell(i, line)
 
 
 def _mix(file: SparseFile, place: int, line: str, before: Sequence[tuple[Chunk, int]]) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from vacr.attribution.chunks import STEP, Chunk, Ranges, between, ranges_of, unplaced
 from vacr.attribution.diff import NEW, origins
 from vacr.attribution.paged import PagedText
-from vacr.attribution.realign import realign
+from vacr.attribution.realign import lay_out, realign
 from vacr.attribution.text import as_shown, level, lines_of, unmarked
 
 
@@ -189,6 +189,8 @@ class SparseFile:
             self.chunks = self.chunks[:1]
         if lines:  # a listing does not show how the last line ends; the whole text does
             chunk = self.chunks[0]
+            if not chunk.makers[-1] and self.base.get(chunk.places[-1]) != lines[-1]:
+                lay_out(self, chunk, len(lines) - 1, lines[-1])
             self._whole(text, lines, chunk.makers, chunk.places, chunk.place_next)
         self.length = len(lines)
         return fits
@@ -292,15 +294,13 @@ class SparseFile:
         last = self.chunks[before - 1] if before else None
         return number * STEP if last is None else last.place_next + (number - last.next) * STEP
 
-    def lay_out(self, chunk: Chunk, i: int, line: str) -> None:
-        """Take in that somebody laid out a line; it stays whose it is."""
-        if not chunk.makers[i]:
-            place = chunk.places[i]
-            above = chunk.places[i + 1] if i + 1 < len(chunk.places) else chunk.place_next
-            (chunk.places[i],) = self.settled([0], [line], place, above)
-            if place in self.outside:
-                self.outside[chunk.places[i]] = self.outside[place]
-        chunk.spell(i, line)
+    def place_before(self, number: int, following: int | None) -> int:
+        """Give a place that what is put before a line comes after, and the line that follows too, if its place is known."""
+        place = self.place_at(number) - STEP
+        if following is None or place < following:
+            return place
+        at = bisect_left(self.order, following)
+        return self.order[at - 1] if at else following - STEP
 
     def forget(self, place: int) -> None:
         """Take back that a line is one that no agent made."""

@@ -22,7 +22,7 @@ class Control:
 
     base: Tree
     asides: list[tuple[Tree, Tree]] = field(default_factory=list)
-    foreign: bool = False  # whether somebody else than an agent changed what it has
+    known: bool = True  # whether it has what it had at the beginning, so that what it puts back can be known
 
     def __post_init__(self) -> None:
         """Begin with a commit of all files."""
@@ -36,21 +36,25 @@ def kept(files: Tree) -> Tree:
 
 def agent(world: World, worker: Worker) -> None:
     """Let an agent call the version control."""
-    done = _act(world, sure=not world.control.foreign)
+    _check(world)
+    done = _act(world, sure=world.control.known)
+    _check(world)
     if done is not None:
         worker.host.shell(*done)
 
 
 def person(world: World) -> None:
     """Let somebody else call it, unseen."""
-    before = kept(world.control.index), kept(world.control.head), len(world.control.asides)
     _act(world, sure=False)
-    after = world.control.index, world.control.head, len(world.control.asides)
-    world.control.foreign = world.control.foreign or _texts(before) != _texts(after)
+    _check(world)
 
 
-def _texts(state: tuple[Tree, Tree, int]) -> object:
-    return [{path: file.data() for path, file in tree.items()} for tree in state[:2]], state[2]
+def _check(world: World) -> None:
+    same = all(
+        tree.keys() == world.base.keys() and all(file.data() == world.base[path] for path, file in tree.items())
+        for tree in (world.control.index, world.control.head)
+    )
+    world.control.known = world.control.known and same
 
 
 def _act(world: World, *, sure: bool) -> tuple[str, str, int] | None:
