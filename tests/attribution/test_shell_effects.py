@@ -12,9 +12,10 @@ from vacr.attribution import Base, net
 from vacr.attribution.calls import DONE, FAILED, Call
 from vacr.attribution.derive import events_of
 from vacr.attribution.events import Delete, Move, Observe, Revert, Staged, Stash, Touch, Unstash, Write
-from vacr.attribution.replay import SHELL, Replay
+from vacr.attribution.replay import Replay
 from vacr.attribution.shell.commands import shell_events
 from vacr.attribution.text import to_bytes
+from vacr.attribution.tracked import SHELL
 
 BASH, GIT = shutil.which("bash"), shutil.which("git")
 ROOT = "/home/mira/app"
@@ -116,6 +117,10 @@ def likely(path, **more):
         ("sort -o f.txt f.txt", [likely("f.txt"), likely("f.txt")]),
         ("grep -o x f.txt; ls -o f.txt", []),
         ("yq -i .a=1 f.yml", [likely("f.yml")]),
+        ("sed -i 1d src/*.c", [likely("src/*.c", pattern=True)]),
+        ("mv d/* . && false", [likely("d/*", pattern=True)]),
+        ("git clean -fdq", [Revert(".", new=True)]),
+        ("xargs rm <<< f.c", [likely("f.c")]),
         ("dd if=/dev/null of=f.bin", [likely("f.bin")]),
         ("truncate -s 0 f.txt", [likely("f.txt")]),
         ("find . -name x | xargs -n 1 sed -i s/a/b/ f.c", [likely("f.c")]),
@@ -139,7 +144,6 @@ def test_effects(command, events):
         ("if true; then rm a/f.c; fi", "f.c"),
         ("(cd x && sed -i 1d f.c)", "f.c"),
         ("for f in src/*.c; do sed -i 1d $f; done", "*.c"),
-        ("sed -i 1d src/*.c", "*.c"),
         ("rm() { :; }; echo > f.c", "f.c"),
         ("bash -c 'mv f.c g.c'", "f.c"),
         ("eval 'rm f.c'", "f.c"),

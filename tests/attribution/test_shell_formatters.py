@@ -7,7 +7,8 @@ from vacr.attribution.calls import DONE, Call
 from vacr.attribution.derive import events_of
 from vacr.attribution.diff import NEW
 from vacr.attribution.drift import aligned
-from vacr.attribution.replay import SHELL, Replay
+from vacr.attribution.replay import Replay
+from vacr.attribution.tracked import SHELL
 
 ROOT = "/home/mira/app"
 

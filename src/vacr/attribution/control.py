@@ -17,7 +17,8 @@ from vacr.attribution.text import from_bytes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from vacr.attribution.replay import Replay, Tracked
+    from vacr.attribution.replay import Replay
+    from vacr.attribution.tracked import Tracked
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,13 @@ def revert(replay: Replay, path: str, *, everything: bool) -> None:
         chosen = [*chosen, replay.tracked(path, "")]
     for one in chosen:
         _put_back(replay, one)
+
+
+def clean(replay: Replay) -> None:
+    """Take in that what the version control knows nothing of was likely removed; what it ignores was not."""
+    for one in _all(replay):
+        if not one.gone and _is_new(replay, one):
+            one.touch(replay.clock, likely=True)
 
 
 def _all(replay: Replay) -> list[Tracked]:

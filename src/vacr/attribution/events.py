@@ -118,9 +118,10 @@ class Delete(Event):
 
 @dataclass(frozen=True, slots=True)
 class Revert(Event):
-    """The version control put back what it had of a file or a folder, or of `everything`."""
+    """The version control put back what it had of a file or a folder, or of `everything`; or it removed what is `new` to it."""
 
     everything: bool = False
+    new: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,13 +155,15 @@ class Staged(Event):
 class Touch(Event):
     """Something may have changed the file, or without a path any file: a script, the version control, a formatter.
 
-    `overwritten` when nothing of what it held is left, `likely` when to change it is what was asked for. `named` are
-    the last parts of the paths, or patterns of them, that are likely to have been among any files.
+    `overwritten` when nothing of what it held is left, `likely` when to change it is what was asked for. With a `pattern`, the
+    path has `*` and `?` in it that stand for others, and only known files are meant. `named` are the last parts of paths, or
+    patterns of them, that were likely among any files.
     """
 
     formatter: bool = False
     overwritten: bool = False
     likely: bool = False
+    pattern: bool = False
     named: frozenset[str] = frozenset()
 
 

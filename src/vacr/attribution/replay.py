@@ -5,7 +5,6 @@ from outside, never an agent's.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from heapq import merge
 from typing import Any
 
@@ -35,60 +34,7 @@ from vacr.attribution.events import (
 )
 from vacr.attribution.sparse import SparseFile
 from vacr.attribution.text import from_bytes
-
-# How a range is proved.
-RECORDED, REPLAYED, WINDOWED, ANCHORED = "recorded", "replayed", "windowed", "diff-anchored"
-CONTENT_ONLY, EXTERNAL, SHELL = "content-only", "external", "shell"
-
-
-@dataclass(slots=True)
-class Maker:
-    """Who made lines: a call of an agent (`ai`), or somebody outside: the user, a command, or nobody knows."""
-
-    kind: str
-    entries: list[str]
-    call_id: str
-    model: str
-    evidence: str
-    record: int = 0
-    contributor: Any = None
-
-
-@dataclass(slots=True)
-class Change:
-    """One applied call in one file: the lines it made, numbered as they were just after it, if that is known."""
-
-    call: Call
-    path: str
-    ranges: Ranges
-    evidence: str
-    record: int = 0
-
-
-@dataclass(slots=True)
-class Tracked:
-    """One file of a replay: what is known of it, and when somebody last looked."""
-
-    path: str
-    file: SparseFile
-    gone: bool = False
-    dirty: bool = False
-    looked: int = 0
-    changed: int = 0
-    doubted: int = 0  # when something last set out to change it, whatever came of that
-    created: bool = False  # in these sessions, so that the version control knows nothing of it
-    waiting: list[Observe] = field(default_factory=list)
-    loose: list[tuple[Replace, Change, int]] = field(default_factory=list)
-
-    @property
-    def is_doubtful(self) -> bool:
-        """Whether something set out to change it that nobody has looked at since."""
-        return self.dirty and self.doubted >= self.looked and self.doubted > 0
-
-    def touch(self, when: int, *, likely: bool) -> None:
-        """Take in that something may have changed it, or likely did."""
-        self.dirty, self.doubted = True, when if likely else self.doubted
-        self.waiting.clear()
+from vacr.attribution.tracked import ANCHORED, CONTENT_ONLY, EXTERNAL, RECORDED, REPLAYED, SHELL, WINDOWED, Change, Maker, Tracked
 
 
 class Replay:
@@ -148,6 +94,8 @@ class Replay:
                 tree.move(self, path, paths.absolute(to, folder), copied=copied, told=told)
             case Delete(folder=whole, pattern=pattern):
                 tree.delete(self, path, folder=whole, pattern=pattern)
+            case Revert(new=True):
+                control.clean(self)
             case Revert(everything=everything):
                 control.revert(self, path, everything=everything)
             case Stash(paths=names, untracked=untracked, known=known, sure=sure):
@@ -157,6 +105,9 @@ class Replay:
                 control.unstash(self, bring=bring, keep=keep, known=known)
             case Staged():
                 control.of(self).stagings += 1
+            case Touch(pattern=True):
+                self.touched = self.clock
+                tree.touch_matching(self, path)
             case _:
                 return False
         return True
@@ -233,6 +184,8 @@ class Replay:
         if self.touched > tracked.looked:
             kind = "shell"
         kind = kind or ("user" if self.base is not None else "unknown")
+        if tracked.is_doubtful:
+            tracked.file.shake()  # what is not shown now is not proved by what was shown before
         observe(self.maker(kind, step, SHELL if tracked.dirty else EXTERNAL))
         tracked.looked, tracked.dirty, tracked.gone = self.clock, False, False
         if tracked.loose:

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from vacr.attribution import diff, net, paths, tools
-from vacr.attribution.replay import CONTENT_ONLY, Maker, Replay, Tracked
+from vacr.attribution.replay import Replay
 from vacr.attribution.text import to_bytes
+from vacr.attribution.tracked import CONTENT_ONLY, Maker, Tracked
 
 ALGORITHM, VERSION = "vacr-replay", 1
 

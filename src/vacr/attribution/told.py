@@ -21,11 +21,12 @@ from vacr.attribution.diff import NEW, origins
 from vacr.attribution.events import Event, Move, Patch, Replace
 from vacr.attribution.folders import working_folder
 from vacr.attribution.prompts import asked, prompts
-from vacr.attribution.replay import CONTENT_ONLY, Replay
+from vacr.attribution.replay import Replay
 from vacr.attribution.result import contributor
 from vacr.attribution.sparse import SparseFile
 from vacr.attribution.stored import Claim, Hashed, Stored, map_of, stored
 from vacr.attribution.text import bare, lines_of, to_bytes
+from vacr.attribution.tracked import CONTENT_ONLY
 
 Bases = Callable[[str], Base | None]
 

@@ -13,7 +13,8 @@ from vacr.attribution.sparse import SparseFile
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from vacr.attribution.replay import Replay, Tracked
+    from vacr.attribution.replay import Replay
+    from vacr.attribution.tracked import Tracked
 
 _MOST = 1_000  # files of the base that are read because their folder is moved
 
@@ -103,6 +104,13 @@ def touch(replay: Replay, named: frozenset[str]) -> None:
     patterns = [_matching(name) for name in named if "*" in name or "?" in name]
     fits = [name for name in replay.names if any(one.fullmatch(name) for one in patterns)] if patterns else []
     for one in [one for name in (*named, *fits) for one in replay.names.get(name, ())]:
+        one.touch(replay.clock, likely=True)
+
+
+def touch_matching(replay: Replay, pattern: str) -> None:
+    """Take in that the known files that a pattern names, and those in folders that it names, were likely changed."""
+    named = _matching(pattern)
+    for one in [one for key, one in replay.files.items() if named.match(key)]:
         one.touch(replay.clock, likely=True)
 
 

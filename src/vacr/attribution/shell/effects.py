@@ -116,7 +116,9 @@ def _changed(files: Sequence[str], patterns: Iterable[str] = ()) -> Iterator[Eve
     for path in files:
         if _PATH.fullmatch(path) and not path.endswith("/"):
             yield Touch(path, likely=True)
-    yield Touch("", named=last_names((*files, *patterns)))
+    for path in patterns:
+        yield Touch(path, likely=True, pattern=True)
+    yield Touch("", named=last_names(files))
 
 
 def _perhaps(words: Sequence[str | None], patterns: Iterable[str] = ()) -> Iterator[Event]:
@@ -128,7 +130,7 @@ def _perhaps(words: Sequence[str | None], patterns: Iterable[str] = ()) -> Itera
 def _others(words: Sequence[str | None], given: str | None, patterns: Iterable[str]) -> Iterator[Event]:
     words = unwrapped(words)
     while words[:1] == ["xargs"]:
-        words = unwrapped(_run_by_xargs(words[1:]))
+        words = unwrapped([*_run_by_xargs(words[1:]), *(given or "").split()])
     if not words:
         return
     edited, formatter = in_place(words), formats(words)
@@ -167,19 +169,19 @@ def _rm(command: Command) -> Iterator[Event]:
 
 
 def _mv(command: Command) -> Iterator[Event]:
-    yield from moved(command.words, copy=False)
+    yield from moved(command.words, copy=False, patterns=command.globs.values())
 
 
 def _cp(command: Command) -> Iterator[Event]:
     yield from moved(command.words, copy=True)
 
 
-def moved(words: Sequence[str | None], *, copy: bool) -> Iterator[Event]:
+def moved(words: Sequence[str | None], *, copy: bool, patterns: Iterable[str] = ()) -> Iterator[Event]:
     """Say what `mv` or `cp` does with its words."""
     options, files = _options(words), _files(words)
     plain = options <= {"-f", "-v", "-r", "-R", "-a", "-p", "-k", "--force", "--verbose", "--recursive", "--archive"}
     if None in words or not files[1:] or not plain:
-        yield from _perhaps(words)
+        yield from _perhaps(words, patterns)
         return
     *sources, target = files
     for source in sources:
