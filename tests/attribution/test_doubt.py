@@ -3,7 +3,8 @@
 import pytest
 
 from tests.attribution.sessions import MODEL, ROOT, Claude, contributors, records_of
-from vacr.attribution import attribute
+from vacr.attribution import attribute, replayed
+from vacr.attribution.result import left_files
 
 
 @pytest.mark.parametrize("command", ["sed -i 1d a.py", "mv a.py b.py; false", "if true; then rm a.py; fi", "sed -i 1d *.py"])
@@ -50,3 +51,34 @@ def test_a_formatter_over_a_folder_leaves_a_doubt(tmp_path, command, complete, d
     proof = record["vacr"]["attribution"]["files"]["a.py"]
     assert (proof["complete"], proof.get("doubt")) == (complete, doubt)
     assert proof["ranges"]
+
+
+def test_a_file_that_was_removed_may_be_there_again(tmp_path):
+    claude = Claude()
+    claude.call("Write", {"file_path": f"{ROOT}/a.py", "content": "one\n"}, "File created successfully at: a.py")
+    claude.call("Bash", {"command": "rm a.py"})
+    (record,) = records_of(tmp_path, claude.data())
+    assert [about.get("deleted") for _, _, about in left_files(*replayed([record]))] == [True]
+    claude.call("Bash", {"command": "make > a.py"})
+    (record,) = records_of(tmp_path, claude.data())
+    assert [about.get("complete") for _, _, about in left_files(*replayed([record]))] == [False]
+
+
+def test_a_look_at_a_part_does_not_prove_the_rest(tmp_path):
+    claude = Claude()
+    claude.call("Write", {"file_path": f"{ROOT}/a.py", "content": "one\ntwo\nthree\n"}, "File created successfully at: a.py")
+    claude.call("Bash", {"command": "sed -i '$d' a.py"})
+    claude.call(
+        "Bash", {"command": "grep -n o a.py"}, "1:one\n2:two", {"stdout": "1:one\n2:two", "stderr": "", "interrupted": False}
+    )
+    (record,) = records_of(tmp_path, claude.data())
+    assert [data for _, data, _ in left_files(*replayed([record]))] == [None]
+
+
+def test_empty_lines_are_missing_only_where_lines_are_empty(tmp_path):
+    claude = Claude()
+    claude.call("Write", {"file_path": f"{ROOT}/a.py", "content": "one\ntwo\n"}, "File created successfully at: a.py")
+    claude.call("Bash", {"command": "python3 change.py"})
+    claude.call("Bash", {"command": "head -1 a.py"}, "two", {"stdout": "two", "stderr": "", "interrupted": False})
+    (record,) = records_of(tmp_path, claude.data())
+    assert list(contributors(record)) == [("a.py", 1)]

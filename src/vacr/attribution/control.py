@@ -69,6 +69,13 @@ def revert(replay: Replay, path: str, *, everything: bool) -> None:
         one.file.doubted = one.dirty
 
 
+def clean(replay: Replay) -> None:
+    """Take in that what the version control knows nothing of was likely removed; what it ignores was not."""
+    for one in _all(replay):
+        if not one.gone and _is_new(replay, one):
+            one.touch(replay.clock, likely=True)
+
+
 def _all(replay: Replay) -> list[Tracked]:
     root = replay.roots[replay.record]
     return [one for one in replay.files.values() if not root or paths.relative(one.path, root) is not None]

@@ -123,9 +123,10 @@ class Delete(Event):
 
 @dataclass(frozen=True, slots=True)
 class Revert(Event):
-    """The version control put back what it had of a file or a folder, or of `everything`."""
+    """The version control put back what it had of a file or a folder, or of `everything`; or it removed what is `new` to it."""
 
     everything: bool = False
+    new: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,9 +160,10 @@ class Staged(Event):
 class Touch(Event):
     """Something may have changed the file, or without a path any file: a script, the version control, a formatter.
 
-    `overwritten` when nothing of what it held is left, `likely` when to change it is what was asked for. `named` are the last
-    parts of the paths, or patterns of them, that are likely to have been among any files. With `folder` it is any file below the
-    path, or without one any at all, if its name ends with one of `kinds`, where these are told.
+    `overwritten` when nothing of what it held is left, `likely` when to change it is what was asked for. With a `pattern`, the
+    path has `*` and `?` in it that stand for others, and only known files are meant. `named` are the last parts of paths, or
+    patterns of them, that were likely among any files. With `folder` it is any file below the path, or without one any at all, if
+    its name ends with one of `kinds`, where these are told.
     """
 
     formatter: bool = False
@@ -169,6 +171,7 @@ class Touch(Event):
     folder: bool = False
     kinds: tuple[str, ...] = ()
     likely: bool = False
+    pattern: bool = False
     named: frozenset[str] = frozenset()
 
 

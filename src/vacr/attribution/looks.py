@@ -18,7 +18,7 @@ def settled(file: SparseFile, look: Observe) -> Observe | None:
     if not look.slack:
         return look
     for fresh in (True, False):
-        fits = [by for by in range(min(look.slack, _NEAR) + 1) if _fits(file, look.first + by, look.lines, fresh=fresh)]
+        fits = [by for by in range(min(look.slack, _NEAR) + 1) if _fits(file, look.first, by, look.lines, fresh=fresh)]
         if len(fits) == 1:
             return replace(look, first=look.first + fits[0], slack=0)
     return replace(look, slack=0) if look.first == 1 else None  # hardly a file begins with an empty line
@@ -28,13 +28,15 @@ def _reaches(file: SparseFile, number: int) -> bool:
     return any(chunk.fresh and chunk.next > number for chunk in file.chunks)
 
 
-def _fits(file: SparseFile, first: int, lines: Sequence[str], *, fresh: bool) -> bool:
-    """Tell whether known lines say that lines stand at a place, and none says they do not."""
-    same = 0
+def _fits(file: SparseFile, start: int, by: int, lines: Sequence[str], *, fresh: bool) -> bool:
+    """Tell whether known lines say that lines stand after so many empty ones, and none says they do not."""
+    same, first = 0, start + by
     for chunk in [chunk for chunk in file.chunks if chunk.fresh is fresh]:
         for number in range(max(chunk.first, first), min(chunk.next, first + len(lines))):
             known, seen = bare(chunk.lines[number - chunk.first]), bare(lines[number - first])
             if known != seen:
                 return False
             same += bool(seen.strip())
+        if any(bare(chunk.lines[number - chunk.first]) for number in range(max(chunk.first, start), min(chunk.next, first))):
+            return False
     return same > 0

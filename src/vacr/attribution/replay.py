@@ -33,18 +33,7 @@ from vacr.attribution.events import (
 )
 from vacr.attribution.sparse import SparseFile
 from vacr.attribution.text import from_bytes
-from vacr.attribution.tracked import (
-    ANCHORED,
-    CONTENT_ONLY,
-    EXTERNAL,
-    RECORDED,
-    REPLAYED,
-    SHELL,
-    WINDOWED,
-    Change,
-    Maker,
-    Tracked,
-)
+from vacr.attribution.tracked import ANCHORED, CONTENT_ONLY, EXTERNAL, RECORDED, REPLAYED, SHELL, WINDOWED, Change, Maker, Tracked
 
 
 class Replay:
@@ -106,6 +95,8 @@ class Replay:
                 tree.move(self, path, paths.absolute(to, folder), copied=copied, told=told)
             case Delete(folder=whole, pattern=pattern):
                 tree.delete(self, path, folder=whole, pattern=pattern)
+            case Revert(new=True):
+                control.clean(self)
             case Revert(everything=everything):
                 control.revert(self, path, everything=everything)
             case Stash(paths=names, untracked=untracked, known=known, sure=sure):
@@ -115,6 +106,9 @@ class Replay:
                 control.unstash(self, bring=bring, keep=keep, known=known)
             case Staged():
                 control.of(self).stagings += 1
+            case Touch(pattern=True):
+                self.touched = self.clock
+                tree.touch_matching(self, path)
             case _:
                 return False
         return True
@@ -195,6 +189,8 @@ class Replay:
         if self.touched > tracked.looked:
             kind, tracked.file.shaken = "shell", True
         kind = kind or ("user" if self.base is not None else "unknown")
+        if tracked.is_doubtful:
+            tracked.file.shake()  # what is not shown now is not proved by what was shown before
         fitted = observe(self.maker(kind, step, SHELL if tracked.dirty else EXTERNAL))
         tracked.drifted = tracked.drifted or not (fitted or tracked.dirty)
         tracked.looked, tracked.dirty, tracked.gone = self.clock, False, False

@@ -69,3 +69,5 @@ class Tracked:
         """Take in that something may have changed it, or likely did."""
         self.dirty, self.swept, self.doubted = True, False, when if likely else self.doubted
         self.waiting.clear()
+        if self.gone:  # perhaps it is there again
+            self.file, self.gone = SparseFile(), False

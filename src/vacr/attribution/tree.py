@@ -134,6 +134,13 @@ def touch(replay: Replay, named: frozenset[str]) -> None:
         one.touch(replay.clock, likely=True)
 
 
+def touch_matching(replay: Replay, pattern: str) -> None:
+    """Take in that the known files that a pattern names, and those in folders that it names, were likely changed."""
+    named = _matching(pattern)
+    for one in [one for key, one in replay.files.items() if named.match(key)]:
+        one.touch(replay.clock, likely=True)
+
+
 def delete(replay: Replay, path: str, *, folder: bool, pattern: bool) -> None:
     """Take a file away, or a folder, or what a pattern names."""
     under, named = paths.key(path.rstrip("/") + "/"), _matching(path) if pattern else None

@@ -28,7 +28,6 @@ Where-Object Write-Host Write-Output Format-Table
 READ_ONLY = frozenset(_READ_ONLY.split())
 _ANY = ("-delete", "-exec", "--in-place", "--output", "-ok")
 _WRITING = {"sort": ("-o", "--output"), "find": ("-delete", "-exec", "-ok"), "yq": ("-i", "--inplace"), "tree": ("-o",)}
-_XARGS = frozenset(["-I", "-n", "-P", "-L", "-d", "-s", "-E", "-a"])
 
 # Commands that are there to change the files that they name.
 _CHANGES = frozenset(["dd", "ed", "ex", "install", "ln", "patch", "rename", "shred", "truncate"])
@@ -117,7 +116,9 @@ def _changed(files: Sequence[str], patterns: Iterable[str] = ()) -> Iterator[Eve
     for path in files:
         if _PATH.fullmatch(path) and not path.endswith("/"):
             yield Touch(path, likely=True)
-    yield Touch("", named=last_names((*files, *patterns)))
+    for path in patterns:
+        yield Touch(path, likely=True, pattern=True)
+    yield Touch("", named=last_names(files))
 
 
 def _perhaps(words: Sequence[str | None], patterns: Iterable[str] = ()) -> Iterator[Event]:
@@ -127,7 +128,8 @@ def _perhaps(words: Sequence[str | None], patterns: Iterable[str] = ()) -> Itera
 
 
 def _others(words: Sequence[str | None], given: str | None, patterns: Iterable[str], said: str) -> Iterator[Event]:
-    words = unwrapped(given_others(unwrapped(words)))
+    words = unwrapped(words)
+    words = unwrapped([*given_others(words), *(given or "").split()] if words[:1] == ["xargs"] else given_others(words))
     if not words:
         return
     edited, formatter = in_place(words), formats(words)
@@ -152,13 +154,6 @@ def _others(words: Sequence[str | None], given: str | None, patterns: Iterable[s
         yield from _touched(words)
 
 
-def _run_by_xargs(words: Sequence[str | None]) -> Sequence[str | None]:
-    """Give the command that `xargs` is told to run."""
-    while words and words[0] and words[0].startswith("-"):
-        words = words[2:] if words[0] in _XARGS else words[1:]
-    return words
-
-
 def _rm(command: Command) -> Iterator[Event]:
     options = _options(command.words)
     folder = bool(options & {"-r", "-R", "--recursive", "-d", "-Recurse"})
@@ -171,19 +166,19 @@ def _rm(command: Command) -> Iterator[Event]:
 
 
 def _mv(command: Command) -> Iterator[Event]:
-    yield from moved(command.words, copy=False)
+    yield from moved(command.words, copy=False, patterns=command.globs.values())
 
 
 def _cp(command: Command) -> Iterator[Event]:
     yield from moved(command.words, copy=True)
 
 
-def moved(words: Sequence[str | None], *, copy: bool) -> Iterator[Event]:
+def moved(words: Sequence[str | None], *, copy: bool, patterns: Iterable[str] = ()) -> Iterator[Event]:
     """Say what `mv` or `cp` does with its words."""
     options, files = _options(words), _files(words)
     plain = options <= {"-f", "-v", "-r", "-R", "-a", "-p", "-k", "--force", "--verbose", "--recursive", "--archive"}
     if None in words or not files[1:] or not plain:
-        yield from _perhaps(words)
+        yield from _perhaps(words, patterns)
         return
     *sources, target = files
     for source in sources:

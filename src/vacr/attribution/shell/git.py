@@ -61,6 +61,8 @@ def effects(command: Command, *, sure: bool, said: str) -> Iterator[Event]:
         yield from done
         return
     yield Touch("")
+    if verb == "clean" and not any(word in ("-n", "--dry-run") for word in rest):
+        yield Revert(".", new=True)
     if verb not in ("mv", "rm", "clean", "apply", "worktree"):
         yield Staged(".")
 
