@@ -5,6 +5,7 @@ import pytest
 from tests.attribution.sessions import ROOT, Codex, OpenCode, records_of
 from tests.attribution.told import Told
 from vacr.attribution import Base, attribute, history, replayed
+from vacr.attribution.told import gather
 
 FILE = "def f():\n    two = 2\n    three = 3\n    four = 4\n"
 
@@ -270,3 +271,27 @@ def test_a_last_line_without_an_end_that_a_listing_showed_and_the_agent_changed_
     told.edit("a.py", "    two = 2", "    two = 22")
     told.edit("a.py", "    two = 22", "    two = 2")
     assert lines([told.record(tmp_path)]) == {}
+
+
+def test_a_last_line_that_was_only_ended_is_nobodys_to_blame(tmp_path):
+    told = Told()
+    told.read("a.py", "def f():\n    two = 2")
+    told.write("a.py", "def f():\n    two = 2\n    three = 3\n", "update")
+    assert [piece.lines for piece in gather([told.record(tmp_path)], lambda _: None).pieces] == [("    three = 3\n",)]
+
+
+def test_a_last_line_that_an_edit_without_a_place_kept_without_its_end_is_nobodys_to_blame(tmp_path):
+    told = Told()
+    told.edit("a.py", "    two = 2\n    three = 3", "    four = 4\n    two = 2")
+    assert [piece.lines for piece in gather([told.record(tmp_path)], lambda _: None).pieces] == [("    four = 4\n",)]
+
+
+def test_a_window_that_an_edit_emptied_is_no_window(tmp_path):
+    told = Told()
+    told.read("a.py", FILE)
+    window = {"filePath": f"{ROOT}/a.py", "content": "ours = 1\n    four = 4\n", "startLine": 2, "numLines": 3, "totalLines": 4}
+    told.call("Read", {"file_path": f"{ROOT}/a.py"}, "…", {"type": "text", "file": window})
+    told.edit("a.py", "def f():\n", "")
+    told.edit("a.py", "    four = 4\n", "    four = 44\n")
+    told.read("a.py", "ours = 1\n    four = 44\n")
+    assert lines([told.record(tmp_path)]) == {"a.py": [2]}

@@ -9,6 +9,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from vacr.attribution import net
 from vacr.attribution.chunks import STEP, Chunk, Ranges, between, ranges_of, unplaced
 from vacr.attribution.diff import NEW, origins
 from vacr.attribution.paged import PagedText
@@ -95,6 +96,8 @@ class SparseFile:
                 other.first += moved
             if self.length is not None:
                 self.length += moved
+        if not chunk.lines and len(self.chunks) > 1:
+            self.chunks = [other for other in self.chunks if other is not chunk]
         return ranges
 
     def shake(self) -> None:
@@ -189,6 +192,8 @@ class SparseFile:
             self.chunks = self.chunks[:1]
         if lines:  # a listing does not show how the last line ends; the whole text does
             chunk = self.chunks[0]
+            if chunk.lines[-1] != lines[-1]:
+                net.settle(self, ended=False)
             if not chunk.makers[-1] and self.base.get(chunk.places[-1]) != lines[-1]:
                 lay_out(self, chunk, len(lines) - 1, lines[-1])
             self._whole(text, lines, chunk.makers, chunk.places, chunk.place_next)
@@ -251,8 +256,8 @@ class SparseFile:
         return low, bisect_right(self.chunks, stop, lo=low, key=lambda chunk: chunk.first)
 
     def put(self, chunks: list[Chunk]) -> None:
-        """Keep chunks in order."""
-        self.chunks = sorted(chunks, key=lambda chunk: chunk.first)
+        """Keep chunks in order, but for those that have become empty."""
+        self.chunks = sorted((chunk for chunk in chunks if chunk.lines), key=lambda chunk: chunk.first)
 
     def _append(self, chunk: Chunk, seen: Sequence[str], high: int | None) -> None:
         """Add lines that no agent made to a chunk."""

@@ -240,10 +240,10 @@ def _made(file: SparseFile) -> Iterator[net.Run]:
 
 
 def _settled(file: SparseFile) -> SparseFile:
-    """Give a copy in which what was reverted is nobody's."""
+    """Give a copy in which what was reverted is nobody's, and a line that was only ended too: ends are not compared."""
     chunks = [replace(chunk, lines=chunk.lines, makers=chunk.makers[:], places=chunk.places[:]) for chunk in file.chunks]
     copy = replace(file, chunks=chunks, base=file.base.copy(), order=file.order[:], outside=file.outside.copy())
-    net.settle(copy)
+    net.settle(copy, ended=False)
     return copy
 
 
@@ -258,7 +258,8 @@ def _texts(event: Event) -> list[tuple[Sequence[str], Sequence[str]]]:
 
 def _new_runs(old: Sequence[str], new: Sequence[str], before: Collection[str]) -> Iterator[list[str]]:
     run: list[str] = []
-    for line, origin in zip(new, origins(old, new), strict=True):
+    found = origins([bare(line) for line in old], [bare(line) for line in new])
+    for line, origin in zip(new, found, strict=True):
         if origin == NEW and bare(line) not in before:
             run.append(line)
         elif run:
