@@ -32,7 +32,7 @@ _HANDFUL = 16
 @click.option("--trust", metavar="FILE", multiple=True, help="A public key, or a root certificate; may be given again.")
 @click.option("--issuer", metavar="URI", help="Who has to have signed.")
 @click.option("--subject", metavar="TEXT", help="What it has to be about.")
-@click.option("--alg", "algorithms", metavar="NAME", multiple=True, help="An algorithm that is allowed.  [default: all known]")
+@click.option("--alg", metavar="NAME", multiple=True, help="An algorithm that is allowed.  [default: all known]")
 @click.option("--eku", metavar="OID", help="A usage that the signer's certificate has to have.")
 @click.option("--timestamp-trust", metavar="FILE", multiple=True, help="A root certificate of a timestamp authority.")
 @click.option("--require-timestamp", is_flag=True, help="Fail when there is no timestamp.")
@@ -45,7 +45,7 @@ def command(
     trust: tuple[str, ...],
     issuer: str | None,
     subject: str | None,
-    algorithms: tuple[str, ...],
+    alg: tuple[str, ...],
     eku: str | None,
     timestamp_trust: tuple[str, ...],
     require_timestamp: bool,  # noqa: FBT001 - click passes flags so
@@ -68,7 +68,7 @@ def command(
       vacr verify records/ --trust keys/signing.pub.pem --format json
     """
     voice = Voice(format, quiet, verbose)
-    wanted = Wanted(trust, issuer, subject, algorithms, eku, timestamp_trust, require_timestamp, schema_version, source, base)
+    wanted = Wanted(trust, issuer, subject, alg, eku, timestamp_trust, require_timestamp, schema_version, source, base)
     policy_of(wanted)
     found = [pair for path in files for pair in pairs(path)]
     results = list(_judged(found, wanted))
