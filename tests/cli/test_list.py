@@ -261,7 +261,11 @@ def test_on_a_terminal_one_is_asked_for(home, tmp_path, typed, code, recorded):
 
 
 # In a process of its own: forking this one, which has threads, to take the terminal there may never end.
-TAKE_TERMINAL = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
+# Where the tests run in the background, interrupts are ignored, and whatever they start would ignore them too.
+TAKE_TERMINAL = (
+    "import fcntl, os, signal, sys, termios; signal.signal(signal.SIGINT, signal.SIG_DFL); "
+    "fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
+)
 
 
 def on_a_terminal(arguments, typed, folder, variables):
