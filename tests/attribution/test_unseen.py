@@ -295,3 +295,24 @@ def test_a_window_that_an_edit_emptied_is_no_window(tmp_path):
     told.edit("a.py", "    four = 4\n", "    four = 44\n")
     told.read("a.py", "ours = 1\n    four = 44\n")
     assert lines([told.record(tmp_path)]) == {"a.py": [2]}
+
+
+def test_a_line_after_whole_lines_that_may_have_lost_their_indentation_gets_none_of_it(tmp_path):
+    told = Told()
+    told.read("a.py", FILE)
+    told.bash("ruff format a.py")
+    window = {"filePath": f"{ROOT}/a.py", "content": "def f( ):", "startLine": 1, "numLines": 1, "totalLines": 5}
+    told.call("Read", {"file_path": f"{ROOT}/a.py"}, "…", {"type": "text", "file": window})
+    told.edit("a.py", "two = 2\n", "")
+    told.read("a.py", "def f( ):\n    three = 3\n    four = 4\n")
+    assert lines([told.record(tmp_path)]) == {}
+
+
+def test_the_end_of_a_file_that_was_laid_out_is_not_all_of_it(tmp_path):
+    codex = Codex()
+    codex.shell("cat a.py", FILE)
+    codex.shell("ruff format a.py")
+    codex.shell("sed -n '4,9p' a.py", "    four = 4\n")
+    patch(codex, " def f():", "   two = 2", "-    three = 3", "+    three = 33")
+    codex.shell("cat a.py", "def f():\n  two = 2\n    three = 33\n    four = 4\n")
+    assert codex_lines(codex, tmp_path) == {"a.py": [3]}

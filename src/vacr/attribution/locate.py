@@ -32,9 +32,10 @@ def replace(file: SparseFile, edits: Sequence[Edit], maker: int) -> Ranges | Non
 
 
 def _lay_out(file: SparseFile, edit: Edit, hits: Sequence[tuple[Chunk, int]]) -> bool:
-    """Take in that a line has lost its indentation since it was seen, if a text found behind it keeps that line without it."""
-    lines = edit.old.split("\n")
-    if not file.shaken or len(hits) != 1 or not lines[1:] or lines[0] not in edit.new.split("\n")[1:]:
+    """Take in that a line has lost its indentation since it was seen, if a text that is found behind it is whole lines."""
+    first, _, rest = edit.old.partition("\n")
+    whole = edit.old.endswith("\n") or (rest and first in edit.new.split("\n")[1:])
+    if not file.shaken or len(hits) != 1 or not whole:
         return False
     chunk, at = hits[0]
     start = chunk.text.rfind("\n", 0, at) + 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
 from vacr.attribution.chunks import STEP, Chunk, between
@@ -44,7 +44,10 @@ def settle(file: SparseFile, *, ended: bool = True) -> None:
             while stop < len(chunk.makers) and chunk.makers[stop]:
                 stop += 1
             high = chunk.places[stop] if stop < len(chunk.places) else chunk.place_next
-            known = file.order[bisect_right(file.order, low) : bisect_left(file.order, high)]
+            if all(one < other for one, other in pairwise([low, *chunk.places[at:stop], high])):
+                known = file.order[bisect_right(file.order, low) : bisect_left(file.order, high)]
+            else:
+                known = file.order  # lines have moved, so that their places tell nothing
             if known:
                 _give_back(file, chunk, at, stop, known, ended=ended)
             at = stop

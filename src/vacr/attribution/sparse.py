@@ -200,15 +200,15 @@ class SparseFile:
         self.length = len(lines)
         return fits
 
-    def end_at(self, number: int) -> None:
-        """Take in that no line follows the one of this number."""
+    def end_at(self, number: int, *, whole: bool) -> None:
+        """Take in that no line follows the one of this number; `whole` when all lines up to it were seen."""
         for chunk in self.chunks:
             keep = max(0, number + 1 - chunk.first)
             if keep < len(chunk.lines):
                 chunk.cut(keep)
         self.chunks = [chunk for chunk in self.chunks if chunk.lines]
         self.length = None if self.length is None else number
-        if len(self.chunks) == 1 and self.chunks[0].fresh and self.chunks[0].first == 1:
+        if whole:
             self.shaken = self.doubted = False
 
     def _ended(self, seen: Sequence[str]) -> list[str]:
