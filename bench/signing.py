@@ -19,7 +19,7 @@ from vacr.sources.signing import signable
 
 _RECORD = 30_000_000
 _LARGE = 1 << 30
-_STATEMENTS = 600
+_STATEMENTS = 2000
 
 
 def signing() -> None:

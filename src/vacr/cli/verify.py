@@ -22,7 +22,7 @@ from vacr.sources.statements import Pair, pairs
 from vacr.verification import checks
 
 _MARKS = {checks.PASSED: "✓", checks.FAILED: "✗", checks.UNDECIDED: "?"}
-_WORTH_PROCESSES = 64
+_WORTH_PROCESSES = 200
 """From so many statements on, starting other processes costs less than it saves."""
 _HANDFUL = 16
 
