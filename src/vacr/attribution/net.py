@@ -36,6 +36,7 @@ def settle(file: SparseFile, *, ended: bool = True) -> None:
     """Give back the lines that are again what they were before an agent changed them; `ended` when their ends are known."""
     for chunk in file.chunks:
         low, at = chunk.place_first - STEP, 0
+        ordered = not any(chunk.makers) or all(one < other for one, other in pairwise(chunk.places))
         while at < len(chunk.makers):
             if not chunk.makers[at]:
                 low, at = chunk.places[at], at + 1
@@ -44,10 +45,9 @@ def settle(file: SparseFile, *, ended: bool = True) -> None:
             while stop < len(chunk.makers) and chunk.makers[stop]:
                 stop += 1
             high = chunk.places[stop] if stop < len(chunk.places) else chunk.place_next
-            if all(one < other for one, other in pairwise([low, *chunk.places[at:stop], high])):
-                known = file.order[bisect_right(file.order, low) : bisect_left(file.order, high)]
-            else:
-                known = file.order  # lines have moved, so that their places tell nothing
+            known = file.order  # unless lines have moved, so that their places tell nothing
+            if ordered:
+                known = known[bisect_right(known, low) : bisect_left(known, high)]
             if known:
                 _give_back(file, chunk, at, stop, known, ended=ended)
             at = stop
