@@ -9,7 +9,7 @@ import click
 from vacr.cli import options
 from vacr.cli.options import PATH, Voice
 from vacr.signing import keys
-from vacr.sources.key_files import trust_bytes, write_keys
+from vacr.sources.key_files import passphrase_in, trust_bytes, write_keys
 
 
 @click.group(no_args_is_help=True)
@@ -48,7 +48,7 @@ def generate(
     voice = Voice(format, quiet, verbose)
     secret = None
     if passphrase_file is not None:
-        secret = trust_bytes(passphrase_file).split(b"\n", 1)[0].rstrip(b"\r")
+        secret = passphrase_in(passphrase_file)
     elif passphrase:
         secret = click.prompt("Passphrase", hide_input=True, confirmation_prompt=True, err=True).encode()
     key = keys.generate(alg)

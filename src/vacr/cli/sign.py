@@ -18,10 +18,9 @@ from vacr.signing.certificates import load_certificates
 from vacr.signing.keys import is_encrypted
 from vacr.signing.sign1 import Sign1, parse
 from vacr.sources import STDIN
-from vacr.sources.key_files import PKCS11, signer_of, trust_bytes
+from vacr.sources.key_files import PKCS11, passphrase_in, signer_of, trust_bytes
 from vacr.sources.signing import LARGE, Signable, signable
-
-_RECORDS = (".acr.json", ".acr.cbor")
+from vacr.sources.statements import COSE, RECORDS
 
 
 @click.command(no_args_is_help=True)
@@ -97,7 +96,7 @@ def command(
 def _passphrase(key: str, passphrase_file: str | None) -> bytes | None:
     """Give the passphrase of a key, if it has one: from a file, or from the person who signs."""
     if passphrase_file is not None:
-        return trust_bytes(passphrase_file).split(b"\n", 1)[0].rstrip(b"\r")
+        return passphrase_in(passphrase_file)
     if key.startswith(PKCS11):
         return None
     if not is_encrypted(trust_bytes(key)):
@@ -133,9 +132,9 @@ def _write(
     if output == STDIN:
         outputs.write_stdout([statement])
         return {}
-    name = f"{Path(path).name}.cose"
+    name = Path(path).name + COSE
     if output is None:
-        target = Path(path).with_name(name) if path.endswith(_RECORDS) else Path(name)
+        target = Path(path).with_name(name) if path.endswith(RECORDS) else Path(name)
     else:
         target = Path(output) / name if outputs.is_folder(output) else Path(output)
     outputs.write_new(target, statement, path, files, overwrite=overwrite)

@@ -8,10 +8,10 @@ from functools import cache
 from typing import Any
 
 from vacr.attribution import Base
-from vacr.errors import InvalidStatement, UnreadableInput, UsageError, VacrError
+from vacr.errors import InvalidStatement, UnreadableInput, VacrError
 from vacr.readers.source import Source
 from vacr.signing import keys
-from vacr.signing.algorithms import ALGORITHMS, BY_NAME
+from vacr.signing.algorithms import ALGORITHMS, number_of
 from vacr.signing.certificates import load_certificates
 from vacr.signing.labels import ALG
 from vacr.sources import read, read_bytes
@@ -59,16 +59,12 @@ def policy_of(wanted: Wanted) -> Policy:
                 trusted += keys.load_public(data)
         except UnreadableInput as error:
             raise UnreadableInput(error.message, where=name, hint=error.hint) from error
-    unknown = [name for name in wanted.algorithms if name.lower() not in BY_NAME]
-    if unknown:
-        known = ", ".join(algorithm.name for algorithm in ALGORITHMS.values())
-        raise UsageError(f"no algorithm {unknown[0]}", hint=f"Known: {known}.")
     return Policy(
         keys=tuple(trusted),
         roots=tuple(roots),
         issuer=wanted.issuer,
         subject=wanted.subject,
-        algorithms=frozenset(BY_NAME[name.lower()] for name in wanted.algorithms) or frozenset(ALGORITHMS),
+        algorithms=frozenset(map(number_of, wanted.algorithms)) or frozenset(ALGORITHMS),
         extended_key_usage=wanted.usage,
         timestamp_roots=tuple(one for name in wanted.timestamp_trust for one in load_certificates(trust_bytes(name))),
         needs_timestamp=wanted.needs_timestamp,

@@ -5,6 +5,7 @@ Follows RFC 9053, RFC 8230 (PS), RFC 9864 (numbers that name the curve too) and 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -14,12 +15,15 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519, mldsa, padding, rsa
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature, encode_dss_signature
 
-from vacr.errors import InvalidStatement
+from vacr.errors import InvalidStatement, UsageError
 from vacr.signing import labels
 
 PublicKey = Any
 """A public key of `cryptography`, which has no type for all of them."""
 PrivateKey = Any
+
+HASHES = {labels.SHA256: hashlib.sha256, labels.SHA384: hashlib.sha384, labels.SHA512: hashlib.sha512}
+"""Hash algorithms by their COSE numbers."""
 
 _LEAST_RSA_BITS = 2048
 # The orders of the curves: a signature holds two numbers, each at least 1 and below the order.
@@ -108,6 +112,18 @@ ALGORITHMS = {
 }
 
 BY_NAME = {algorithm.name.lower(): algorithm.number for algorithm in ALGORITHMS.values()}
+
+
+def number_of(name: str) -> int:
+    """Give the number of an algorithm by its name.
+
+    Raises:
+        UsageError: there is none of that name.
+    """
+    if name.lower() not in BY_NAME:
+        known = ", ".join(algorithm.name for algorithm in ALGORITHMS.values())
+        raise UsageError(f"no algorithm {name}", hint=f"Known: {known}.")
+    return BY_NAME[name.lower()]
 
 
 def algorithm_of(number: Any) -> Algorithm:

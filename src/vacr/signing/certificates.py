@@ -15,9 +15,9 @@ from cryptography.hazmat.primitives.serialization import Encoding
 
 from vacr.errors import InvalidStatement, UnreadableInput
 from vacr.signing import labels
+from vacr.signing.algorithms import HASHES
 from vacr.signing.keys import to_cose
 
-_HASHES = {labels.SHA256: hashlib.sha256, labels.SHA384: hashlib.sha384, labels.SHA512: hashlib.sha512}
 _MOST = 16
 _UNREADABLE = (
     ValueError,
@@ -85,7 +85,7 @@ def check_x5t(value: Any, certificate: x509.Certificate) -> None:
     Raises:
         InvalidStatement: it is not.
     """
-    if not isinstance(value, list | tuple) or len(value) != 2 or not isinstance(value[0], int) or value[0] not in _HASHES:  # noqa: PLR2004
+    if not isinstance(value, list | tuple) or len(value) != 2 or not isinstance(value[0], int) or value[0] not in HASHES:  # noqa: PLR2004
         raise InvalidStatement("x5t is no hash that is known", reason="x5t-malformed")
-    if _HASHES[value[0]](certificate.public_bytes(Encoding.DER)).digest() != value[1]:
+    if HASHES[value[0]](certificate.public_bytes(Encoding.DER)).digest() != value[1]:
         raise InvalidStatement("x5t is not the hash of the signer's certificate", reason="x5t-mismatch")

@@ -28,7 +28,7 @@ ML_DSA_44, ML_DSA_65, ML_DSA_87 = -48, -49, -50
 SHA256, SHA384, SHA512 = -16, -43, -44
 
 # Keys: parameters of all, then of each type.
-KEY_TYPE, KEY_ID, KEY_ALG = 1, 2, 3
+KEY_TYPE, KEY_ALG = 1, 3
 OKP, EC2, RSA, AKP = 1, 2, 3, 7
 CURVE, X, Y = -1, -2, -3
 RSA_N, RSA_E = -1, -2

@@ -33,10 +33,6 @@ class Sign1:
     payload: bytes | None
     signature: bytes
 
-    def header(self, label: int) -> Any:
-        """Give a header parameter that has to be protected."""
-        return self.protected.get(label)
-
     def to_be_signed(self, payload: bytes) -> bytes:
         """Give the bytes that the signature is over."""
         return to_be_signed(self.protected_bytes, payload)

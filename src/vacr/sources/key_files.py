@@ -9,7 +9,7 @@ from pathlib import Path
 
 from vacr.errors import Unreachable, UnreadableInput, UsageError
 from vacr.signing import KeySigner, Signer, keys
-from vacr.signing.algorithms import ALGORITHMS, BY_NAME
+from vacr.signing.algorithms import number_of
 from vacr.sources.files import read_bytes, reason_of
 
 PKCS11 = "pkcs11:"
@@ -48,7 +48,7 @@ def signer_of(name: str, *, algorithm: str | None, passphrase: bytes | None, for
         UsageError: others can read the file, and that is not forced; or the algorithm takes no such key.
         UnreadableInput: there is no key.
     """
-    number = _algorithm(algorithm)
+    number = number_of(algorithm) if algorithm is not None else None
     if name.startswith(PKCS11):
         from vacr.sources.hsm import hsm_signer
 
@@ -60,15 +60,6 @@ def signer_of(name: str, *, algorithm: str | None, passphrase: bytes | None, for
     except UnreadableInput as error:
         raise UnreadableInput(error.message, where=name, hint=error.hint) from error
     return KeySigner(key, number)
-
-
-def _algorithm(name: str | None) -> int | None:
-    if name is None:
-        return None
-    if name.lower() not in BY_NAME:
-        known = ", ".join(algorithm.name for algorithm in ALGORITHMS.values())
-        raise UsageError(f"no algorithm {name}", hint=f"Known: {known}.")
-    return BY_NAME[name.lower()]
 
 
 def refuse_shared(name: str) -> None:
@@ -85,6 +76,15 @@ def refuse_shared(name: str) -> None:
         return  # reading it tells why
     if stat.S_ISREG(mode) and mode & _OTHERS:
         raise UsageError(f"{name} can be read by others", hint=f"chmod 600 {name}, or give --force.")
+
+
+def passphrase_in(name: str) -> bytes:
+    """Read a passphrase: the first line of a file.
+
+    Raises:
+        Unreachable: it cannot be read.
+    """
+    return trust_bytes(name).split(b"\n", 1)[0].rstrip(b"\r")
 
 
 def trust_bytes(name: str) -> bytes:

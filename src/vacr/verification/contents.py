@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 from vacr import codec
 from vacr.codec import Form
 from vacr.errors import InvalidStatement, UnreadableInput
 from vacr.signing import ATTACHED, DETACHED, HASH_ENVELOPE, labels
+from vacr.signing.algorithms import HASHES
 from vacr.signing.sign1 import Sign1
 
-_HASHES = {labels.SHA256: hashlib.sha256, labels.SHA384: hashlib.sha384, labels.SHA512: hashlib.sha512}
 _ENVELOPE = (labels.PREIMAGE_CONTENT_TYPE, labels.PAYLOAD_LOCATION)
 
 
@@ -41,11 +40,11 @@ def _check_envelope(message: Sign1) -> None:
     if labels.CONTENT_TYPE in message.protected or labels.CONTENT_TYPE in message.unprotected:
         raise InvalidStatement("a hash envelope with a content type", reason="envelope-content-type")
     number = message.protected[labels.PAYLOAD_HASH_ALG]
-    if type(number) is not int or number not in _HASHES:
+    if type(number) is not int or number not in HASHES:
         raise InvalidStatement(f"no hash algorithm {number!r}", reason="hash-alg-unknown")
     if message.payload is None:
         raise InvalidStatement("a hash envelope without a hash", reason="payload-missing")
-    if len(message.payload) != _HASHES[number]().digest_size:
+    if len(message.payload) != HASHES[number]().digest_size:
         raise InvalidStatement("the payload is not a hash of the algorithm that is named", reason="hash-alg-mismatch")
 
 
@@ -76,7 +75,7 @@ def check_content(message: Sign1, profile: str, payload: bytes | None) -> bytes:
         return signed
     if payload is None:
         raise InvalidStatement("the bytes that the statement is about are missing", reason="payload-missing")
-    if _HASHES[message.protected[labels.PAYLOAD_HASH_ALG]](payload).digest() != message.payload:
+    if HASHES[message.protected[labels.PAYLOAD_HASH_ALG]](payload).digest() != message.payload:
         raise InvalidStatement("the bytes are not those that were signed", reason="content-mismatch")
     return payload
 
