@@ -21,6 +21,7 @@ _all_usual = {
     len("2026-01-01T00:00:00Z\n"): re.compile(rf"(?:{_SECOND}Z\n)++").fullmatch,
 }
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
 
 
 def is_timestamp(value: Any) -> bool:
@@ -49,10 +50,10 @@ def milliseconds(value: str | float) -> int | None:
     leap = value[17:19] == "60"
     text = f"{value[:17]}59{value[19:]}" if leap else value
     try:
-        moment = datetime.fromisoformat(text) - _EPOCH + timedelta(seconds=leap)
+        elapsed = datetime.fromisoformat(text) - _EPOCH
     except (ValueError, OverflowError):
         return None
-    return moment // timedelta(milliseconds=1)
+    return elapsed // _MILLISECOND + 1000 * leap
 
 
 def as_text(value: str | float) -> str | None:

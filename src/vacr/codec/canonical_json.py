@@ -15,6 +15,7 @@ import msgspec
 
 from vacr.codec import json_scan, numbers
 from vacr.codec.depth import MAX_DEPTH, is_deeper_than
+from vacr.codec.json_text import native_text, sorted_text
 from vacr.codec.pointers import Place, pointer
 from vacr.errors import InvalidRecord, UnreadableInput
 
@@ -27,25 +28,6 @@ _BACKSLASH = ord("\\")
 _NAME_END = re.compile(rb'(?<!\\)(?:\\\\)*+":')
 _SPELLED_COLON = re.compile(rb"\\u003[aA]")
 _PLAIN = frozenset((str, int, bool, type(None)))
-
-
-def _canonical_spelling(value: object) -> msgspec.Raw:
-    """Spell a number that the encoder does not know."""
-    if isinstance(value, numbers.SpelledFloat):
-        return value.canonical
-    raise TypeError(f"{type(value).__name__} is not a type of JSON")
-
-
-def _native_spelling(value: object) -> msgspec.Raw:
-    """Spell a number as it was written."""
-    if isinstance(value, numbers.SpelledFloat):
-        return value.native
-    raise TypeError(f"{type(value).__name__} is not a type of JSON")
-
-
-_encoder = msgspec.json.Encoder(order="deterministic", enc_hook=_canonical_spelling)
-native_encoder = msgspec.json.Encoder(enc_hook=_native_spelling)
-"""Writes decoded values as they were read, to see whether the text comes out again."""
 
 
 def encode(value: Any) -> bytes:
@@ -67,11 +49,11 @@ def encode_decoded(value: Any) -> bytes:
         InvalidRecord: the value cannot be written as JSON.
     """
     try:
-        data = _encoder.encode(value)
+        data = sorted_text(value)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidRecord(f"cannot be written as JSON: {error}") from error
     if _has_astral_key(data) and not _keys_in_order(value):
-        return _encoder.encode(_sorted_utf16(value))
+        return sorted_text(_sorted_utf16(value))
     return data
 
 
@@ -101,13 +83,13 @@ def decode(data: bytes) -> Any:
     return scanned.values[0]
 
 
-def says_it_all(value: Any, data: bytes, written: bytes | bytearray | None = None) -> bool:
+def says_it_all(value: Any, data: bytes) -> bool:
     """Tell whether a decoded value surely holds every member of the text it came from, none of them repeated.
 
     Equal bytes after encoding again prove it, white space apart; so do equal counts of members, for a member that was lost
-    is one less. `written` is the value encoded again, where that is at hand.
+    is one less.
     """
-    again = native_encoder.encode(value) if written is None else written
+    again = native_text(value)
     if again == data:
         return True
     compact = msgspec.json.format(data, indent=-1)
@@ -117,7 +99,7 @@ def says_it_all(value: Any, data: bytes, written: bytes | bytearray | None = Non
     return _SPELLED_COLON.search(compact) is None and _members(compact) == _members(again)
 
 
-def _members(compact: bytes | bytearray) -> int:
+def _members(compact: bytes) -> int:
     """Count the quotes before a colon that are not escaped: the ends of names, and texts that begin with a colon."""
     if b'\\\\":' in compact:
         return len(_NAME_END.findall(compact))
@@ -240,7 +222,7 @@ def _sorted_utf16(value: Any) -> Any:
     if isinstance(value, dict):
         members = []
         for key in sorted(value, key=_utf16):
-            members.append(msgspec.json.encode(key) + b":" + _encoder.encode(_sorted_utf16(value[key])))
+            members.append(msgspec.json.encode(key) + b":" + sorted_text(_sorted_utf16(value[key])))
         return msgspec.Raw(b"{" + b",".join(members) + b"}")
     if isinstance(value, list):
         items = []

@@ -10,8 +10,6 @@ import math
 from functools import lru_cache
 from typing import Self
 
-import msgspec
-
 from vacr.errors import InvalidRecord
 
 # ECMAScript writes plain digits from 1e-6 up to 1e21, and an exponent beyond.
@@ -26,12 +24,12 @@ _SAME_BELOW = 1e15
 class SpelledFloat(float):
     """A float that remembers how it was written, for the encoder would write it otherwise.
 
-    The JSON encoder does not know the type and asks us: so the native spelling and the canonical one are both at hand.
+    JSON encoders do not know the type and ask us: so the native spelling and the canonical one are both at hand.
     """
 
     __slots__ = ("canonical", "native")
-    native: msgspec.Raw
-    canonical: msgspec.Raw
+    native: bytes
+    canonical: bytes
 
     def __new__(cls, text: str) -> Self:
         """Read the text.
@@ -42,8 +40,8 @@ class SpelledFloat(float):
         value = super().__new__(cls, text)
         if math.isinf(value):
             raise ValueError("number out of range")
-        value.native = msgspec.Raw(text.encode())
-        value.canonical = msgspec.Raw(float_text(value).encode())
+        value.native = text.encode()
+        value.canonical = float_text(value).encode()
         return value
 
 

@@ -63,6 +63,8 @@ class Session:
     """What was replaced in values that hold more than an entry; their bytes are kept in an event."""
     secrets: list[str] = field(default_factory=list)
     """Pointers to what gives whoever reads the record a power it should not have."""
+    has_usual_times: bool = False
+    """All entries have timestamps of one form that sorts as text."""
     drift: Drift = field(default_factory=Drift)
     notices: list[Notice] = field(default_factory=list)
 
@@ -110,7 +112,8 @@ class Session:
         entries = self.entries + self.embedded if self.embedded else self.entries
         stamps = [entry["timestamp"] for entry in entries if "timestamp" in entry]
         # Most sessions have but usual timestamps, which need not be looked at one by one.
-        if not are_usual(stamps) and (odd := check_timestamps(entries)):
+        self.has_usual_times = are_usual(stamps)
+        if stamps and not self.has_usual_times and (odd := check_timestamps(entries)):
             told = f"{len(odd)} outside the pattern, the first in entry {odd[0]}; kept in vacr.native"
             self.notices.append(Notice(f"timestamps: {told}"))
         ids = [entry["id"] for entry in entries if "id" in entry]
@@ -149,6 +152,8 @@ class Session:
 
     def _fill(self, trace: Native, record: Native) -> None:
         """Leave the agent's own members in the session, and aside where their names mean something else there."""
+        if not self.native:
+            return
         native = {name: value for name, value in self.native.items() if value is not None}
         aside = {name: native.pop(name) for name in SESSION_MEMBERS.intersection(native)}
         trace.update(native)
@@ -158,7 +163,13 @@ class Session:
     def _times(self) -> Native:
         """Say when the session began and ended: as the agent says, or by the first and the last time there is."""
         said = [stamp for stamp in (self.start, self.end) if stamp is not None]
-        extent = span(self._stamps() + said)
+        stamps = self._stamps() + said
+        if not stamps:
+            return {}
+        if self.has_usual_times and are_usual([stamps[0], *said]):
+            extent: tuple[Any, Any] | None = (min(stamps), max(stamps))
+        else:
+            extent = span(stamps)
         if extent is None:
             if not said:
                 return {}

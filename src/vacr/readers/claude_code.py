@@ -54,18 +54,19 @@ INTERACTIVE = frozenset(("cli", "claude-desktop", "claude-vscode", "claude-jetbr
 
 def recognises(sample: Sequence[Any]) -> float:
     """Tell how much of a sample of native values is Claude Code's; a line of a kindred format makes it none of it."""
-    kindred = sum(map(_is_kindred, sample))
-    return (sum(map(_is_line, sample)) - 2 * kindred) / len(sample)
+    ours = sum(map(_is_line, sample))
+    return (ours - 2 * sum(map(_is_kindred, sample))) / len(sample) if ours else 0.0
 
 
 def _is_line(value: Any) -> bool:
     if type(value) is not dict or "payload" in value:
         return False
     kind, message = value.get("type"), value.get("message")
-    if is_one_of(kind, known.MESSAGES):
-        return type(message) is dict or "toolUseResult" in value
-    if is_one_of(kind, known.EVENTS):
-        return "sessionId" in value or not known.OWN[kind].isdisjoint(value)
+    if type(kind) is str:
+        if kind in known.MESSAGES:
+            return type(message) is dict or "toolUseResult" in value
+        if kind in known.EVENTS:
+            return "sessionId" in value or not known.OWN[kind].isdisjoint(value)
     return "uuid" in value and type(message) is dict
 
 

@@ -11,7 +11,7 @@ import re
 from typing import Any
 from urllib.parse import unquote
 
-from vacr.codec.canonical_json import native_encoder
+from vacr.codec.json_text import native_text
 from vacr.content import children
 from vacr.model import Native
 from vacr.readers.assemble import Notice, Session
@@ -232,6 +232,6 @@ def _taken(holder: Native, member: str) -> Any:
     """Read a member that may be JSON as text; the text stays if it does not come out of the value again."""
     text = holder[member]
     value = text_value(text)
-    if type(text) is not str or value is text or native_encoder.encode(value) == text.encode():
+    if type(text) is not str or value is text or native_text(value) == text.encode():
         del holder[member]
     return value

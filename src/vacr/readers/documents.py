@@ -7,14 +7,14 @@ comes out, as with lines.
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
-from vacr.codec.canonical_json import BYTE_ORDER_MARK, native_encoder, says_it_all
+from vacr.codec.canonical_json import BYTE_ORDER_MARK, says_it_all
 from vacr.codec.depth import is_deeper_than
+from vacr.codec.json_text import native_text
 from vacr.readers.lines import NATIVE_DEPTH, Undecodable, careful, decode_native, lines, read_text
 
 _OPENS = re.compile(rb"(?:\xef\xbb\xbf)?\s*[{\[]")
@@ -23,9 +23,7 @@ _OPEN_ENDS = (b"{", b"[", b",", b":")
 # No JSON value has an opening bracket right after a closing one, so another value begins there.
 _NEXT_VALUE = re.compile(rb"\n[}\]][ \t\r\n]*(?=[{\[])")
 _LINE_THAT_OPENS = re.compile(rb"\n(?=[{\[])")
-_INDENT = 2
-_MOST_KEPT = 1 << 24
-_TOO_DEEP = b"\n" + b" " * (_INDENT * NATIVE_DEPTH)
+_TOO_DEEP = b"\n" + b"  " * NATIVE_DEPTH
 
 
 def documents(data: bytes) -> Iterator[tuple[int, list[Any]]]:
@@ -83,26 +81,12 @@ def _exact(text: bytes) -> list[Any]:
 
     That it comes out again with the usual indentation proves it, and tells how deep it is.
     """
-    again = _scratch.text
     try:
         value = decode_native(text)
-        native_encoder.encode_into(value, again)
-        if msgspec.json.format(again, indent=_INDENT) == text:
+        if native_text(value, indented=True) == text:
             is_exact = _TOO_DEEP not in text
         else:
-            is_exact = says_it_all(value, text, again) and not is_deeper_than(NATIVE_DEPTH, value, text)
+            is_exact = says_it_all(value, text) and not is_deeper_than(NATIVE_DEPTH, value, text)
     except (msgspec.DecodeError, ValueError, RecursionError):
         return []
-    if len(again) > _MOST_KEPT:
-        _scratch.text = bytearray()
     return [value] if is_exact else []
-
-
-class _Scratch(threading.local):
-    """Room to write a text into: asking the system for new room each time would cost as much as writing it."""
-
-    def __init__(self) -> None:
-        self.text = bytearray()
-
-
-_scratch = _Scratch()

@@ -46,6 +46,7 @@ ARRAY, LINE, MESSAGES = "[]", "line", "messages"
 """Where a turn or a message stood, other than in the one place its format has it: told in `vacr.from`."""
 
 _LOG = "gemini-jsonl"
+_HEADER = known.SESSION | known.CHECKPOINT
 _HEADER_MEMBERS = frozenset(("sessionId", "messages", *HISTORIES))
 _MARKS = frozenset((*EVENT_NAMES, *_HEADER_MEMBERS, "parts", "timestamp"))
 """Members of which every value of Gemini CLI has one."""
@@ -191,7 +192,7 @@ class _Chat:
     def describe(self, header: Native) -> None:
         """Learn about the session from its first object; what is left of it stays in the session."""
         session = self.session
-        session.drift.see_members("session", header, known.SESSION | known.CHECKPOINT)
+        session.drift.see_members("session", header, _HEADER)
         if header.get("sessionId") and type(header["sessionId"]) is str:
             session.session_id = header.pop("sessionId")
         if is_timestamp(header.get("startTime")):

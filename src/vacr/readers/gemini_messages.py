@@ -55,6 +55,9 @@ OURS = frozenset(
 """What events are called that have no native type; a native type of such a name is kept beside."""
 
 
+_KINDS = {kind: {"native": {"type": kind}} for kind in known.ROLES}
+
+
 def message_entry(message: Any, session: Session, fate: str | None) -> Native:
     """Turn a message into an entry of its type; `fate` tells why the conversation does not hold it any more."""
     if type(message) is not dict:
@@ -80,7 +83,10 @@ def message_entry(message: Any, session: Session, fate: str | None) -> Native:
         if usage is not None:
             entry["token-usage"] = usage
     if kind != entry_type:
-        keep_native(entry, {"type": kind})
+        if "vacr" in entry:
+            keep_native(entry, {"type": kind})
+        else:
+            entry["vacr"] = _KINDS[kind]
     if fate is not None:
         _supersede(entry, fate)
     _see_content(entry, inside, session)
@@ -120,15 +126,11 @@ def _taken(message: Native, session: Session) -> list[Native]:
     thoughts, calls = message.get("thoughts"), message.get("toolCalls")
     if thoughts and type(thoughts) is list and _all_have(thoughts, "description", None):
         del message["thoughts"]
-        for thought in thoughts:
-            if THOUGHT.in_place(thought, "reasoning"):
-                found.append(thought)
-            else:
-                found.append(THOUGHT.entry("reasoning", thought, session.drift, "thoughts"))
+        found += [THOUGHT.entry("reasoning", thought, session.drift, "thoughts") for thought in thoughts]
     if calls and type(calls) is list and _all_have(calls, "name", str):
         del message["toolCalls"]
         for call in calls:
-            found += _call(call, session)
+            _take_call(call, session, found)
     session.embedded += found
     return found
 
@@ -141,21 +143,22 @@ def _all_have(items: list[Any], member: str, kind: type | None) -> bool:
     return True
 
 
-def _call(call: Native, session: Session) -> list[Native]:
+def _take_call(call: Native, session: Session, found: list[Native]) -> None:
     """Part a tool call from its result."""
-    if call.get("result") is None:
-        entry = CALL.entry("tool-call", call, session.drift, "toolCalls")
-        entry.setdefault("input", None)
-        return [entry]
-    result: Native = {"type": "tool-result"}
-    RESULT.apply(call, result)
-    if is_one_of(result.get("status"), FAILED):
-        result["is-error"] = True
+    result: Native | None = None
+    if call.get("result") is not None:
+        result = {"type": "tool-result"}
+        RESULT.apply(call, result)
+        if is_one_of(result.get("status"), FAILED):
+            result["is-error"] = True
     entry = CALL.entry("tool-call", call, session.drift, "toolCalls")
-    entry.setdefault("input", None)
-    if "call-id" in entry:
-        result["call-id"] = entry["call-id"]
-    return [entry, result]
+    if "input" not in entry:
+        entry["input"] = None
+    found.append(entry)
+    if result is not None:
+        if "call-id" in entry:
+            result["call-id"] = entry["call-id"]
+        found.append(result)
 
 
 def _usage(message: Native, session: Session) -> Native | None:

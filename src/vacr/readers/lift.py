@@ -224,5 +224,7 @@ class Drift:
 
     def report(self) -> Native:
         """Give the counts as a record carries them."""
+        if not self.types and not self.members:
+            return {}
         found = {"types": self.types, "members": self.members}
         return {kind: dict(sorted(counts.items())) for kind, counts in found.items() if counts}

@@ -13,8 +13,9 @@ from typing import Any
 import msgspec
 
 from vacr.codec import json_scan, numbers
-from vacr.codec.canonical_json import BYTE_ORDER_MARK, native_encoder, says_it_all
+from vacr.codec.canonical_json import BYTE_ORDER_MARK, says_it_all
 from vacr.codec.depth import MAX_DEPTH, is_deeper_than, openings
+from vacr.codec.json_text import native_text
 
 # A native value goes into a record some levels down.
 NATIVE_DEPTH = MAX_DEPTH - 16
@@ -29,6 +30,7 @@ _LONGEST = 200
 decode_native = msgspec.json.Decoder(float_hook=numbers.spelled).decode
 """Decode one value, keeping how its numbers were written."""
 
+_NOT_EXACT = (msgspec.DecodeError, TypeError, ValueError, RecursionError)
 _decode_lines = msgspec.json.Decoder(float_hook=numbers.spelled).decode_lines
 
 
@@ -78,21 +80,34 @@ def _chunk_end(data: bytes, start: int) -> int:
 
 def _exact(data: bytes, start: int, stop: int) -> list[Any] | None:
     """Decode lines that encode to themselves: that proves that nothing in them was lost, one value a line."""
-    # A chunk is copied, which makes comparing fast; a line that is larger than any chunk is not, to spare the memory.
-    chunk = data[start:stop] if stop - start <= _CHUNK else memoryview(data)[start:stop]
+    end = stop - 1 if data.endswith(b"\n", start, stop) else stop
+    if stop - start > _CHUNK:
+        return _exact_line(data, start, end)
+    chunk = data[start:end]
     try:
-        values = _decode_lines(chunk)
-        again = native_encoder.encode_lines(values)
-    except (msgspec.DecodeError, ValueError, RecursionError):
+        values: list[Any] = _decode_lines(chunk)
+        # No string holds a line's end as it is, so that a comma in its place makes the lines one array.
+        if native_text(values) != b"[%b]" % chunk.replace(b"\n", b","):
+            return None
+    except _NOT_EXACT:
         return None
-    if again != chunk and memoryview(again)[:-1] != chunk:
-        return None
-    del again
-    if openings(bytes(chunk)) > NATIVE_DEPTH:
-        for value, line in zip(values, data[start:stop].split(b"\n"), strict=False):
+    if len(chunk) > 2 * NATIVE_DEPTH and openings(chunk) > NATIVE_DEPTH:
+        for value, line in zip(values, chunk.split(b"\n"), strict=True):
             if is_deeper_than(NATIVE_DEPTH, value, line):
                 return None
     return values
+
+
+def _exact_line(data: bytes, start: int, end: int) -> list[Any] | None:
+    """Do the same with one line that is larger than any chunk, which is not copied more often than it must be."""
+    try:
+        value = decode_native(memoryview(data)[start:end])
+        again = native_text(value)
+    except _NOT_EXACT:
+        return None
+    if len(again) != end - start or not data.startswith(again, start):
+        return None
+    return None if is_deeper_than(NATIVE_DEPTH, value, again) else [value]
 
 
 def exact(text: bytes) -> list[Any]:
@@ -101,7 +116,7 @@ def exact(text: bytes) -> list[Any]:
         value = decode_native(text)
         if says_it_all(value, text) and not is_deeper_than(NATIVE_DEPTH, value, text):
             return [value]
-    except (msgspec.DecodeError, ValueError, RecursionError):
+    except _NOT_EXACT:
         pass
     return []
 

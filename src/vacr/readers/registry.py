@@ -19,6 +19,7 @@ from vacr.readers.source import Source
 GROUP = "vacr.readers"
 BUILT_IN = tuple(f"vacr.readers.{module}" for module in ("claude_code", "codex_cli", "gemini_cli", "cursor", "opencode"))
 
+_FIRST = 4
 _SAMPLE = 16
 _TEXT = 4096
 _ENOUGH = 0.3
@@ -87,8 +88,8 @@ def reader_for(source: Source, agent: str | None = None) -> Reader:
     if b"\0" in head and head.lstrip()[:1] not in (b"{", b"["):
         hint = f"Known agents: {', '.join(known)}."
         raise NotASession("not a session of an agent that is known: it is no text", where=where, hint=hint)
-    for sample in _samples(source):
-        best, most = None, _ENOUGH
+    for sample, enough in _samples(source):
+        best, most = None, enough
         for reader in known.values() if sample else ():
             score = reader.recognises(sample)
             if score >= 1:
@@ -110,8 +111,12 @@ def reader_for(source: Source, agent: str | None = None) -> Reader:
     )
 
 
-def _samples(source: Source) -> Iterator[list[Any]]:
-    """Give what a source is recognised by: its first values, then all of them, then its text if it holds others than values."""
-    yield source.main.sample(_SAMPLE)
-    yield source.main.sample()
-    yield [source.main.data[:_TEXT].decode("utf-8", "ignore")]
+def _samples(source: Source) -> Iterator[tuple[list[Any], float]]:
+    """Give what a source is recognised by, and how much of it must be an agent's.
+
+    Its first values, which nearly always are all of one agent; then more, then all of them, then its text.
+    """
+    yield source.main.sample(_FIRST), 1.0
+    yield source.main.sample(_SAMPLE), _ENOUGH
+    yield source.main.sample(), _ENOUGH
+    yield [source.main.data[:_TEXT].decode("utf-8", "ignore")], _ENOUGH

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 import re
 import threading
 from collections.abc import Iterator
@@ -56,16 +55,18 @@ class Part:
         """Look at the first JSON values, or all of them, without taking them: what cannot be decoded is left out."""
         if self._unseen is None:
             self._unseen = documents(self.data)
-        count = sum(len(batch) for _, batch in self._seen)
-        with collector_paused():
-            while size is None or count < size:
-                batch = next(self._unseen, None)
-                if batch is None:
-                    break
-                self._seen.append(batch)
-                count += len(batch[1])
-        values = (value for _, batch in self._seen for value in batch if not isinstance(value, Undecodable))
-        return [value.value if isinstance(value, Repaired) else value for value in itertools.islice(values, size)]
+        values: list[Any] = []
+        for _, batch in self._seen:
+            values += batch
+        if size is None or len(values) < size:
+            with collector_paused():
+                for number, batch in self._unseen:
+                    self._seen.append((number, batch))
+                    values += batch
+                    if size is not None and len(values) >= size:
+                        break
+        values = [value for value in values if type(value) is not Undecodable][:size]
+        return [value.value if type(value) is Repaired else value for value in values]
 
     def damage(self) -> str:
         """Tell why a file that should be JSON is none at all, after a look at all of it; nothing for any other file."""
