@@ -61,14 +61,9 @@ class Chunk:
 
     def rewrite(self, start: int, stop: int, new: str, maker: int) -> Ranges:
         """Replace the text between two offsets. Gives the numbers of the lines that this makes."""
-        paged, text = self._paged, self.text
-        at = paged.line_at(start)
-        count = text.count("\n", start, stop) + 1
-        opening = text.rfind("\n", 0, start) + 1
-        closing = text.find("\n", stop) + 1 or len(text)
-        lines = lines_of(text[opening:start] + new + text[stop:closing])
-        ranges = self.splice(at, at + count, lines, maker)
-        paged.replace(start, stop, new)
+        paged = self._paged
+        at, before, after = paged.replace(start, stop, new)
+        ranges = self.splice(at, at + len(lines_of(before)), lines_of(after), maker)
         self._text = paged
         return ranges
 

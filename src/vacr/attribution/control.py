@@ -157,7 +157,7 @@ def unstash(replay: Replay, *, bring: bool, keep: bool, known: bool) -> None:
 
 def _over(file: SparseFile, lines: SparseFile) -> SparseFile:
     """Put known lines over what was seen of a file while they were aside, which stays as a guess."""
-    if lines.text is not None or not file.chunks:
+    if lines.is_whole or not file.chunks:
         return lines
     file.shake()
     for chunk in [chunk for chunk in lines.chunks if chunk.fresh]:

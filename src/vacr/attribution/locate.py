@@ -114,7 +114,7 @@ def _rewrite(file: SparseFile, edit: Edit, hits: Sequence[tuple[Chunk, int]], ma
 
 def fits(file: SparseFile, hunks: Sequence[Hunk]) -> bool:
     """Tell whether all of a file is known, and is what hunks expect."""
-    if file.text is None:
+    if not file.is_whole:
         return False
     lines = [bare(line) for line in file.chunks[0].lines] if file.chunks else []
     for hunk in hunks:
@@ -194,7 +194,7 @@ def _end_last(file: SparseFile, maker: int) -> Ranges:
     chunk = file.chunks[-1] if file.chunks else None
     if chunk is None or not chunk.lines or chunk.lines[-1].endswith("\n"):
         return []
-    if file.text is None:
+    if not file.is_whole:
         chunk.spell(-1, chunk.lines[-1] + _end(chunk, 0))
         return []
     at = len(chunk.lines) - 1
@@ -218,11 +218,11 @@ def _patch_place(file: SparseFile, part: apply_patch.Part, after: int) -> tuple[
                 continue
             begin = anchor + 1
         if not part.old:
-            if chunk is file.chunks[-1] and file.text is not None:
+            if chunk is file.chunks[-1] and file.is_whole:
                 return chunk, len(lines), [], part.new
             continue
         for old, new in apply_patch.spellings(part):
-            at = apply_patch.seek(lines, old, begin, last=part.last and file.text is not None)
+            at = apply_patch.seek(lines, old, begin, last=part.last and file.is_whole)
             if at is not None:
                 return chunk, at, old, new
     return None

@@ -7,17 +7,20 @@ Windows; links are not followed, because no file system is at hand, and Unicode 
 
 import posixpath
 import re
+from functools import lru_cache
 
 _DRIVE = re.compile(r"([A-Za-z]):(?=[\\/]|$)")
+_WINDOWS = re.compile(rf"{_DRIVE.pattern}|\\\\|//[^/]")
 _SHELL_DRIVE = re.compile(r"/(?:cygdrive/|mnt/)?([A-Za-z])(?=/|$)")
 _VERBATIM = re.compile(r"//[?.]/(?:UNC(/))?(?=[^/])")
 
 
 def is_windows(path: str) -> bool:
     """Tell whether a path is one of Windows: with a drive, or with the name of a server."""
-    return bool(_DRIVE.match(path)) or path.startswith("\\\\") or bool(re.match(r"//[^/]", path))
+    return _WINDOWS.match(path) is not None
 
 
+@lru_cache(maxsize=1024)
 def absolute(path: str, folder: str) -> str:
     """Name a file from a working directory; without one, a relative path stays relative."""
     windows = is_windows(folder) or is_windows(path)

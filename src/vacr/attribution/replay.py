@@ -221,7 +221,7 @@ class Replay:
             ranges, evidence = self._patch(tracked, event, call, maker)
         else:
             ranges, evidence = self._replace(tracked, event, call, maker)
-        if evidence == REPLAYED and tracked.file.text is None:
+        if evidence == REPLAYED and not tracked.file.is_whole:
             evidence = WINDOWED
         if isinstance(event, Write) and event.by_shell:
             tracked.dirty = tracked.dirty and event.append
@@ -256,7 +256,7 @@ class Replay:
     def _replace(self, tracked: Tracked, event: Replace, call: Call, maker: int) -> tuple[Ranges | None, str]:
         file = tracked.file
         hunks = tabs.with_tabs(event.hunks, file.line, event.edits)
-        if hunks and (file.text is None or not event.edits or not locate.fits(file, hunks)):
+        if hunks and (not file.is_whole or not event.edits or not locate.fits(file, hunks)):
             ranges = locate.recorded(file, hunks, maker, self.maker("unknown", call, EXTERNAL))
             if ranges is not None:
                 return ranges, RECORDED

@@ -284,9 +284,9 @@ class SparseFile:
         return places
 
     def _keep_line(self, places: list[int], i: int, line: str) -> None:
-        while level([self.base.get(places[i], line)]) != level([line]):
+        while (known := self.base.get(places[i])) is not None and level([known]) != level([line]):
             places[i] += 1
-        if places[i] not in self.base:
+        if known is None:
             self.base[places[i]] = line
             if not self.order or places[i] > self.order[-1]:
                 self.order.append(places[i])

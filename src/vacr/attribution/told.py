@@ -159,8 +159,8 @@ class _Remembering(Replay):
         if tracked is None:
             return
         self.changed[key] = tracked.path
-        text = tracked.file.text
-        if text is None or not self.wanted:
+        text = tracked.file.text if self.wanted else None
+        if text is None:
             return
         digest = hashlib.sha256(to_bytes(text)).hexdigest()
         if digest in self.wanted:
