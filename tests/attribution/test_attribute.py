@@ -65,6 +65,14 @@ def test_a_revert_leaves_no_trace_but_in_the_history(told, tmp_path):
     assert [line["ranges"] for line in history(replay, roots)] == [[[2, 2]], [[2, 2]]]
 
 
+def test_what_is_back_in_its_place_is_nobodys_whatever_moved_across(told, tmp_path):
+    told.read("a.py", TEXT)
+    told.edit("a.py", "two\nthree\n", "2\n")
+    told.edit("a.py", "2\n", "two\n")
+    told.edit("a.py", "one\n", "one\nthree\n")
+    assert ranges(made_of(told, tmp_path), "a.py") == [(2, 2, "ai", "replayed")]
+
+
 def test_failed_rejected_and_pending_calls_change_nothing(told, tmp_path):
     told.read("a.py", TEXT)
     told.call("Edit", {"file_path": f"{ROOT}/a.py", "old_string": "one", "new_string": "1"}, "String not found", error=True)

@@ -35,6 +35,7 @@ class Run:
 def settle(file: SparseFile, *, ended: bool = True) -> None:
     """Give back the lines that are again what they were before an agent changed them; `ended` when their ends are known."""
     for chunk in file.chunks:
+        _give_back_in_place(file, chunk, ended=ended)
         low, at = chunk.place_first - STEP, 0
         ordered = not any(chunk.makers) or all(one < other for one, other in pairwise(chunk.places))
         while at < len(chunk.makers):
@@ -51,6 +52,18 @@ def settle(file: SparseFile, *, ended: bool = True) -> None:
             if known:
                 _give_back(file, chunk, at, stop, known, ended=ended)
             at = stop
+
+
+def _give_back_in_place(file: SparseFile, chunk: Chunk, *, ended: bool) -> None:
+    """Give back the lines that are in the very places where they were."""
+    for i, maker in enumerate(chunk.makers):
+        known = file.base.get(chunk.places[i]) if maker else None
+        if known is not None and _same(known, chunk.lines[i], ended=ended):
+            chunk.makers[i] = 0
+
+
+def _same(known: str, line: str, *, ended: bool) -> bool:
+    return known == line or (level([known]) == level([line]) if ended else bare(known) == bare(line))
 
 
 def _give_back(file: SparseFile, chunk: Chunk, at: int, stop: int, known: Sequence[int], *, ended: bool) -> None:
