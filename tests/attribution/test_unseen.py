@@ -45,6 +45,17 @@ def patch(codex, *body, path="a.py"):
     codex.output(codex.custom("apply_patch", text), "Exit code: 0\nWall time: 0 seconds\nOutput:\nSuccess.\n")
 
 
+@pytest.mark.parametrize("tool", ["Read", "Edit"])
+def test_a_file_that_the_host_says_is_not_there_has_no_lines(tmp_path, tool):
+    told = Told()
+    told.write("a.py", FILE)
+    told.write("b.py", FILE)
+    told.bash("make clean")
+    told.call(tool, {"file_path": f"{ROOT}/a.py"}, "<tool_use_error>File does not exist.</tool_use_error>", error=True)
+    told.read("b.py", FILE)
+    assert lines([told.record(tmp_path)]) == {"b.py": [1, 2, 3, 4]}
+
+
 def test_a_line_that_a_formatter_laid_out_and_the_agent_changed_and_changed_back_is_nobodys(tmp_path):
     told = Told()
     told.read("a.py", FILE)

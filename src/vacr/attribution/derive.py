@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from vacr.attribution import apply_patch, editors, hosts, hunks, listings, patches, reminders, scripts, searches, tools
-from vacr.attribution.calls import DONE, UNTOLD, Call, Shown
+from vacr.attribution.calls import DONE, FAILED, UNTOLD, Call, Shown
 from vacr.attribution.events import Delete, Edit, Event, Hunk, Notice, Observe, Replace, Sketch, Snapshot, Touch, Write
 from vacr.attribution.shell.commands import shell_events
 from vacr.attribution.shell.places import is_absolute
@@ -14,6 +14,10 @@ from vacr.attribution.shell.places import is_absolute
 _DISCOVERED = "\n\n--- Newly Discovered Project Context ---\n"
 
 _IGNORED = re.compile(r"File path '.*' is ignored by configured ignore patterns\.")
+
+
+# What Claude Code, Gemini CLI and OpenCode say of a file that is not there.
+_MISSING = re.compile(r"(?:<tool_use_error>)?(?:Error: )?File (?:does not exist|not found)\b")
 
 
 def events_of(call: Call, agent: str) -> Iterator[Event]:
@@ -28,6 +32,8 @@ def events_of(call: Call, agent: str) -> Iterator[Event]:
         yield from _untold(call, kind)
     elif call.state == DONE and kind is not None:
         yield from _READERS[kind](call)
+    elif call.state == FAILED and kind in (tools.OBSERVE, tools.REPLACE) and _MISSING.match(call.output):
+        yield from (Delete(path) for path in [tools.text(call.input, tools.PATHS)] if path is not None)
     if kind != tools.SHELL and "<system-reminder>" in call.output:
         yield from reminders.at_the_end(call.output)
 

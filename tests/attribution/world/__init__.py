@@ -29,6 +29,7 @@ _CALM: Sequence[Callable[[World, Worker], None]] = (
     agents.fail,
     agents.revert,
     looks.read,
+    looks.missing,
     looks.command,
     looks.search,
     looks.diff,

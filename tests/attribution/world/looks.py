@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tests.attribution.world.files import File
 from tests.attribution.world.files import diff as diff_of
-from tests.attribution.world.hosts import ClaudeHost
+from tests.attribution.world.hosts import ClaudeHost, CodexHost
 
 if TYPE_CHECKING:
     from tests.attribution.world import Worker, World
@@ -24,6 +24,15 @@ def read(world: World, worker: Worker) -> None:
         world.look(worker, picked[0], first, world.random.randint(1, total - first + 1))
     else:
         world.look(worker, picked[0])
+
+
+def missing(world: World, worker: Worker) -> None:
+    """Read a file that is not there any more."""
+    gone = sorted(worker.reads.keys() - world.files.keys())
+    if gone and not isinstance(worker.host, CodexHost):
+        claude = isinstance(worker.host, ClaudeHost)
+        said = "<tool_use_error>File does not exist.</tool_use_error>" if claude else "File not found."
+        worker.host.replace(world.random.choice(gone), "some text", world.new_text(), error=said)
 
 
 def printed_lines(file: File) -> list[str]:
