@@ -56,6 +56,16 @@ def test_a_file_that_the_host_says_is_not_there_has_no_lines(tmp_path, tool):
     assert lines([told.record(tmp_path)]) == {"b.py": [1, 2, 3, 4]}
 
 
+def test_a_file_whose_only_known_line_was_taken_away_is_seen_again(tmp_path):
+    told = Told()
+    window = {"filePath": f"{ROOT}/a.py", "content": "def f():", "startLine": 1, "numLines": 1, "totalLines": 5}
+    told.call("Read", {"file_path": f"{ROOT}/a.py", "limit": 1}, "…", {"type": "text", "file": window})
+    told.edit("a.py", "def f():\n", "")
+    told.bash("sed -i s/2/two/ a.py")
+    told.read("a.py", FILE)
+    assert lines([told.record(tmp_path)]) == {}
+
+
 def test_a_line_that_a_formatter_laid_out_and_the_agent_changed_and_changed_back_is_nobodys(tmp_path):
     told = Told()
     told.read("a.py", FILE)

@@ -96,7 +96,7 @@ class SparseFile:
                 other.first += moved
             if self.length is not None:
                 self.length += moved
-        if not chunk.lines and len(self.chunks) > 1:
+        if not chunk.lines:
             self.chunks = [other for other in self.chunks if other is not chunk]
         return ranges
 
