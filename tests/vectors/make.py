@@ -147,6 +147,12 @@ def headers(vectors, key):
     vectors.add("claims-unprotected", "claims-unprotected", message(key, {1: -8}, unprotected={15: CLAIMS}))
     vectors.add("claims-no-map", "claims-malformed", message(key, {1: -8, 15: [1]}))
     vectors.add("claims-of-wrong-type", "claims-malformed", message(key, {1: -8, 15: {1: 7}}))
+    for name, issued_at in (("iat-before-all-calendars", -(10**12)), ("iat-after-all-calendars", 10**15), ("iat-of-text", "now")):
+        vectors.add(name, "claims-malformed", message(key, {1: -8, 15: {6: issued_at}}))
+    late = int((NOW + timedelta(hours=1)).timestamp())
+    vectors.add("iat-in-future", "issued-in-future", message(key, {1: -8, 15: {6: late}}))
+    vectors.add("valid-iat-with-fraction", VERIFIED, message(key, {1: -8, 15: {6: NOW.timestamp() - 0.5}}))
+    vectors.add("valid-iat-of-fast-clock", VERIFIED, message(key, {1: -8, 15: {6: late - 3500}}))
     vectors.add("issuer-other", "issuer", message(key, {1: -8, 15: CLAIMS}), issuer="https://example.net")
     vectors.add("issuer-none", "issuer", message(key, {1: -8}), issuer="https://example.org")
     vectors.add("subject-other", "subject", message(key, {1: -8, 15: CLAIMS}), subject="urn:example:other")
@@ -220,8 +226,10 @@ def certificates(vectors, keys):
     add("chain-issuer-missing", "issuer-not-uri", [leaf], {15: {2: "it"}})
     add("chain-issuer-of-another", "issuer-unbound", [certificate(key, root, names=["https://example.net"])], issuer=CLAIMS[1])
     add("chain-signed-by-other-key", "signature", [certificate(Key.made("es256"), root)])
-    late = {**CLAIMS, 6: int((NOW + timedelta(days=4000)).timestamp())}
-    add("chain-issued-after-its-end", "expired", [leaf], {15: late})
+    early = {**CLAIMS, 6: int((NOW - timedelta(days=4000)).timestamp())}
+    add("chain-issued-before-its-beginning", "not-yet-valid", [leaf], {15: early})
+    odd_curve = leaf.replace(b"\x2a\x86\x48\xce\x3d\x03\x01\x07", b"\x2a\x86\x48\xce\x3d\x03\x01\x63", 1)
+    add("chain-key-that-cannot-be-read", "x5chain-malformed", [odd_curve])
 
 
 if __name__ == "__main__":

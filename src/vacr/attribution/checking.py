@@ -38,6 +38,11 @@ def check(record: dict[str, Any], given: Sequence[dict[str, Any]], base: Base | 
     return DIFFERS, "its attribution is not what the record yields"
 
 
+def is_joint(record: dict[str, Any]) -> bool:
+    """Tell whether an attribution was made together with those of other records."""
+    return bool(_inputs(record).get("records"))
+
+
 def _same(again: dict[str, Any], record: dict[str, Any]) -> bool:
     """Tell whether a record holds just the attribution that was made anew."""
     pairs = [(again.get(name), record.get(name)) for name in ("file-attribution", "vcs")]
@@ -50,6 +55,16 @@ def before(record: dict[str, Any]) -> dict[str, Any]:
     """Give a record as it was before it was attributed."""
     left = {name: value for name, value in ours(record).items() if name not in ("attribution", "inputs")}
     return {**{name: value for name, value in record.items() if name != "file-attribution"}, "vacr": left}
+
+
+def befores(record: dict[str, Any]) -> list[dict[str, Any]]:
+    """Give all that a record may have been before it was attributed, when it may have lacked a revision."""
+    earlier = before(record)
+    vcs = earlier.get("vcs")
+    plain = {name: value for name, value in earlier.items() if name != "vcs"}
+    if not isinstance(vcs, dict):
+        return [earlier, plain]
+    return [earlier, plain, {**plain, "vcs": {name: value for name, value in vcs.items() if name != "revision"}}]
 
 
 def _together(record: dict[str, Any], given: Sequence[dict[str, Any]]) -> list[dict[str, Any]] | None:
@@ -69,15 +84,9 @@ def _together(record: dict[str, Any], given: Sequence[dict[str, Any]]) -> list[d
 
 
 def _ids(record: dict[str, Any]) -> set[str]:
-    """Give the ids that a record may have had before it was attributed, when it may have lacked a revision."""
-    earlier = before(record)
-    vcs = earlier.get("vcs")
-    plain = {name: value for name, value in earlier.items() if name != "vcs"}
-    variants = [earlier, plain]
-    if isinstance(vcs, dict):
-        variants.append({**plain, "vcs": {name: value for name, value in vcs.items() if name != "revision"}})
+    """Give the ids that a record may have had before it was attributed."""
     ids = {str(record.get("id", ""))}
-    for variant in variants:
+    for variant in befores(record):
         with suppress(InvalidRecord):
             ids.add(record_id(cast("Record", variant)))
     return ids

@@ -5,7 +5,7 @@ from __future__ import annotations
 from vacr.attribution import Base, checking
 from vacr.cli.given import Given
 from vacr.cli.options import Voice
-from vacr.cli.records import is_changed
+from vacr.versions.made import is_changed
 
 FAILED = 1
 
@@ -23,7 +23,7 @@ def check_all(found: list[Given], tree: Base | None, voice: Voice) -> int:
 
 def _reason(one: Given, found: list[Given], tree: Base | None) -> str:
     """Say why an attribution does not hold; nothing if it does."""
-    if is_changed(one.record, one.form):
+    if is_changed(one.record, json=one.form == "json"):
         return "the record was changed after it was made: its id is not that of its content"
     if "file-attribution" not in one.record:
         return "it has no attribution"

@@ -11,13 +11,14 @@ from typing import Any
 
 import vacr
 from vacr.cli.options import Voice
-from vacr.cli.records import as_made, is_changed, load
+from vacr.cli.records import load
 from vacr.codec import Form
 from vacr.errors import InvalidRecord, NotASession, UnreadableInput, VacrError
 from vacr.identity import identify
 from vacr.recording.names import record_name
 from vacr.recording.places import Place, at
 from vacr.sources import read
+from vacr.versions.made import as_made, is_changed
 
 _ENDINGS = (".acr.json", ".acr.cbor")
 _CHANGED = "the record was changed after it was made: its id is not that of its content"
@@ -118,7 +119,7 @@ def _record(path: str, stem: str, *, changed: bool) -> Given:
     if not isinstance(record, dict) or not isinstance(record.get("session"), dict):
         hint = "It may be a part of one, or of version 1, which is the file attribution alone: vacr validate tells."
         raise UnreadableInput("this is no record of a session", where=path, hint=hint)
-    if not changed and is_changed(record, form):
+    if not changed and is_changed(record, json=form == "json"):
         raise InvalidRecord(_CHANGED, where=path, hint="It proves nothing. Make it again from the session: vacr record FILE.")
     return Given(path, stem, form, as_made(record, json=form == "json"))
 

@@ -13,7 +13,7 @@ import click
 from vacr import codec
 from vacr.cli import options
 from vacr.cli.options import FINDINGS, PATH, Voice, plural
-from vacr.cli.records import as_made, load
+from vacr.cli.records import load
 from vacr.cli.schemas import load_schema, refuse_unknown_rule
 from vacr.errors import InvalidRecord, UnreadableInput, VacrError
 from vacr.identity import made_by_vacr, record_id
@@ -21,6 +21,7 @@ from vacr.schema import Finding, Report, is_ours, rule_for, validate
 from vacr.schema.cddl import Schema
 from vacr.schema.semantics import LIMIT, short
 from vacr.sources.files import reason_of
+from vacr.versions.made import as_made
 
 FAILED = 1
 SIGNED = "signed-agent-record"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from vacr.attribution import Base
@@ -19,6 +19,8 @@ from vacr.sources.git import base_of
 from vacr.sources.key_files import trust_bytes
 from vacr.sources.statements import Pair
 from vacr.verification import Inputs, Policy, VerificationFailed, Verified, verify
+from vacr.verification.contents import record_in
+from vacr.versions.made import as_made
 
 FAILED = 1
 _LARGEST_STATEMENT = 1 << 30
@@ -77,11 +79,11 @@ def _base(name: str) -> Base:
     return base_of(name)
 
 
-def judge(pair: Pair, wanted: Wanted, now: datetime) -> dict[str, Any]:
-    """Verify one statement, and tell all about it."""
+def judge(pair: Pair, wanted: Wanted, beside: tuple[str, ...], now: datetime) -> dict[str, Any]:
+    """Verify one statement, and tell all about it; `beside` are the files that are verified in the same run."""
     told: dict[str, Any] = {"file": pair.file, "statement": pair.statement, "verified": False, "checks": []}
     try:
-        verified = _verified(pair, wanted, now)
+        verified = _verified(pair, wanted, beside, now)
     except VerificationFailed as error:
         checks = [_check(one) for one in error.checks]
         return {**told, "reason": error.reason, "message": error.message, "hint": error.hint, "checks": checks, "exit": FAILED}
@@ -91,14 +93,22 @@ def judge(pair: Pair, wanted: Wanted, now: datetime) -> dict[str, Any]:
     return {**told, "verified": True, **_about(verified), "exit": 0}
 
 
-def _verified(pair: Pair, wanted: Wanted, now: datetime) -> Verified:
+def _verified(pair: Pair, wanted: Wanted, beside: tuple[str, ...], now: datetime) -> Verified:
     if pair.statement is None:
         hint = f"vacr sign {pair.file} --key KEY makes a statement."
         raise InvalidStatement("not signed: there is no statement beside it", reason="not-signed", hint=hint)
     payload = read_bytes(pair.file) if pair.file is not None else None
     statement = read_bytes(pair.statement, _LARGEST_STATEMENT)
-    inputs = Inputs(_sources(wanted.source) if wanted.source else (), _base(wanted.base) if wanted.base else None)
+    sources, base = _sources(wanted.source) if wanted.source else (), _base(wanted.base) if wanted.base else None
+    inputs = Inputs(sources, base, partial(_records, beside))
     return verify(statement, policy_of(wanted), payload=payload, inputs=inputs, now=now)
+
+
+@cache
+def _records(names: tuple[str, ...]) -> tuple[dict[str, Any], ...]:
+    """Read the records among some files."""
+    found = (record_in(read_bytes(name)) for name in names)
+    return tuple(as_made(one[0], json=one[1] == "json") for one in found if one is not None)
 
 
 @cache

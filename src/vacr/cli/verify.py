@@ -85,7 +85,8 @@ def command(
 
 
 def _judged(found: list[Pair], wanted: Wanted) -> Iterator[dict[str, Any]]:
-    work = partial(judge, wanted=wanted, now=datetime.now(UTC))
+    beside = tuple(pair.file for pair in found if pair.file is not None)
+    work = partial(judge, wanted=wanted, beside=beside, now=datetime.now(UTC))
     pool = _pool() if len(found) >= _WORTH_PROCESSES else None
     if pool is None:
         yield from map(work, found)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from vacr.errors import InvalidStatement
+from vacr.errors import InvalidStatement, VacrError
 
 PASSED, FAILED, UNDECIDED = "passed", "failed", "not decidable"
 
@@ -56,9 +56,10 @@ class Checks:
         """Do a part of a check; what fails in it is kept under its name, and ends the verification."""
         try:
             yield
-        except InvalidStatement as error:
-            self.made.append(Check(name, FAILED, str(error), error.reason))
-            raise VerificationFailed(error, tuple(self.made)) from error
+        except VacrError as error:
+            found = error if isinstance(error, InvalidStatement) else InvalidStatement(str(error), reason="unreadable")
+            self.made.append(Check(name, FAILED, str(found), found.reason))
+            raise VerificationFailed(found, tuple(self.made)) from error
 
 
 class VerificationFailed(InvalidStatement):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 from vacr.attribution import Base, checking
 from vacr.codec import Form, encode
 from vacr.errors import InvalidStatement, VacrError
-from vacr.identity import identify, made_by_vacr, record_id
+from vacr.identity import made_by_vacr, record_id
 from vacr.model import Record
 from vacr.readers.registry import reader_for
 from vacr.readers.source import Part, Source
@@ -22,6 +23,7 @@ from vacr.verification.checks import Checks
 from vacr.verification.contents import record_in
 from vacr.verification.policy import Policy
 from vacr.version import __version__
+from vacr.versions.made import as_made
 
 _REQUIRED = frozenset(("session-id", "agent-vendor", "trace-format", "timestamp-start"))
 _OPTIONAL = frozenset(("timestamp-end", "content-hash", "content-hash-alg"))
@@ -30,10 +32,12 @@ _URN = "urn:uuid:"
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What a verifier has beside the statement: the native sessions, and the repository as it was."""
+    """What a verifier has beside the statement: native sessions, the repository as it was, other records."""
 
     sources: tuple[Source, ...] = ()
     base: Base | None = None
+    records: Callable[[], Sequence[dict[str, Any]]] = tuple
+    """Gives the records that an attribution may have been made with, in the order they were named, the signed one too."""
 
 
 def check(message: Sign1, payload: bytes, policy: Policy, inputs: Inputs, checks: Checks) -> dict[str, Any] | None:
@@ -54,13 +58,14 @@ def check(message: Sign1, payload: bytes, policy: Policy, inputs: Inputs, checks
                 raise InvalidStatement("what was signed is no record", reason="not-a-record")
             checks.undecided("record", "what was signed is no record: a native session, or something else")
             return None
-        _check_record(message, record, form, policy, checks)
+        made = as_made(record, json=form == "json")
+        _check_record(message, record, made, form, policy, checks)
     with checks.of("attribution"):
-        if "file-attribution" in record:
-            _check_attribution(record, inputs, checks)
+        if "file-attribution" in made:
+            _check_attribution(made, inputs, checks)
     with checks.of("source"):
         if inputs.sources:
-            _check_source(record, payload, form, inputs, checks)
+            _check_source(made, inputs, checks)
     return record
 
 
@@ -103,14 +108,16 @@ def _digest(payload: bytes) -> str:
     return hashlib.sha256(payload).hexdigest()
 
 
-def _check_record(message: Sign1, record: dict[str, Any], form: Form, policy: Policy, checks: Checks) -> None:
+def _check_record(
+    message: Sign1, record: dict[str, Any], made: dict[str, Any], form: Form, policy: Policy, checks: Checks
+) -> None:
     report = validate(record, json=form == "json")
     if report.findings:
         first = report.findings[0]
         raise InvalidStatement(f"not a valid record: {first.pointer or '/'}: {first.found}", reason="record-invalid")
     if policy.schema_version is not None and major(record.get("version")) != policy.schema_version:
         raise InvalidStatement(f"version {record.get('version')}, not {policy.schema_version}", reason="schema-version")
-    if made_by_vacr(record) and record.get("id") != record_id(cast("Record", record)):
+    if made_by_vacr(made) and made.get("id") != record_id(cast("Record", made)):
         raise InvalidStatement("the record's id is not that of its content", reason="record-id")
     claims = message.protected.get(labels.CWT_CLAIMS)
     subject = claims.get(labels.SUB) if isinstance(claims, dict) else None
@@ -120,7 +127,8 @@ def _check_record(message: Sign1, record: dict[str, Any], form: Form, policy: Po
 
 
 def _check_attribution(record: dict[str, Any], inputs: Inputs, checks: Checks) -> None:
-    outcome, told = checking.check(record, [record], inputs.base)
+    given = _with(record, inputs.records()) if checking.is_joint(record) else [record]
+    outcome, told = checking.check(record, given, inputs.base)
     if outcome == checking.DIFFERS:
         raise InvalidStatement(told, reason="attribution-mismatch")
     if outcome == checking.HOLDS:
@@ -129,22 +137,31 @@ def _check_attribution(record: dict[str, Any], inputs: Inputs, checks: Checks) -
         checks.undecided("attribution", told)
 
 
-def _check_source(record: dict[str, Any], payload: bytes, form: Form, inputs: Inputs, checks: Checks) -> None:
+def _with(record: dict[str, Any], others: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Put a record among others, in its own place, each of them once."""
+    given = {str(one.get("id")): one for one in others}
+    return list((given | {str(record.get("id")): record}).values())
+
+
+def _check_source(record: dict[str, Any], inputs: Inputs, checks: Checks) -> None:
     """Make the record again from the native session, and compare."""
     agent = record.get("recording-agent")
     version = agent.get("version") if isinstance(agent, dict) and agent.get("name") == "vacr" else None
     if version != __version__:
         checks.undecided("source", f"recorded by another program, or another version of it ({version}); this is {__version__}")
         return
-    earlier = checking.before(record) if "file-attribution" in record else record
-    wanted = record_id(cast("Record", earlier))
+    earlier = checking.befores(record) if "file-attribution" in record else [record]
+    wanted = {_content(one) for one in earlier}
     try:
         made = [reading.record for source in inputs.sources for reading in reader_for(source).read(source)]
     except VacrError as error:
         raise InvalidStatement(f"the source cannot be read: {error}", reason="source-unreadable") from error
-    for one in made:
-        identify(one)
-        if one["id"] == wanted and (earlier is not record or encode(one, form) == payload):
-            checks.passed("source", "the same record comes out of it")
-            return
+    if any(_content(one) in wanted for one in made):
+        checks.passed("source", "the same record comes out of it")
+        return
     raise InvalidStatement("another record comes out of the source", reason="source-mismatch")
+
+
+def _content(record: Any) -> bytes:
+    """Give the bytes of a record but for its id, which is made of them, and too short to stand for them."""
+    return encode({name: value for name, value in record.items() if name != "id"})

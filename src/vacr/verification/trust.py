@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,6 +17,9 @@ from vacr.verification import chains
 from vacr.verification.policy import Policy
 
 _LONGEST_ISSUER = 8192
+_LAST_SECOND = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
+_CLOCKS_DIFFER_BY = 300
+"""By how many seconds a signer's clock may be ahead of ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +117,7 @@ def check_signature(message: Sign1, algorithm: int, payload: bytes, found: list[
     raise refused or InvalidStatement("no key to verify with", reason="untrusted")
 
 
-def check_claims(message: Sign1, policy: Policy, signer: Trusted) -> dict[Any, Any]:
+def check_claims(message: Sign1, policy: Policy, signer: Trusted, now: datetime) -> dict[Any, Any]:
     """Check what the signer says beside the signature, and give it; a statement may say nothing.
 
     Raises:
@@ -124,9 +128,11 @@ def check_claims(message: Sign1, policy: Policy, signer: Trusted) -> dict[Any, A
     claims = message.protected.get(labels.CWT_CLAIMS, {})
     if not isinstance(claims, dict):
         raise InvalidStatement("claims that are no map", reason="claims-malformed")
-    for label, kind in ((labels.ISS, str), (labels.SUB, str), (labels.IAT, int)):
-        if label in claims and type(claims[label]) is not kind:
+    for label, kinds in ((labels.ISS, (str,)), (labels.SUB, (str,)), (labels.IAT, (int, float))):
+        if label in claims and type(claims[label]) not in kinds:
             raise InvalidStatement(f"claim {label} is of the wrong type", reason="claims-malformed")
+    if labels.IAT in claims:
+        _check_issued_at(claims[labels.IAT], now)
     issuer = claims.get(labels.ISS)
     if labels.X5CHAIN in message.protected or labels.X5T in message.protected:
         _check_uri(issuer)
@@ -137,6 +143,14 @@ def check_claims(message: Sign1, policy: Policy, signer: Trusted) -> dict[Any, A
     if policy.subject is not None and claims.get(labels.SUB) != policy.subject:
         raise InvalidStatement(f"the subject is {claims.get(labels.SUB)!r}, not {policy.subject!r}", reason="subject")
     return dict(claims)
+
+
+def _check_issued_at(issued_at: float, now: datetime) -> None:
+    if not 0 <= issued_at < _LAST_SECOND:
+        raise InvalidStatement("a signing time that no calendar has", reason="claims-malformed")
+    if issued_at > now.timestamp() + _CLOCKS_DIFFER_BY:
+        when = datetime.fromtimestamp(issued_at, UTC)
+        raise InvalidStatement(f"it says that it will be signed at {when:%Y-%m-%dT%H:%M:%SZ}", reason="issued-in-future")
 
 
 def _check_uri(issuer: Any) -> None:

@@ -32,7 +32,7 @@ class Verified:
     signer: Trusted
     issuer: str | None
     subject: str | None
-    issued_at: int | None
+    issued_at: float | None
     timestamp: datetime | None
     checks: tuple[Check, ...]
 
@@ -63,7 +63,7 @@ def verify(
         covered = contents.check_content(message, profile, payload)
         checks.passed("content", f"{len(covered)} bytes, as they were signed")
     with checks.of("claims"):
-        claims = trust.check_claims(message, policy, signer)
+        claims = trust.check_claims(message, policy, signer, now)
         checks.passed("claims", f"by {claims[labels.ISS]}" if labels.ISS in claims else "none are made")
     with checks.of("timestamp"):
         when = _timestamp(message, covered, policy, checks)
@@ -116,10 +116,7 @@ def _check_certificates(signer: Trusted, issued_at: Any, when: datetime | None, 
         return
     times = [when] if when is not None else [now]
     if when is None and issued_at is not None:
-        try:
-            times.append(datetime.fromtimestamp(issued_at, UTC))
-        except (OverflowError, ValueError, OSError) as error:
-            raise InvalidStatement("a signing time that no calendar has", reason="claims-malformed") from error
+        times.append(datetime.fromtimestamp(issued_at, UTC))
     for time in times:
         chains.check_valid(signer.path, time)
     checks.passed("certificate", "valid at the time of the timestamp" if when is not None else "valid now")

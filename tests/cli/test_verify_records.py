@@ -1,0 +1,100 @@
+"""What `vacr verify` says of signed records: their attribution, their source, the versions they are in."""
+
+import json
+
+import pytest
+
+from tests.attribution.acting import commit, repository
+from tests.attribution.told import Told
+from vacr.codec import encode
+from vacr.identity import identify
+
+TEXT = "one\ntwo\nthree\n"
+TRUST = ("--trust", "keys/signing.pub.pem")
+
+pytestmark = pytest.mark.usefixtures("told")
+
+
+@pytest.fixture
+def told(tmp_path, vacr):
+    """A session in which a line is changed and committed, and a key."""
+    told = Told()
+    told.read("a.py", TEXT)
+    told.edit("a.py", "two", "2")
+    told.bash("git commit -qam Two && git rev-parse HEAD", "c" * 40)
+    (tmp_path / "s.jsonl").write_bytes(told.native())
+    assert vacr("key", "generate", "-o", "keys/").returncode == 0
+    return told
+
+
+@pytest.fixture
+def checked(vacr):
+    """Sign records, and give what is said of each: outcomes by check, and the reason it failed."""
+
+    def run(*names, **options):
+        for name in names:
+            assert vacr("sign", name, "--key", "keys/signing.pem", "--overwrite").returncode == 0
+        given = [word for option, value in options.items() for word in (f"--{option}", value)]
+        done = vacr("verify", *names, *TRUST, *given, "--format", "json")
+        results = json.loads(done.out)["results"]
+        assert done.returncode == (0 if all(one["verified"] for one in results) else 1)
+        found = [({one["name"]: one["outcome"] for one in result["checks"]}, result.get("reason")) for result in results]
+        return found if len(found) > 1 else found[0]
+
+    return run
+
+
+@pytest.mark.parametrize("to", ["v3", "v2"])
+def test_an_attributed_record_holds_and_comes_out_of_its_source(vacr, checked, to):
+    vacr("attribute", "s.jsonl")
+    vacr("convert", "s.attributed.acr.json", "--to", to, "-o", "r.acr.json")
+    outcomes, reason = checked("r.acr.json", source="s.jsonl")
+    assert (outcomes["record"], outcomes["attribution"], outcomes["source"], reason) == ("passed", "passed", "passed", None)
+
+
+def test_an_attribution_that_the_record_does_not_yield_fails_whoever_signed_it(vacr, checked, tmp_path):
+    vacr("attribute", "s.jsonl")
+    record = json.loads((tmp_path / "s.attributed.acr.json").read_bytes())
+    record["file-attribution"]["files"][0]["conversations"][0]["ranges"][0]["end-line"] = 3
+    (tmp_path / "r.acr.json").write_bytes(b"".join(identify(record)))
+    assert checked("r.acr.json")[1] == "attribution-mismatch"
+
+
+def test_a_record_that_its_source_does_not_yield_fails_whoever_signed_it(vacr, checked, tmp_path):
+    vacr("record", "s.jsonl")
+    record = json.loads((tmp_path / "s.acr.json").read_bytes())
+    record["session"]["entries"].pop()
+    (tmp_path / "r.acr.json").write_bytes(b"".join(identify(record)))
+    assert checked("r.acr.json")[1] is None
+    assert checked("r.acr.json", source="s.jsonl")[1] == "source-mismatch"
+
+
+def test_an_attribution_made_with_a_base_is_decided_with_it(vacr, checked, tmp_path):
+    folder = repository(tmp_path / "repository")
+    (folder / "a.py").write_text(TEXT)
+    revision = commit(folder)
+    vacr("attribute", "s.jsonl", "--base", f"{folder}@{revision}")
+    assert checked("s.attributed.acr.json")[0]["attribution"] == "not decidable"
+    assert checked("s.attributed.acr.json", base=f"{folder}@{revision}")[0]["attribution"] == "passed"
+    (folder / "a.py").write_text(TEXT + "four\n")
+    assert checked("s.attributed.acr.json", base=f"{folder}@{commit(folder)}")[0]["attribution"] == "not decidable"
+
+
+def test_records_attributed_together_are_decided_together(vacr, checked, tmp_path):
+    other = Told("t", start=60)
+    other.read("a.py", TEXT.replace("two", "2"))
+    other.edit("a.py", "three", "3")
+    (tmp_path / "t.jsonl").write_bytes(other.native())
+    vacr("attribute", "s.jsonl", "t.jsonl")
+    names = ("s.attributed.acr.json", "t.attributed.acr.json")
+    assert [checked(name)[0]["attribution"] for name in names] == ["not decidable", "not decidable"]
+    assert [outcomes["attribution"] for outcomes, _ in checked(*names)] == ["passed", "passed"]
+    assert [outcomes["attribution"] for outcomes, _ in checked(*reversed(names))] == ["passed", "passed"]
+
+
+def test_a_record_that_json_cannot_hold_fails(vacr, checked, tmp_path):
+    vacr("record", "s.jsonl")
+    record = json.loads((tmp_path / "s.acr.json").read_bytes())
+    record["session"]["entries"][0]["odd"] = b"\x00"
+    (tmp_path / "r.acr.cbor").write_bytes(encode(record, "cbor"))
+    assert checked("r.acr.cbor")[1] == "unreadable"
