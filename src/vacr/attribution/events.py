@@ -47,7 +47,8 @@ class Event:
 class Observe(Event):
     """Lines were shown, from the line numbered `first` on; `last` when the file ends with them.
 
-    It holds only if the file has `least` lines. Up to `slack` empty lines before them may not have been shown.
+    It holds only if the file has `least` lines. Up to `slack` empty lines before them may not have been shown, and when it is
+    `trimmed` not what the first one is indented by.
     """
 
     first: int
@@ -55,6 +56,7 @@ class Observe(Event):
     last: bool = False
     least: int = 0
     slack: int = 0
+    trimmed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

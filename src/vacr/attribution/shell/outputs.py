@@ -5,9 +5,9 @@ where that part is certain; what follows an unknown amount of output is found ag
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from vacr.attribution.events import Event
+from vacr.attribution.events import Event, Observe
 from vacr.attribution.shell import git
 from vacr.attribution.shell.certainty import Certain
 from vacr.attribution.shell.lexer import Command, Script
@@ -56,7 +56,7 @@ def shown_by(script: Script, result: Result, certain: Sequence[Certain]) -> dict
     lines = result.text.split("\n")
     if not lines[-1]:
         lines.pop()
-    return _Deal(parts[:_MOST], lines, stripped=result.stripped, whole=len(parts) <= _MOST, full=full).events()
+    return _Deal(parts[:_MOST], lines, result, whole=len(parts) <= _MOST, full=full).events()
 
 
 def _parts(script: Script, certain: Sequence[Certain]) -> Iterator[_Part]:
@@ -117,10 +117,10 @@ def _no_diff(part: _Part) -> bool:
 class _Deal:
     """Gives each part its lines."""
 
-    def __init__(self, parts: Sequence[_Part], lines: list[str], *, stripped: bool, whole: bool, full: bool) -> None:
+    def __init__(self, parts: Sequence[_Part], lines: list[str], result: Result, *, whole: bool, full: bool) -> None:
         self.parts = parts
         self.lines = lines
-        self.stripped = stripped
+        self.stripped, self.trimmed = result.stripped, result.trimmed
         self.at: int | None = 0
         self.found: dict[int, list[Event]] = {}
         self.whole = whole
@@ -233,4 +233,7 @@ class _Deal:
         slack: int | None = 0
         if at == 0 and self.stripped:
             slack = None if part.count is None else part.count - len(seen)
-        self.found.setdefault(part.number, []).extend(part.view.shows(seen, slack, full=self.full))
+        events = list(part.view.shows(seen, slack, full=self.full))
+        if at == 0 and self.trimmed and isinstance(part.view, Lines) and part.view.form is None:
+            events[:1] = [replace(one, trimmed=True) for one in events[:1] if isinstance(one, Observe)]
+        self.found.setdefault(part.number, []).extend(events)

@@ -17,6 +17,7 @@ _CUT = re.compile(
     r"|^<shell_metadata>|\[CONTENT TRUNCATED\]",
     re.MULTILINE,
 )
+_GEMINI = ("Command: ", "Output: ")
 _GEMINI_STDERR = re.compile(
     r"\n(?:Error|Stderr): (.*?)\n(?:Exit Code|Error|Signal|Background PIDs|Process Group PGID): ", re.DOTALL
 )
@@ -27,7 +28,8 @@ _GEMINI_END = re.compile(r"\n(?:Error|Stderr|Exit Code|Signal|Background PIDs|Pr
 class Result:
     """The exit code where it is told, whether the script came to an end well, and what it printed.
 
-    `cut` when the text does not go on to the end; `stripped` when empty lines at its beginning may be missing.
+    `cut` when the text does not go on to the end; `stripped` when empty lines at its beginning may be missing, `trimmed` when
+    also what its first line is indented by.
     """
 
     code: int | None
@@ -36,6 +38,7 @@ class Result:
     errors: str = ""
     cut: bool = False
     stripped: bool = False
+    trimmed: bool = False
 
 
 def result_of(call: Call) -> Result:
@@ -50,9 +53,10 @@ def result_of(call: Call) -> Result:
     elif not over:
         text = text.rpartition("\n")[0]  # the last line may go on
     result = call.native.get("toolUseResult")
-    stripped = isinstance(result, dict | str) or call.output.startswith("Command: ")
+    trimmed = not isinstance(result, dict | str) and call.output.startswith(_GEMINI)
+    stripped = isinstance(result, dict | str) or trimmed
     done = call.state == DONE and code in (0, None) and over
-    return Result(code, done, text, errors, cut is not None or not over, stripped)
+    return Result(code, done, text, errors, cut is not None or not over, stripped, trimmed)
 
 
 def _unwrapped(call: Call) -> tuple[int | None, str, str, bool]:
@@ -65,7 +69,7 @@ def _unwrapped(call: Call) -> tuple[int | None, str, str, bool]:
     if head:
         code, text = head[1] or head[2], call.output[head.end() :]
         return (int(code) if code else None), _TOTAL.sub("", text), "", head[3] is None
-    if call.output.startswith(("Command: ", "Output: ")):
+    if call.output.startswith(_GEMINI):
         return _gemini(call.output)
     failed = re.match(r"(?:Error: )?Exit code (\d{1,5})\n", call.output)
     if failed:
