@@ -160,3 +160,36 @@ def test_the_folder_is_the_one_whose_hash_the_session_has(tmp_path, root, mark):
     (record,) = records_of(tmp_path, json.dumps(data), "session.json")
     assert rows([record]) == [("src/a.py", [[1, 1]], "replayed")] * 2
     assert list(contributors(record)) == [("src/a.py", 1)]
+
+
+def ran(session, command, printed, head="Command: {}\nDirectory: (root)\n"):
+    """Run a command; the host trims what it prints."""
+    end = "Error: (none)\nExit Code: 0\nSignal: (none)\nBackground PIDs: (none)\nProcess Group PGID: 1"
+    session.call("run_shell_command", {"command": command}, f"{head.format(command)}Output: {printed.strip()}\n{end}")
+
+
+@pytest.mark.parametrize("head", ["Command: {}\nDirectory: (root)\n", ""])
+def test_the_first_line_of_what_a_command_prints_has_lost_its_indentation(tmp_path, head):
+    text = "\n    one = 1\n    two = 2\n    three = 3\n"
+    gemini = Gemini()
+    gemini.call("read_file", PATH, text)
+    ran(gemini, "cat a.py", text, head)
+    gemini.call("replace", replaced("    one = 1\n    two = 2\n", "    one = 1\n    two = 3\n"))
+    assert said(gemini, tmp_path) == [("a.py", [[3, 3]], "replayed")]
+
+
+def test_the_indentation_of_a_first_line_that_nobody_saw_is_not_known(tmp_path):
+    gemini = Gemini()
+    ran(gemini, "sed -n '5,7p' a.py", "    five = 5\n    six = 6\n    seven = 7\n")
+    gemini.call("replace", replaced("    five = 5\n", "    five = 6\n"))
+    gemini.call("replace", replaced("    seven = 7\n", "    seven = 8\n"))
+    assert [ranges for _, ranges, _ in said(gemini, tmp_path)] == [[], [[7, 7]]]
+
+
+def test_a_file_that_has_more_lines_than_are_known_is_not_known_whole(gemini, tmp_path):
+    shown = (
+        "\nIMPORTANT: The file content has been truncated.\nStatus: Showing lines 1-1 of 5 total lines.\nAction: Use offset.\n\n"
+    )
+    gemini.call("read_file", PATH, f"{shown}--- FILE CONTENT (truncated) ---\none = 1")
+    gemini.call("replace", replaced("\nthree = 2\n", "four = 4\nthree = 2\n"))
+    assert said(gemini, tmp_path) == [("a.py", [], "content-only")]

@@ -98,7 +98,7 @@ def _window(path: str, text: str, first: Any, total: Any) -> Event | None:
         return Snapshot(path, text)
     if first + len(lines) - 1 == total and not lines[-1]:
         lines.pop()
-    return Observe(path, first, [line + "\n" for line in lines])
+    return Observe(path, first, [line + "\n" for line in lines], total=total if isinstance(total, int) else 0)
 
 
 def _truncated(output: str, path: str) -> Iterator[Event]:
@@ -110,7 +110,7 @@ def _truncated(output: str, path: str) -> Iterator[Event]:
         if found[2] == found[3] and not lines[-1]:
             lines.pop()
         for first, seen in listings.whole_lines(int(found[1]), lines):
-            yield Observe(path, first, seen)
+            yield Observe(path, first, seen, total=int(found[3]))
 
 
 def _replace(call: Call) -> Iterator[Event]:

@@ -23,6 +23,12 @@ def settled(file: SparseFile, look: Observe) -> Observe | None:
     return _indented(file, replace(look, slack=0)) if look.first == 1 else None  # hardly a file begins with an empty line
 
 
+def counts_others(file: SparseFile, look: Observe) -> bool:
+    """Tell whether a host counts other lines than those of a file that is known whole: then something happened to it."""
+    text = file.text if look.total else None
+    return text is not None and look.total != text.count("\n") + 1
+
+
 def _indented(file: SparseFile, look: Observe) -> Observe:
     """Give a look with its first line indented as it is known to be; without it where that is not known."""
     if not look.trimmed or not look.lines:

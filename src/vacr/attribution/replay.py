@@ -175,6 +175,8 @@ class Replay:
         if look is None:
             tracked.waiting = [*tracked.waiting, event][-looks.MOST :]
             return
+        if looks.counts_others(tracked.file, event):
+            tracked.file.shake()
         self._look(tracked, step, lambda outside: tracked.file.observe(look.first, look.lines, outside))
         if event.last:
             tracked.file.end_at(event.first + len(event.lines) - 1, whole=event.first == 1)
