@@ -92,6 +92,16 @@ def test_records_attributed_together_are_decided_together(vacr, checked, tmp_pat
     assert [outcomes["attribution"] for outcomes, _ in checked(*reversed(names))] == ["passed", "passed"]
 
 
+def test_an_attribution_of_another_program_is_not_decided(vacr, checked, tmp_path):
+    vacr("attribute", "s.jsonl")
+    record = json.loads((tmp_path / "s.attributed.acr.json").read_bytes())
+    record["recording-agent"]["name"] = "another"
+    del record["vacr"]
+    (tmp_path / "r.acr.json").write_bytes(encode(record))
+    outcomes, reason = checked("r.acr.json")
+    assert (outcomes["attribution"], reason) == ("not decidable", None)
+
+
 def test_a_record_that_json_cannot_hold_fails(vacr, checked, tmp_path):
     vacr("record", "s.jsonl")
     record = json.loads((tmp_path / "s.acr.json").read_bytes())

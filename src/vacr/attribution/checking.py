@@ -10,7 +10,7 @@ from vacr.attribution.attributing import Wishes, attribute
 from vacr.attribution.base import Base
 from vacr.codec.canonical_json import encode
 from vacr.errors import InvalidRecord
-from vacr.identity import ours, record_id
+from vacr.identity import made_by_vacr, ours, record_id
 from vacr.model import Record
 
 HOLDS, LACKING, DIFFERS = "holds", "lacking", "differs"
@@ -33,6 +33,8 @@ def check(record: dict[str, Any], given: Sequence[dict[str, Any]], base: Base | 
     held = ours(record).get("attribution")
     if _same(again, record):
         return HOLDS, "attributed as the record yields"
+    if held is None and not made_by_vacr(record):
+        return LACKING, "its attribution was made by another program"
     if isinstance(held, dict) and any(held.get(name) != again["vacr"]["attribution"][name] for name in _MADE_BY):
         return LACKING, "its attribution was made by another version of vacr, and this one gives another"
     return DIFFERS, "its attribution is not what the record yields"
