@@ -106,6 +106,7 @@ def _doubt(one: Tracked) -> None:
     one.file.shake()
     if one.gone:
         one.file, one.gone = SparseFile(), False
+    one.file.doubted = bool(one.file.chunks)
     one.dirty, one.swept, one.waiting = True, False, []
 
 
