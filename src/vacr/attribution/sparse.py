@@ -219,20 +219,24 @@ class SparseFile:
             return [self.spelled(line) if i == NEW else known[i] for line, i in zip(seen, found, strict=True)]
         return [self.spelled(line) for line in seen] if self.crlf else list(seen)
 
-    def _confirm(self, chunk: Chunk, first: int, stop: int) -> None:
-        """Take in that lines of a chunk were seen again; unless all is doubted, they hold the others in their places."""
-        if self.doubted and not chunk.fresh:
-            self.put([*(other for other in self.chunks if other is not chunk), *chunk.confirmed(first, stop)])
-        chunk.fresh = True
+    def _part(self, first: int, stop: int) -> None:
+        """Part stale lines that were seen again from those that were not."""
+        pieces: list[Chunk] = []
+        for chunk in self.chunks:
+            low, high = max(first, chunk.first), min(stop, chunk.next)
+            pieces += [chunk] if chunk.fresh or low >= high else chunk.confirmed(low, high)
+        self.chunks = pieces
 
     def _fill(self, first: int, seen: Sequence[str]) -> None:
         """Join the chunks that the lines touch, with the lines between them as the base has them."""
         stop = first + len(seen)
+        if self.doubted:
+            self._part(first, stop)
         low, high = self._near(first, stop)
         # Stale lines that only meet these may have moved.
         touching = [one for one in self.chunks[low:high] if one.first < stop + one.fresh and one.next > first - one.fresh]
         if len(touching) == 1 and touching[0].first <= first and touching[0].next >= stop:
-            self._confirm(touching[0], first, stop)
+            touching[0].fresh = True  # unless all is doubted, they hold the others in their places
             return
         merged = Chunk(first, [], [], [], self.place_at(first))
         for chunk in touching:
