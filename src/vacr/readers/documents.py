@@ -15,11 +15,13 @@ import msgspec
 from vacr.codec.canonical_json import BYTE_ORDER_MARK, says_it_all
 from vacr.codec.depth import is_deeper_than
 from vacr.codec.json_text import native_text
-from vacr.readers.lines import NATIVE_DEPTH, Undecodable, careful, decode_native, lines, read_text
+from vacr.readers.lines import NATIVE_DEPTH, Undecodable, careful, decode_native, exact, lines, read_text
 
 _OPENS = re.compile(rb"(?:\xef\xbb\xbf)?\s*[{\[]")
 _LEAD = re.compile(rb'(?:[^\s{\["][^\n]*+\n\s*+){1,8}+(?=[{\[]\s*["{\[\]}])')
 _OPEN_ENDS = (b"{", b"[", b",", b":")
+# No JSON value begins so: what stands there belongs to the one before.
+_GOES_ON = re.compile(rb"\s*[,:}\]]")
 # No JSON value has an opening bracket right after a closing one, so another value begins there.
 _NEXT_VALUE = re.compile(rb"\n[}\]][ \t\r\n]*(?=[{\[])")
 _LINE_THAT_OPENS = re.compile(rb"\n(?=[{\[])")
@@ -58,7 +60,10 @@ def spans_lines(data: bytes, start: int = 0) -> bool:
     """Tell whether the first value goes on after its first line."""
     opened = _OPENS.match(data, start)
     end = data.find(b"\n", opened.end()) if opened else -1
-    return end >= 0 and data[opened.end() - 1 : end].rstrip().endswith(_OPEN_ENDS)  # type: ignore[union-attr]
+    if opened is None or end < 0:
+        return False
+    first = data[opened.end() - 1 : end].rstrip()
+    return first.endswith(_OPEN_ENDS) or (_GOES_ON.match(data, end) is not None and not exact(first))
 
 
 def _value(text: bytes, number: int) -> Iterator[tuple[int, list[Any]]]:
