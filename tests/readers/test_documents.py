@@ -29,3 +29,15 @@ def test_a_whole_line_does_not_go_on(second):
     found = values(b'{"a":1}\n' + second + b'\n{"b":2}\n{"c":3}\n')
     assert [found[0], *found[2:]] == [{"a": 1}, {"b": 2}, {"c": 3}]
     assert found[1].data == second
+
+
+@given(st.lists(st.tuples(OBJECTS, st.sampled_from([None, 2, "\t"])), min_size=1, max_size=5), st.sampled_from(["\n", "\r\n"]))
+def test_values_on_one_line_and_on_many_may_follow_each_other(native, newline):
+    text = "\n".join(json.dumps(value, indent=indent) for value, indent in native).replace("\n", newline)
+    assert values(text.encode()) == [value for value, _ in native]
+
+
+def test_a_line_that_only_opens_costs_no_other_line():
+    data = b'{"a":1}\n{\n{"b":2}\n{"c":\n{"d":4}\n'
+    found = [(number, getattr(value, "data", value)) for number, batch in documents(data) for value in batch]
+    assert found == [(1, {"a": 1}), (2, b"{"), (3, {"b": 2}), (4, b'{"c":'), (5, {"d": 4})]

@@ -25,6 +25,7 @@ _GOES_ON = re.compile(rb"\s*[,:}\]]")
 # No JSON value has an opening bracket right after a closing one, so another value begins there.
 _NEXT_VALUE = re.compile(rb"\n[}\]][ \t\r\n]*(?=[{\[])")
 _LINE_THAT_OPENS = re.compile(rb"\n(?=[{\[])")
+_ONLY_OPENS = (b"{", b"[")
 _TOO_DEEP = b"\n" + b"  " * NATIVE_DEPTH
 
 
@@ -39,8 +40,27 @@ def documents(data: bytes) -> Iterator[tuple[int, list[Any]]]:
         # What a program said on the way, before the value that it wrote.
         yield from lines(lead[0])
         yield from _values(data[lead.end() :].rstrip(), lead[0].count(b"\n") + 1)
+    elif _OPENS.match(data):
+        yield from _lines(data)
     else:
         yield from lines(data)
+
+
+def _lines(data: bytes) -> Iterator[tuple[int, list[Any]]]:
+    """Read lines, until one only opens a value that goes over several."""
+    for number, batch in lines(data):
+        if batch and type(batch[0]) is Undecodable and batch[0].data in _ONLY_OPENS:
+            yield from _values(data[_line_start(data, number) :].rstrip(), number)
+            return
+        yield number, batch
+
+
+def _line_start(data: bytes, number: int) -> int:
+    """Give where a line begins."""
+    start = 0
+    for _ in range(number - 1):
+        start = data.find(b"\n", start) + 1
+    return start
 
 
 def _values(data: bytes, number: int) -> Iterator[tuple[int, list[Any]]]:
