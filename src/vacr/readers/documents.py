@@ -12,10 +12,11 @@ from typing import Any
 
 import msgspec
 
+from vacr.codec import json_scan
 from vacr.codec.canonical_json import BYTE_ORDER_MARK, says_it_all
 from vacr.codec.depth import is_deeper_than
 from vacr.codec.json_text import native_text
-from vacr.readers.lines import NATIVE_DEPTH, Undecodable, careful, decode_native, exact, lines, read_text
+from vacr.readers.lines import NATIVE_DEPTH, Undecodable, decode_native, exact, lines, read_text, scanned
 
 _OPENS = re.compile(rb"(?:\xef\xbb\xbf)?\s*[{\[]")
 _LEAD = re.compile(rb'(?:[^\s{\["][^\n]*+\n\s*+){1,8}+(?=[{\[]\s*["{\[\]}])')
@@ -92,13 +93,13 @@ def _value(text: bytes, number: int) -> Iterator[tuple[int, list[Any]]]:
     if value:
         yield number, value
         return
-    found = list(careful(text))
-    if any(isinstance(one, Undecodable) for one in found) and _LINE_THAT_OPENS.search(text):
+    scan = json_scan.scan(text, NATIVE_DEPTH)
+    if scan.rest and _LINE_THAT_OPENS.search(text):
         for piece in _LINE_THAT_OPENS.split(text):
             yield number, list(read_text(piece))
             number += piece.count(b"\n") + 1
     else:
-        yield number, found
+        yield number, list(scanned(scan, text))
 
 
 def _exact(text: bytes) -> list[Any]:
