@@ -73,6 +73,15 @@ def test_names(vacr, tmp_path, given, to, written):
     assert vacr("validate", written).returncode == 0
 
 
+@pytest.mark.parametrize(("to", "output"), [("v2", "a.acr.cbor"), ("v3", "a.cbor"), ("cbor", "a.acr.json"), ("json", "a.cbor")])
+def test_a_name_of_the_other_form_is_refused(vacr, tmp_path, to, output):
+    vacr("record", CLAUDE)
+    done = vacr("convert", "claude-code.acr.json", "--to", to, "-o", output)
+    assert done.returncode == 2
+    assert f"{output} is the name of a " in done.err
+    assert not (tmp_path / output).exists()
+
+
 def test_no_other_file_is_lost(vacr, tmp_path):
     (tmp_path / "a.v2.acr.json").write_bytes(codec.encode(V1))
     (tmp_path / "a.acr.json").write_text("mine")

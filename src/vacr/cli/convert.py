@@ -13,7 +13,7 @@ from vacr.cli import options, outputs
 from vacr.cli.options import PATH, Voice, plural, size
 from vacr.cli.records import load
 from vacr.codec import Form
-from vacr.errors import VacrError
+from vacr.errors import UsageError, VacrError
 from vacr.recording.files import digest
 from vacr.sources import STDIN
 
@@ -61,7 +61,7 @@ def command(
                 outputs.write_stdout([b"\n" if form == "json" and path != files[0] else b"", data])
                 _tell(path, behind, voice)
                 continue
-            target = Path(output or ".") / name if outputs.is_folder(output) else Path(output or "")
+            target = Path(output or ".") / name if outputs.is_folder(output) else _named(output or "", form)
             state = outputs.write_new(target, data, path, files, overwrite=overwrite)
         except VacrError as error:
             voice.error(f"vacr: {'' if error.where.startswith(path) else f'{path}: '}{error}", error.hint)
@@ -103,6 +103,20 @@ def _converted(path: str, to: str, voice: Voice) -> tuple[bytes, str, dict[str, 
     if "/session/entries" in behind:
         behind["/session/entries"] = f"/session/entries ({plural(len(record['session']['entries']), 'entry')})"
     return data, form, behind, name
+
+
+def _named(output: str, form: str) -> Path:
+    """Give the file that was asked for.
+
+    Raises:
+        UsageError: its name is that of the other form.
+    """
+    suffix = Path(output).suffix
+    if suffix in _SUFFIXES.values() and suffix != _SUFFIXES[form]:
+        other = suffix.removeprefix(".")
+        hint = f"End it in {_SUFFIXES[form]}; --to {other} writes {other.upper()}."
+        raise UsageError(f"{output} is the name of a {other.upper()} file, and the record is in {form.upper()}", hint=hint)
+    return Path(output)
 
 
 def _tell(path: str, behind: dict[str, str], voice: Voice) -> None:

@@ -12,17 +12,21 @@ from typing import Any
 
 import msgspec
 
+from vacr.codec import json_scan
 from vacr.codec.canonical_json import BYTE_ORDER_MARK, says_it_all
 from vacr.codec.depth import is_deeper_than
 from vacr.codec.json_text import native_text
-from vacr.readers.lines import NATIVE_DEPTH, Undecodable, careful, decode_native, lines, read_text
+from vacr.readers.lines import NATIVE_DEPTH, Undecodable, decode_native, exact, lines, read_text, scanned
 
 _OPENS = re.compile(rb"(?:\xef\xbb\xbf)?\s*[{\[]")
 _LEAD = re.compile(rb'(?:[^\s{\["][^\n]*+\n\s*+){1,8}+(?=[{\[]\s*["{\[\]}])')
 _OPEN_ENDS = (b"{", b"[", b",", b":")
+# No JSON value begins so: what stands there belongs to the one before.
+_GOES_ON = re.compile(rb"\s*[,:}\]]")
 # No JSON value has an opening bracket right after a closing one, so another value begins there.
 _NEXT_VALUE = re.compile(rb"\n[}\]][ \t\r\n]*(?=[{\[])")
 _LINE_THAT_OPENS = re.compile(rb"\n(?=[{\[])")
+_ONLY_OPENS = (b"{", b"[")
 _TOO_DEEP = b"\n" + b"  " * NATIVE_DEPTH
 
 
@@ -37,8 +41,27 @@ def documents(data: bytes) -> Iterator[tuple[int, list[Any]]]:
         # What a program said on the way, before the value that it wrote.
         yield from lines(lead[0])
         yield from _values(data[lead.end() :].rstrip(), lead[0].count(b"\n") + 1)
+    elif _OPENS.match(data):
+        yield from _lines(data)
     else:
         yield from lines(data)
+
+
+def _lines(data: bytes) -> Iterator[tuple[int, list[Any]]]:
+    """Read lines, until one only opens a value that goes over several."""
+    for number, batch in lines(data):
+        if batch and type(batch[0]) is Undecodable and batch[0].data in _ONLY_OPENS:
+            yield from _values(data[_line_start(data, number) :].rstrip(), number)
+            return
+        yield number, batch
+
+
+def _line_start(data: bytes, number: int) -> int:
+    """Give where a line begins."""
+    start = 0
+    for _ in range(number - 1):
+        start = data.find(b"\n", start) + 1
+    return start
 
 
 def _values(data: bytes, number: int) -> Iterator[tuple[int, list[Any]]]:
@@ -58,7 +81,10 @@ def spans_lines(data: bytes, start: int = 0) -> bool:
     """Tell whether the first value goes on after its first line."""
     opened = _OPENS.match(data, start)
     end = data.find(b"\n", opened.end()) if opened else -1
-    return end >= 0 and data[opened.end() - 1 : end].rstrip().endswith(_OPEN_ENDS)  # type: ignore[union-attr]
+    if opened is None or end < 0:
+        return False
+    first = data[opened.end() - 1 : end].rstrip()
+    return first.endswith(_OPEN_ENDS) or (_GOES_ON.match(data, end) is not None and not exact(first))
 
 
 def _value(text: bytes, number: int) -> Iterator[tuple[int, list[Any]]]:
@@ -67,13 +93,13 @@ def _value(text: bytes, number: int) -> Iterator[tuple[int, list[Any]]]:
     if value:
         yield number, value
         return
-    found = list(careful(text))
-    if any(isinstance(one, Undecodable) for one in found) and _LINE_THAT_OPENS.search(text):
+    scan = json_scan.scan(text, NATIVE_DEPTH)
+    if scan.rest and _LINE_THAT_OPENS.search(text):
         for piece in _LINE_THAT_OPENS.split(text):
             yield number, list(read_text(piece))
             number += piece.count(b"\n") + 1
     else:
-        yield number, found
+        yield number, list(scanned(scan, text))
 
 
 def _exact(text: bytes) -> list[Any]:

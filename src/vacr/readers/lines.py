@@ -130,12 +130,11 @@ def read_text(text: bytes) -> Iterator[Any]:
         # What careful reading would find as well, at many times the cost: other files may hold nothing but such lines.
         yield Undecodable(NOT_JSON, text)
     else:
-        yield from exact(text) or careful(text)
+        yield from exact(text) or scanned(json_scan.scan(text, NATIVE_DEPTH), text)
 
 
-def careful(text: bytes) -> Iterator[Any]:
-    """Read text that the fast decoder cannot vouch for: several values, repeated members, broken strings."""
-    scan = json_scan.scan(text, NATIVE_DEPTH)
+def scanned(scan: json_scan.Scan, text: bytes) -> Iterator[Any]:
+    """Give what a look found in text that the fast decoder cannot vouch for: several values, repeated members, broken strings."""
     if not scan.problems:
         yield from scan.values
         return

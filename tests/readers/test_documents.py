@@ -1,0 +1,53 @@
+"""The values of a native file, however they are laid out."""
+
+import json
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.codec.strategies import JSON
+from vacr.readers.documents import documents
+from vacr.readers.lines import Repaired
+
+OBJECTS = st.dictionaries(st.text("ab", max_size=2), JSON, min_size=1, max_size=3)
+TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\],:]|[^\s"{}\[\],:]+')
+
+
+def values(data: bytes) -> list:
+    return [value for _, batch in documents(data) for value in batch]
+
+
+@given(OBJECTS, st.randoms(use_true_random=False))
+def test_a_value_may_break_off_between_any_two_tokens(value, chance):
+    text = "".join(token + chance.choice(["", " ", "\n", "\r\n", "\n\n  "]) for token in TOKEN.findall(json.dumps(value)))
+    assert values(text.encode()) == [value]
+
+
+@pytest.mark.parametrize("second", [b"}", b", 1", b"] x"])
+def test_a_whole_line_does_not_go_on(second):
+    found = values(b'{"a":1}\n' + second + b'\n{"b":2}\n{"c":3}\n')
+    assert [found[0], *found[2:]] == [{"a": 1}, {"b": 2}, {"c": 3}]
+    assert found[1].data == second
+
+
+@given(st.lists(st.tuples(OBJECTS, st.sampled_from([None, 2, "\t"])), min_size=1, max_size=5), st.sampled_from(["\n", "\r\n"]))
+def test_values_on_one_line_and_on_many_may_follow_each_other(native, newline):
+    text = "\n".join(json.dumps(value, indent=indent) for value, indent in native).replace("\n", newline)
+    assert values(text.encode()) == [value for value, _ in native]
+
+
+def test_a_line_that_only_opens_costs_no_other_line():
+    data = b'{"a":1}\n{\n{"b":2}\n{"c":\n{"d":4}\n'
+    found = [(number, getattr(value, "data", value)) for number, batch in documents(data) for value in batch]
+    assert found == [(1, {"a": 1}), (2, b"{"), (3, {"b": 2}), (4, b'{"c":'), (5, {"d": 4})]
+
+
+@pytest.mark.parametrize("odd", [b'1,"a":2', b'"\\ud800"', b"1e999", b'"\xff"', b'"\x01"'])
+def test_a_value_that_is_repaired_is_not_taken_apart(odd):
+    data = b'{\n"a":' + odd + b',"messages":[\n{"b":1},\n{"b":2}\n]}'
+    value, whole = values(data)
+    assert type(value) is Repaired
+    assert value.value["messages"] == [{"b": 1}, {"b": 2}]
+    assert whole.data == data
