@@ -37,12 +37,12 @@ def documents(data: bytes) -> Iterator[tuple[int, list[Any]]]:
     """
     if spans_lines(data):
         yield from _values(data.removeprefix(BYTE_ORDER_MARK).rstrip(), 1)
+    elif _OPENS.match(data):
+        yield from _lines(data)
     elif (lead := _LEAD.match(data)) and spans_lines(data, lead.end()):
         # What a program said on the way, before the value that it wrote.
         yield from lines(lead[0])
         yield from _values(data[lead.end() :].rstrip(), lead[0].count(b"\n") + 1)
-    elif _OPENS.match(data):
-        yield from _lines(data)
     else:
         yield from lines(data)
 

@@ -7,7 +7,7 @@ throw away stays, marked `vacr.superseded`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from vacr.model import Native
@@ -115,13 +115,13 @@ class _Chat:
         self.session = Session("gemini-json", "gemini-cli", provider="google")
         self.session_id: Any = None
         self.fold = Fold()
-        self.steps: list[tuple[Any, ...]] = []
+        self.steps: list[tuple[Callable[..., Native], tuple[Any, ...]]] = []
         self.has_header = False
 
     def read(self, source: Source) -> Reading:
         """Make the record."""
         session = self.session
-        session.entries = [make(*given) for make, *given in self.steps]
+        session.entries = [make(*given) for make, given in self.steps]
         # They refer to this chat, which would keep all of it until the garbage collector comes by.
         self.steps.clear()
         if session.native.get("kind") == "subagent":
@@ -138,19 +138,19 @@ class _Chat:
             self.session.repaired.append(document.reason)
             self.take(line, document.value)
         elif type(document) is list and document and self.is_new and all(map(is_turn, document)):
-            self.steps += [(self.turn, turn, ARRAY) for turn in document]
+            self.steps += [(self.turn, (turn, ARRAY)) for turn in document]
         elif type(document) is not dict:
-            self.steps.append((self.session.unusual, line, document))
+            self.steps.append((self.session.unusual, (line, document)))
         elif is_turn(document):
             self.session.format_id = _LOG
-            self.steps.append((self.turn, document, LINE))
+            self.steps.append((self.turn, (document, LINE)))
         elif not EVENT_NAMES.keys().isdisjoint(document):
             self.take_patch(document)
         elif "type" not in document and not _HEADER_MEMBERS.isdisjoint(document):
             self.take_header(document)
         else:
             self.session.format_id = _LOG
-            self.steps.append((self.message, document, self.fold.write(document)))
+            self.steps.append((self.message, (document, self.fold.write(document))))
 
     @property
     def is_new(self) -> bool:
@@ -160,34 +160,38 @@ class _Chat:
     def take_patch(self, line: Native) -> None:
         """Take a line that changes what was written before it."""
         self.session.format_id = _LOG
-        self.steps.append((self.patch, line))
+        self.steps.append((self.patch, (line,)))
         if "$rewindTo" in line:
             self.fold.rewind(line["$rewindTo"])
         elif type(line.get("$patch")) is dict:
             self.fold.remove(line["$patch"].get("removeIds"))
         elif (messages := patch_of(line)) is not None:
-            self.fold.replace_all(messages)
             if messages:
                 del line["$set"]["messages"]
-            self.steps += [(self.message, message, self.fold.write(message), "$set") for message in messages]
+            self.take_all(messages, "$set")
 
     def take_header(self, header: Native) -> None:
         """Take what the file says about the session, and the messages it holds there; to say it again is to change it."""
         messages = header.get("messages")
         if self.has_header:
             self.session.format_id = _LOG
-            self.steps.append((self.patch, header))
+            self.steps.append((self.patch, (header,)))
         else:
             self.has_header = True
             self.describe(header)
         for member in HISTORIES:
             if type(header.get(member)) is list and header[member] and all(map(is_turn, header[member])):
-                self.steps += [(self.turn, turn, member) for turn in header.pop(member)]
+                self.steps += [(self.turn, (turn, member)) for turn in header.pop(member)]
         if type(messages) is list:
-            self.fold.replace_all(messages)
             if messages:
                 del header["messages"]
-            self.steps += [(self.message, message, self.fold.write(message), MESSAGES) for message in messages]
+            self.take_all(messages, MESSAGES)
+
+    def take_all(self, messages: list[Any], origin: str) -> None:
+        """Take messages that are set anew, all at once."""
+        self.fold.replace_all(messages)
+        write, make = self.fold.write, self.message
+        self.steps += [(make, (message, write(message), origin)) for message in messages]
 
     def describe(self, header: Native) -> None:
         """Learn about the session from its first object; what is left of it stays in the session."""
