@@ -93,3 +93,12 @@ def test_sessions_of_other_agents_are_not_taken_for_ours():
     for path in OTHERS:
         with pytest.raises(UnreadableInput):
             reader_for(Source((Part(path.name, path.read_bytes()),)))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+def test_utf_16_is_told_as_such(encoding):
+    mark = "" if encoding == "utf-16" else "\ufeff"
+    data = (mark + (EXAMPLES / "cursor.jsonl").read_text()).encode(encoding)
+    with pytest.raises(UnreadableInput, match="UTF-16") as caught:
+        reader_for(Source((Part("session", data),)))
+    assert "iconv" in str(caught.value.hint)

@@ -6,6 +6,7 @@ A reader is a module, or any object, with the members below. Third parties add t
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import import_module
@@ -74,7 +75,7 @@ def reader_for(source: Source, agent: str | None = None) -> Reader:
     Raises:
         UsageError: there is no reader of that name.
         NotASession: the source is empty, or of no agent that is known.
-        UnreadableInput: it should be JSON, and is damaged.
+        UnreadableInput: it should be JSON, and is damaged, or it is UTF-16.
     """
     known = readers()
     if agent is not None:
@@ -86,6 +87,9 @@ def reader_for(source: Source, agent: str | None = None) -> Reader:
     if not head.strip() and not source.main.data.strip():
         raise NotASession("empty: there is no session in it", where=where)
     if b"\0" in head and head.lstrip()[:1] not in (b"{", b"["):
+        if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            hint = "Windows PowerShell writes so. Make it UTF-8 first: iconv -f UTF-16 -t UTF-8 FILE > NEW"
+            raise UnreadableInput("UTF-16 text: sessions are UTF-8", where=where, hint=hint)
         hint = f"Known agents: {', '.join(known)}."
         raise NotASession("not a session of an agent that is known: it is no text", where=where, hint=hint)
     for sample, enough in _samples(source):
