@@ -5,7 +5,8 @@ import json
 import pytest
 
 from tests.attribution.sessions import ROOT, Codex, contributors, evidence, records_of, rows
-from vacr.attribution import history, replayed
+from vacr.attribution import Base, history, replayed
+from vacr.attribution.result import left_files
 
 FILE = "one = 1\ntwo = 2\nthree = 3\n"
 UPDATE = "*** Begin Patch\n*** Update File: a.py\n@@\n one = 1\n-two = 2\n+two = 3\n+more = 4\n three = 3\n*** End Patch\n"
@@ -34,6 +35,17 @@ def test_a_patch(codex, tmp_path, answer):
     (row,) = history(*replayed(records))
     assert (row["call-id"], row["path"], row["ranges"]) == ("call_2", "a.py", [[2, 3]])
     assert (row["evidence"], row["model-id"]) == ("windowed", "openai/gpt-5.2-codex")
+
+
+def test_a_patch_with_the_line_ends_of_the_file_makes_no_line_that_it_keeps(tmp_path):
+    codex = Codex()
+    codex.shell("cat a.py", FILE.replace("\n", "\r\n"))
+    codex.output(codex.custom("apply_patch", UPDATE.replace("\n", "\r\n")), DONE)
+    (record,) = records_of(tmp_path, codex.data())
+    assert set(contributors(record)) == {("a.py", 2), ("a.py", 3)}
+    base = Base("0" * 40, ["a.py"], {"a.py": FILE.replace("\n", "\r\n").encode()}.__getitem__)
+    ((_, data, _),) = left_files(*replayed([record], base))
+    assert data == b"one = 1\r\ntwo = 3\r\nmore = 4\r\nthree = 3\r\n"
 
 
 def test_a_patch_that_the_host_records(tmp_path):
