@@ -47,7 +47,8 @@ class Event:
 class Observe(Event):
     """Lines were shown, from the line numbered `first` on; `last` when the file ends with them.
 
-    It holds only if the file has `least` lines. Up to `slack` empty lines before them may not have been shown.
+    It holds only if the file has `least` lines. Up to `slack` empty lines before them may not have been shown. The last of them
+    may have no end when it was shown as `unended`.
     """
 
     first: int
@@ -55,6 +56,7 @@ class Observe(Event):
     last: bool = False
     least: int = 0
     slack: int = 0
+    unended: bool = False
 
 
 @dataclass(frozen=True, slots=True)

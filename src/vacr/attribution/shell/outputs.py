@@ -5,9 +5,9 @@ where that part is certain; what follows an unknown amount of output is found ag
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from vacr.attribution.events import Event
+from vacr.attribution.events import Event, Observe
 from vacr.attribution.shell import git
 from vacr.attribution.shell.certainty import Certain
 from vacr.attribution.shell.lexer import Command, Script
@@ -56,7 +56,9 @@ def shown_by(script: Script, result: Result, certain: Sequence[Certain]) -> dict
     lines = result.text.split("\n")
     if not lines[-1]:
         lines.pop()
-    return _Deal(parts[:_MOST], lines, stripped=result.stripped, whole=len(parts) <= _MOST, full=full).events()
+    deal = _Deal(parts[:_MOST], lines, stripped=result.stripped, whole=len(parts) <= _MOST, full=full)
+    deal.unended = full and not result.text.endswith("\n")
+    return deal.events()
 
 
 def _parts(script: Script, certain: Sequence[Certain]) -> Iterator[_Part]:
@@ -125,6 +127,7 @@ class _Deal:
         self.found: dict[int, list[Event]] = {}
         self.whole = whole
         self.full = full  # nothing is missing at its end
+        self.unended = False  # its last line has no end
 
     def events(self) -> dict[int, list[Event]]:
         for number, part in enumerate(self.parts):
@@ -233,4 +236,7 @@ class _Deal:
         slack: int | None = 0
         if at == 0 and self.stripped:
             slack = None if part.count is None else part.count - len(seen)
-        self.found.setdefault(part.number, []).extend(part.view.shows(seen, slack, full=self.full))
+        shown = self.found.setdefault(part.number, [])
+        unended = self.unended and end == len(self.lines)
+        for event in part.view.shows(seen, slack, full=self.full):
+            shown.append(replace(event, unended=unended) if isinstance(event, Observe) and event.last else event)
