@@ -1,11 +1,12 @@
 """What Codex's tools and events prove."""
 
+import hashlib
 import json
 
 import pytest
 
 from tests.attribution.sessions import ROOT, Codex, contributors, evidence, records_of, rows
-from vacr.attribution import Base, history, replayed
+from vacr.attribution import Base, attribute, history, replayed
 from vacr.attribution.result import left_files
 
 FILE = "one = 1\ntwo = 2\nthree = 3\n"
@@ -54,6 +55,22 @@ def test_a_patch_that_the_host_records(tmp_path):
     codex.patched(call, {f"{ROOT}/a.py": {"type": "update", "unified_diff": UNIFIED, "move_path": None}})
     codex.output(call, DONE)
     assert said(codex, tmp_path) == [("a.py", [[2, 3]], "recorded")]
+
+
+def test_a_diff_that_the_host_records_shows_how_each_line_ends(tmp_path):
+    codex = Codex()
+    call = codex.custom("apply_patch", UPDATE)
+    unified = "@@ -1,3 +1,4 @@\n-one = 1\r\n-two = 2\r\n+one = 1\n+two = 3\n+more = 4\n three = 3\r\n"
+    codex.patched(call, {f"{ROOT}/a.py": {"type": "update", "unified_diff": unified, "move_path": None}})
+    codex.output(call, DONE)
+    (record,) = records_of(tmp_path, codex.data())
+    base = Base("0" * 40, ["a.py"], {"a.py": FILE.replace("\n", "\r\n").encode()}.__getitem__)
+    ((_, data, _),) = left_files(*replayed([record], base))
+    assert data == b"one = 1\ntwo = 3\nmore = 4\nthree = 3\r\n"
+    (made,) = attribute([record], base)
+    (one,) = made["file-attribution"]["files"][0]["conversations"][0]["ranges"]
+    assert (one["start-line"], one["end-line"]) == (2, 3)
+    assert one["content-hash"] == hashlib.sha256(b"two = 3\nmore = 4\n").hexdigest()
 
 
 def test_a_patch_that_makes_moves_and_deletes(codex, tmp_path):

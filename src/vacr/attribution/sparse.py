@@ -126,7 +126,8 @@ class SparseFile:
     def apply(self, first: int, signed: Sequence[str], maker: int) -> Ranges | None:
         """Apply a hunk whose old lines begin at a known place; `None` when lines there are not known."""
         old = sum(line[:1] != "+" for line in signed)
-        signed = [self.spelled(line) for line in signed]
+        if not any(line.endswith("\r\n") for line in signed):  # else it shows how each line ends
+            signed = [self.spelled(line) for line in signed]
         for chunk in self.chunks:
             if chunk.first <= first and first + old <= chunk.next:
                 return self.change(chunk, lambda: chunk.apply(first, signed, maker))  # noqa: B023 - called at once
