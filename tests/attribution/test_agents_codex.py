@@ -1,11 +1,13 @@
 """What Codex's tools and events prove."""
 
+import hashlib
 import json
 
 import pytest
 
 from tests.attribution.sessions import ROOT, Codex, contributors, evidence, records_of, rows
-from vacr.attribution import history, replayed
+from vacr.attribution import Base, attribute, history, replayed
+from vacr.attribution.result import left_files
 
 FILE = "one = 1\ntwo = 2\nthree = 3\n"
 UPDATE = "*** Begin Patch\n*** Update File: a.py\n@@\n one = 1\n-two = 2\n+two = 3\n+more = 4\n three = 3\n*** End Patch\n"
@@ -36,12 +38,39 @@ def test_a_patch(codex, tmp_path, answer):
     assert (row["evidence"], row["model-id"]) == ("windowed", "openai/gpt-5.2-codex")
 
 
+def test_a_patch_with_the_line_ends_of_the_file_makes_no_line_that_it_keeps(tmp_path):
+    codex = Codex()
+    codex.shell("cat a.py", FILE.replace("\n", "\r\n"))
+    codex.output(codex.custom("apply_patch", UPDATE.replace("\n", "\r\n")), DONE)
+    (record,) = records_of(tmp_path, codex.data())
+    assert set(contributors(record)) == {("a.py", 2), ("a.py", 3)}
+    base = Base("0" * 40, ["a.py"], {"a.py": FILE.replace("\n", "\r\n").encode()}.__getitem__)
+    ((_, data, _),) = left_files(*replayed([record], base))
+    assert data == b"one = 1\r\ntwo = 3\r\nmore = 4\r\nthree = 3\r\n"
+
+
 def test_a_patch_that_the_host_records(tmp_path):
     codex = Codex()
     call = codex.custom("apply_patch", UPDATE)
     codex.patched(call, {f"{ROOT}/a.py": {"type": "update", "unified_diff": UNIFIED, "move_path": None}})
     codex.output(call, DONE)
     assert said(codex, tmp_path) == [("a.py", [[2, 3]], "recorded")]
+
+
+def test_a_diff_that_the_host_records_shows_how_each_line_ends(tmp_path):
+    codex = Codex()
+    call = codex.custom("apply_patch", UPDATE)
+    unified = "@@ -1,3 +1,4 @@\n-one = 1\r\n-two = 2\r\n+one = 1\n+two = 3\n+more = 4\n three = 3\r\n"
+    codex.patched(call, {f"{ROOT}/a.py": {"type": "update", "unified_diff": unified, "move_path": None}})
+    codex.output(call, DONE)
+    (record,) = records_of(tmp_path, codex.data())
+    base = Base("0" * 40, ["a.py"], {"a.py": FILE.replace("\n", "\r\n").encode()}.__getitem__)
+    ((_, data, _),) = left_files(*replayed([record], base))
+    assert data == b"one = 1\ntwo = 3\nmore = 4\nthree = 3\r\n"
+    (made,) = attribute([record], base)
+    (one,) = made["file-attribution"]["files"][0]["conversations"][0]["ranges"]
+    assert (one["start-line"], one["end-line"]) == (2, 3)
+    assert one["content-hash"] == hashlib.sha256(b"two = 3\nmore = 4\n").hexdigest()
 
 
 def test_a_patch_that_makes_moves_and_deletes(codex, tmp_path):

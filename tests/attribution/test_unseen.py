@@ -5,6 +5,7 @@ import pytest
 from tests.attribution.sessions import ROOT, Codex, OpenCode, records_of
 from tests.attribution.told import Told
 from vacr.attribution import Base, attribute, history, replayed
+from vacr.attribution.result import left_files
 from vacr.attribution.told import gather
 
 FILE = "def f():\n    two = 2\n    three = 3\n    four = 4\n"
@@ -337,3 +338,33 @@ def test_the_end_of_a_file_that_was_laid_out_is_not_all_of_it(tmp_path):
     patch(codex, " def f():", "   two = 2", "-    three = 3", "+    three = 33")
     codex.shell("cat a.py", "def f():\n  two = 2\n    three = 33\n    four = 4\n")
     assert codex_lines(codex, tmp_path) == {"a.py": [3]}
+
+
+CHANGED = FILE.replace("two = 2", "two = 22")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown", "whole"),
+    [
+        (FILE, CHANGED, True),
+        (FILE, CHANGED.removesuffix("\n"), False),  # the last line lost its end
+        (FILE.removesuffix("\n"), CHANGED, False),  # or had none
+        (FILE, CHANGED.replace("four = 4", "four = 44"), False),
+    ],
+)
+@pytest.mark.parametrize("command", ["cat a.py", "sed -n '1,200p' a.py"])
+def test_a_file_that_somebody_changed_and_that_is_shown_up_to_its_last_line_is_known_whole(tmp_path, text, shown, whole, command):
+    codex = Codex()
+    codex.shell("sed -n '1,3p' a.py", "".join(line + "\n" for line in shown.split("\n")[:3]))
+    codex.shell(command, shown)
+    left = left_files(*replayed(records_of(tmp_path, codex.data()), based(a_py=text)))
+    assert [data for _, data, _ in left] == ([shown.encode()] if whole else [])
+
+
+def test_a_listing_up_to_the_last_line_shows_a_file_that_somebody_changed_whole(tmp_path):
+    session = OpenCode()
+    listed = "".join(f"{number}: {line}\n" for number, line in enumerate(CHANGED.split("\n")[:-1], 1))
+    output = f"<path>{ROOT}/a.py</path>\n<type>file</type>\n<content>\n{listed}\n(End of file - total 4 lines)\n</content>"
+    session.call("read", {"filePath": f"{ROOT}/a.py"}, output)
+    ((_, data, _),) = left_files(*replayed(records_of(tmp_path, session.data()), based(a_py=FILE)))
+    assert data == CHANGED.encode()

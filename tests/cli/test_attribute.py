@@ -34,6 +34,15 @@ def test_a_session_and_its_record_give_the_same(vacr, tmp_path):
 
 
 @pytest.mark.usefixtures("session")
+def test_the_name_of_the_output_says_which_form_it_has(vacr, tmp_path):
+    assert vacr("attribute", "s.jsonl", "-o", "s.acr.cbor").returncode == 0
+    assert vacr("attribute", "s.acr.cbor", "-o", "s.acr.json").returncode == 0
+    assert vacr("convert", "s.acr.json", "--to", "cbor", "-o", "again.acr.cbor").returncode == 0
+    assert (tmp_path / "again.acr.cbor").read_bytes() == (tmp_path / "s.acr.cbor").read_bytes()
+    assert json.loads((tmp_path / "s.acr.json").read_bytes())["file-attribution"]["files"]
+
+
+@pytest.mark.usefixtures("session")
 def test_history(vacr):
     (line,) = vacr("attribute", "s.jsonl", "--history").out.splitlines()
     call = {

@@ -449,4 +449,6 @@ def test_what_a_record_says_about_itself_may_be_anything(vacr, worked, tmp_path,
 
 
 def test_help_shows_how(vacr):
-    assert "vacr blame --commit HEAD --records records/ --format json" in vacr("blame", "--help").out
+    out = vacr("blame", "--help").out
+    assert "vacr blame --commit HEAD --records records/ --format json" in out
+    assert "native sessions are read as `vacr record` reads them." in " ".join(out.split())

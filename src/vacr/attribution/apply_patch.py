@@ -61,7 +61,7 @@ def parse(text: str) -> list[FilePatch]:
     for line in text[start:].split("\n")[1:]:
         if line.strip() == END:
             break
-        _line(files, line)
+        _line(files, line.removesuffix("\r"))  # how a line ends is the file's, not the patch's
     for file in files:
         file.parts = [part for part in file.parts if part.old or part.new]
     return files

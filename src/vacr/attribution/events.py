@@ -48,8 +48,8 @@ class Observe(Event):
     """Lines were shown, from the line numbered `first` on; `last` when the file ends with them.
 
     It holds only if the file has `least` lines. Up to `slack` empty lines before them may not have been shown, and when it is
-    `trimmed` not what the first one is indented by. `total` is how many lines the host counts in all, with the empty one after
-    the last line end, or 0 where it does not say.
+    `trimmed` not what the first one is indented by. The last of them may have no end when it was shown as `unended`. `total` is
+    how many lines the host counts in all, with the empty one after the last line end, or 0 where it does not say.
     """
 
     first: int
@@ -58,6 +58,7 @@ class Observe(Event):
     least: int = 0
     slack: int = 0
     trimmed: bool = False
+    unended: bool = False
     total: int = 0
 
 

@@ -179,7 +179,7 @@ class Replay:
             tracked.file.shake()
         self._look(tracked, step, lambda outside: tracked.file.observe(look.first, look.lines, outside))
         if event.last:
-            tracked.file.end_at(event.first + len(event.lines) - 1, whole=event.first == 1)
+            tracked.file.end_at(event.first + len(event.lines) - 1, whole=event.first == 1, ended=not event.unended)
         waiting, tracked.waiting = tracked.waiting, []
         for one in waiting:
             held = looks.settled(tracked.file, one)

@@ -14,7 +14,7 @@ from vacr.attribution.chunks import STEP, Chunk, Ranges, between, ranges_of, unp
 from vacr.attribution.diff import NEW, origins
 from vacr.attribution.paged import PagedText
 from vacr.attribution.realign import lay_out, realign
-from vacr.attribution.text import as_shown, level, lines_of, unmarked
+from vacr.attribution.text import as_shown, bare, level, lines_of, unmarked
 
 
 @dataclass(slots=True)
@@ -36,6 +36,7 @@ class SparseFile:
     exact: bool = False  # what was there before is known from a base
     shaken: bool = False  # whether something happened at an unknown place, and not all of it was seen since
     doubted: bool = False  # whether it may be another one altogether since it was last seen as a whole
+    ending: str = ""  # the last line, when it was last known which one that is
 
     @classmethod
     def of(cls, text: str) -> "SparseFile":
@@ -102,6 +103,8 @@ class SparseFile:
 
     def shake(self) -> None:
         """Take all that is known as stale, because something happened at an unknown place."""
+        if self.chunks and self.length is not None and self.chunks[-1].next > self.length:
+            self.ending = self.chunks[-1].lines[-1]
         self.length, self.shaken = None, True
         for chunk in self.chunks:
             chunk.fresh = False
@@ -123,7 +126,8 @@ class SparseFile:
     def apply(self, first: int, signed: Sequence[str], maker: int) -> Ranges | None:
         """Apply a hunk whose old lines begin at a known place; `None` when lines there are not known."""
         old = sum(line[:1] != "+" for line in signed)
-        signed = [self.spelled(line) for line in signed]
+        if not any(line.endswith("\r\n") for line in signed):  # else it shows how each line ends
+            signed = [self.spelled(line) for line in signed]
         for chunk in self.chunks:
             if chunk.first <= first and first + old <= chunk.next:
                 return self.change(chunk, lambda: chunk.apply(first, signed, maker))  # noqa: B023 - called at once
@@ -200,16 +204,25 @@ class SparseFile:
         self.length = len(lines)
         return fits
 
-    def end_at(self, number: int, *, whole: bool) -> None:
-        """Take in that no line follows the one of this number; `whole` when all lines up to it were seen."""
+    def end_at(self, number: int, *, whole: bool, ended: bool) -> None:
+        """Take in that no line follows the one of this number; `whole` when all lines up to it were seen.
+
+        A listing seldom shows the end of the last line. While that is the line that it was, it ends as it did, if it is `ended`.
+        """
         for chunk in self.chunks:
             keep = max(0, number + 1 - chunk.first)
             if keep < len(chunk.lines):
                 chunk.cut(keep)
         self.chunks = [chunk for chunk in self.chunks if chunk.lines]
-        self.length = None if self.length is None else number
+        if self.length is not None or (whole and ended and self._ends_as_before(number)):
+            self.length = number
         if whole:
             self.shaken = self.doubted = False
+
+    def _ends_as_before(self, number: int) -> bool:
+        """Tell whether the last line is the one that it was, and had an end."""
+        last = self.line(number)
+        return last is not None and self.ending.endswith("\n") and bare(last) == bare(self.ending)
 
     def _ended(self, seen: Sequence[str]) -> list[str]:
         """Give lines that a host showed as they are in the file, as far as that is known."""

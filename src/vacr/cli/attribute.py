@@ -75,13 +75,12 @@ def command(
         identify(cast("Record", record))
         _tell(one, record["vacr"]["attribution"].get("unknown-tools", {}), voice)
         _doubt(one, record, tree, voice)
-        data = codec.encode(record, one.form)
+        form = _form(one, output)
+        data = codec.encode(record, form)
         if output == STDIN:
-            outputs.write_stdout([data, b"\n" if one.form == "json" else b""])
+            outputs.write_stdout([data, b"\n" if form == "json" else b""])
             continue
-        target = (
-            Path(output or ".") / f"{one.stem}.attributed.acr.{one.form}" if outputs.is_folder(output) else Path(output or "")
-        )
+        target = Path(output or ".") / f"{one.stem}.attributed.acr.{form}" if outputs.is_folder(output) else Path(output or "")
         if target in targets:
             raise UsageError(f"two results would be {target}", hint="Attribute them one after the other, into different folders.")
         targets.add(target)
@@ -93,6 +92,13 @@ def command(
     if output != STDIN:
         voice.data({"records": done})
     return 0
+
+
+def _form(one: Given, output: str | None) -> codec.Form:
+    """Give the form that the name of the output asks for, or else that of the input."""
+    if (output or "").endswith(".cbor"):
+        return "cbor"
+    return "json" if (output or "").endswith(".json") else one.form
 
 
 def _refuse_both(*, history: bool, check: bool, output: str | None) -> None:

@@ -53,7 +53,7 @@ def command(
 
     Lines are joined to records by whole files first, then by blocks of lines; never by time, and never by a short line alone. So
     they stay known when a commit is rebased, squashed, amended or picked, and when a file is renamed. What nothing proves is
-    unknown. Records may be attributed already; native XX
+    unknown. Records may be attributed already; native sessions are read as `vacr record` reads them.
 
     \b
     Example:

@@ -35,8 +35,16 @@ def shell_events(call: Call) -> Iterator[Event]:
         result = replace(result, text=result.text.replace("\r\n", "\n"))
     lost = call.lost and not (folder and is_absolute(folder))
     yield from script_events(script, result, None if lost else folder or "", call.folder, call.top)
+    if any(map(_writes_somewhere, script.commands)):
+        yield Touch("", named=names_in_script(text))
     if script.opaque and not apply_patch.parse(text):
         yield Touch("", folder=hidden(script.unread), named=names_in_script(script.unread))
+
+
+def _writes_somewhere(command: Command) -> bool:
+    """Tell whether a command writes to a file whose name only the shell knows."""
+    untold = any(one.writes and one.target is None for one in command.redirects)
+    return untold or (command.name == "tee" and None in command.words)
 
 
 def script_of(call: Call, text: str) -> Script:

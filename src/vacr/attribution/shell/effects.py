@@ -39,6 +39,7 @@ julia kubectl lua make mix mocha mypy ninja node npm npx perl php playwright pnp
 python3 ruby ruff rustc sh shellcheck swift tox ts-node tsc tsx turbo uv vitest wget yarn zig zsh
 """
 _RUN = frozenset(_RUNS.split())
+_DIFFERS = re.compile(r"^(?:---|\+\+\+) ([^\t\n]+)", re.MULTILINE)
 _PATH = re.compile(r"[^:=\s]*(?:/|\.[A-Za-z0-9]+$)[^:=\s]*")
 
 
@@ -51,6 +52,8 @@ def effects(command: Command, given: str | None, *, sure: bool, said: str) -> It
             yield from patch_events(patch)
         return
     yield from _redirected(command, printed(words, given) if sure else None, sure=sure)
+    if given is not None and (command.name == "patch" or (command.name == "git" and "apply" in words)):
+        yield Touch("", named=last_names(_DIFFERS.findall(given)))
     if command.name == "tee":
         yield from _tee(words, given if sure else None)
     elif command.name in _EFFECTS:

@@ -61,6 +61,7 @@ def effects(command: Command, *, sure: bool, said: str) -> Iterator[Event]:
         yield from done
         return
     yield Touch("")
+    yield from _perhaps_put_back(str(verb), [word or "" for word in rest[1:]])
     if verb == "clean" and not any(word in ("-n", "--dry-run") for word in rest):
         yield Revert(".", new=True)
     if verb not in ("mv", "rm", "clean", "apply", "worktree"):
@@ -122,6 +123,19 @@ def _put_back(verb: str, rest: Sequence[str]) -> Iterator[Event]:
         fine = {word for word in rest if word.startswith("-")} <= {"--", "-q", "--quiet", "--worktree", "-W", "--source=HEAD"}
     for path in named if fine and named else ():
         yield Revert(path)
+
+
+def _perhaps_put_back(verb: str, rest: Sequence[str]) -> Iterator[Event]:
+    """Say which known files may be as another commit has them, or as the last one has: it is not known that they are."""
+    if verb == "revert" or (verb == "reset" and "--hard" in rest):
+        yield Staged(".")
+        yield Revert(".", everything=True)
+        return
+    makes_branch = bool({"-b", "-B", "--orphan"} & set(rest))
+    only_index = "--staged" in rest and "--worktree" not in rest
+    if (verb == "checkout" and not makes_branch) or (verb == "restore" and not only_index):
+        for path in _plain(rest[rest.index("--") :] if "--" in rest else rest):
+            yield Touch(path, likely=True, pattern=True)
 
 
 def _stashed(rest: Sequence[str], said: str, *, sure: bool) -> Iterator[Event]:

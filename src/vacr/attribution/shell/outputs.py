@@ -125,6 +125,7 @@ class _Deal:
         self.found: dict[int, list[Event]] = {}
         self.whole = whole
         self.full = full  # nothing is missing at its end
+        self.unended = full and not result.text.endswith("\n")  # its last line has no end
 
     def events(self) -> dict[int, list[Event]]:
         for number, part in enumerate(self.parts):
@@ -236,4 +237,6 @@ class _Deal:
         events = list(part.view.shows(seen, slack, full=self.full))
         if at == 0 and self.trimmed and isinstance(part.view, Lines) and part.view.form is None:
             events[:1] = [replace(one, trimmed=True) for one in events[:1] if isinstance(one, Observe)]
-        self.found.setdefault(part.number, []).extend(events)
+        unended = self.unended and end == len(self.lines)
+        shown = [replace(one, unended=unended) if isinstance(one, Observe) and one.last else one for one in events]
+        self.found.setdefault(part.number, []).extend(shown)

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from vacr.attribution import paths
-from vacr.attribution.events import DiffSeen, Event, Move, Observe, Stash, Touch
+from vacr.attribution.events import Delete, DiffSeen, Event, Move, Observe, Stash, Touch, Write
 from vacr.attribution.shell import git
+from vacr.attribution.shell.code import last_names
 from vacr.attribution.shell.lexer import Command
 
 ENTERING = frozenset(["cd", "pushd", "popd", "Set-Location"])
@@ -60,7 +61,7 @@ class Place:
             yield event
         elif self.folder is None and not is_absolute(event.path):
             if not isinstance(event, Observe | DiffSeen) and not (isinstance(event, Move) and event.told):
-                yield _anywhere(event) if isinstance(event, Touch) else Touch("")
+                yield from _anywhere(event)
         else:
             yield _from(self.folder or "", event)
 
@@ -84,9 +85,14 @@ class Place:
         return self.first if inside and self.first and ".." not in folder.split("/") else folder
 
 
-def _anywhere(event: Touch) -> Touch:
+def _anywhere(event: Event) -> Iterator[Touch]:
     """Say that something may have changed files of a name, wherever they are."""
-    return replace(event, path="", folder=True, kinds=event.kinds if event.folder else (f"/{posixpath.basename(event.path)}",))
+    if isinstance(event, Touch):
+        kinds = event.kinds if event.folder else (f"/{posixpath.basename(event.path)}",)
+        yield replace(event, path="", folder=True, kinds=kinds)
+    else:
+        changed = [event.path, event.to] if isinstance(event, Move) else [event.path] if isinstance(event, Write | Delete) else []
+        yield Touch("", named=last_names(changed))
 
 
 def _from(folder: str, event: Event) -> Event:
