@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from vacr.attribution import apply_patch, editors, hosts, hunks, listings, patches, reminders, scripts, searches, tools
+from vacr.attribution import apply_patch, editors, hosts, hunks, listings, notices, patches, reminders, scripts, searches, tools
 from vacr.attribution.calls import DONE, FAILED, UNTOLD, Call, Shown
-from vacr.attribution.events import Delete, Edit, Event, Hunk, Notice, Observe, Replace, Sketch, Snapshot, Touch, Write
+from vacr.attribution.events import Delete, Edit, Event, Hunk, Observe, Replace, Sketch, Snapshot, Touch, Write
 from vacr.attribution.shell.commands import shell_events
 from vacr.attribution.shell.places import is_absolute
 
@@ -262,8 +262,7 @@ def _attached(attachment: dict[str, Any]) -> Iterator[Event]:
     elif not isinstance(path, str):
         return
     elif attachment.get("type") == "edited_text_file" and isinstance(attachment.get("snippet"), str):
-        seen = [event for event in listings.listed(path, attachment["snippet"]) if isinstance(event, Observe)]
-        yield Notice(path, seen)
+        yield notices.read(path, attachment["snippet"])
     elif isinstance(content, dict):
         event = _host_file(content, path)
         if event is not None:

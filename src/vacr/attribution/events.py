@@ -182,9 +182,10 @@ class Touch(Event):
 
 @dataclass(frozen=True, slots=True)
 class Notice(Event):
-    """The host says that somebody else changed the file, and shows lines of it."""
+    """The host says that somebody else changed the file, and shows hunks of it; `whole` when these are all."""
 
-    shown: Sequence[Observe] = field(default=())
+    parts: Sequence[tuple[int, list[str]]] = field(default=())
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)

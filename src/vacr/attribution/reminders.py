@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from vacr.attribution import listings
-from vacr.attribution.events import Event, Notice, Observe
+from vacr.attribution import listings, notices
+from vacr.attribution.events import Event
 
 _REMINDER = re.compile(r"^<system-reminder>(.*?)</system-reminder>", re.MULTILINE | re.DOTALL)
 _LAST = re.compile(r"(?:\A|\n)<system-reminder>\s*(Note: (?:(?!<system-reminder>).)*?)\s*</system-reminder>\s*\Z", re.DOTALL)
@@ -51,8 +51,7 @@ def _texts(content: Any) -> Iterator[str]:
 def _modified(text: str) -> Iterator[Event]:
     found = _MODIFIED.match(text)
     if found:
-        seen = listings.listed(found[1], text[found.end() :].partition("\n")[2])
-        yield Notice(found[1], [one for one in seen if isinstance(one, Observe)])
+        yield notices.read(found[1], text[found.end() :].partition("\n")[2])
 
 
 def _path(arguments: str) -> str | None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from heapq import merge
 from typing import Any
 
-from vacr.attribution import control, locate, looks, paths, tabs, tools, tree
+from vacr.attribution import control, locate, looks, notices, paths, tabs, tools, tree
 from vacr.attribution.base import Base
 from vacr.attribution.calls import Call, Step, agent_of
 from vacr.attribution.chunks import Ranges
@@ -50,6 +50,7 @@ class Replay:
         self.agents: list[str] = []
         self.steps: Sequence[list[Step]] = []
         self.record = 0
+        self.agent = ""
         self.clock = 0
         self.touched = 0
         self.checked = False
@@ -67,11 +68,12 @@ class Replay:
                 first, asked = done.setdefault((step.call_id, step.name), (self.record, step.input))
                 if first != self.record and asked == step.input:
                     continue  # a copy: forks and resumed sessions begin with what another one did
-            self.checked = agents[self.record] in tools.CHECKING
+            self.agent = agents[self.record]
+            self.checked = self.agent in tools.CHECKING
             if not isinstance(step, Call):
                 self.step(step, shown_events(step))
             else:
-                self.step(step, events_of(step, agents[self.record]) if step.events is None else step.events)
+                self.step(step, events_of(step, self.agent) if step.events is None else step.events)
                 step.events = None
 
     def step(self, step: Step, events: Iterable[Event]) -> None:
@@ -146,15 +148,14 @@ class Replay:
         tracked = self.tracked(event.path, step.folder)
         match event:
             case Snapshot(text=str(text)):
-                self._look(tracked, step, lambda outside: tracked.file.observe_whole(text, outside))
+                self.look(tracked, step, lambda outside: tracked.file.observe_whole(text, outside))
             case Observe():
                 self._observe(tracked, event, step)
-            case Notice(shown=shown):
-                for seen in shown:
-                    self._look(tracked, step, lambda outside: tracked.file.observe(seen.first, seen.lines, outside), "user")  # noqa: B023
+            case Notice():
+                notices.take(self, tracked, event, step)
             case DiffSeen(hunks=hunks):
                 for hunk in hunks:
-                    self._look(tracked, step, lambda outside: tracked.file.observe(hunk.new_first, hunk.after(), outside))  # noqa: B023
+                    self.look(tracked, step, lambda outside: tracked.file.observe(hunk.new_first, hunk.after(), outside))  # noqa: B023
             case Touch(overwritten=overwritten, likely=likely):
                 self.touched = self.clock
                 tracked.touch(self.clock, likely=likely)
@@ -168,6 +169,7 @@ class Replay:
             case Replace() | Patch() | Write():
                 if isinstance(step, Call):
                     self._change(tracked, event, step)
+        notices.hold(self, tracked, event, step)
 
     def _observe(self, tracked: Tracked, event: Observe, step: Step) -> None:
         """Take in a look, and those that waited for it to be certain."""
@@ -177,7 +179,7 @@ class Replay:
             return
         if looks.counts_others(tracked.file, event):
             tracked.file.shake()
-        self._look(tracked, step, lambda outside: tracked.file.observe(look.first, look.lines, outside))
+        self.look(tracked, step, lambda outside: tracked.file.observe(look.first, look.lines, outside))
         if event.last:
             tracked.file.end_at(event.first + len(event.lines) - 1, whole=event.first == 1, ended=not event.unended)
         waiting, tracked.waiting = tracked.waiting, []
@@ -186,7 +188,7 @@ class Replay:
             if held is None or tracked.file.agrees(held.first, held.lines):  # else something happened since it was shown
                 self._observe(tracked, one, step)
 
-    def _look(self, tracked: Tracked, step: Step, observe: Callable[[int], bool], kind: str = "") -> None:
+    def look(self, tracked: Tracked, step: Step, observe: Callable[[int], bool], kind: str = "") -> None:
         """Look at a file; what is new in it since the last look is the work of whoever could have done it."""
         if self.touched > tracked.looked:
             kind, tracked.file.shaken = "shell", True

@@ -52,6 +52,8 @@ class Tracked:
     doubted: int = 0  # when something last set out to change it, whatever came of that
     created: bool = False  # in these sessions, so that the version control knows nothing of it
     drifted: bool = False  # somebody else changed it, and may have committed that
+    held: dict[tuple[int, str], str] = field(default_factory=dict)
+    """What a host keeps of it, by the record and the sub-agent."""
     waiting: list[Observe] = field(default_factory=list)
     loose: list[tuple[Sequence[Edit], Change, int]] = field(default_factory=list)
 

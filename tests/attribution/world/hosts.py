@@ -93,9 +93,9 @@ class ClaudeHost(Host):
         """Show what somebody else changed: an attachment, or a reminder in a message."""
         shown, number = [], 0
         for line in hunks:
-            if found := re.match(r"@@ -\S+ \+(\d+)", line):
+            if found := re.match(r"@@ -(\d+)", line):
                 shown += ["..."] if shown else []
-                number = int(found[1])
+                number = max(int(found[1]), 1)  # the host counts from where the hunk began before
             elif line[:1] in " +":
                 shown.append(f"{number}\t{line[1:]}" if kind == "attachment" else f"{number:6}→{line[1:]}")
                 number += 1

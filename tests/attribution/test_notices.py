@@ -1,0 +1,84 @@
+"""What Claude Code tells of files that others changed: hunks that are numbered as in the text it kept."""
+
+import pytest
+
+from tests.attribution.sessions import ROOT
+from tests.attribution.told import Told
+from tests.attribution.world.files import diff
+from vacr.attribution import attribute, history, notices, replayed
+
+OLD = "".join(f"line {number}\n" for number in range(1, 61))
+
+
+def shown(old, new):
+    """Show a difference as the host does."""
+    lines, number = [], 0
+    for line in diff(old, new, 8):
+        if line.startswith("@@"):
+            lines += ["..."] if lines else []
+            number = max(1, int(line.split()[1].split(",")[0][1:]))
+        elif line[:1] in " +":
+            lines.append(f"{number}\t{line[1:]}")
+            number += 1
+    return "\n".join(lines)
+
+
+def tell(told, path, snippet):
+    told.line(type="attachment", attachment={"type": "edited_text_file", "filename": f"{ROOT}/{path}", "snippet": snippet})
+
+
+CHANGES = {
+    "a line": OLD.replace("line 20\n", "twenty\n"),
+    "more lines": OLD.replace("line 20\n", "line 20\nand\nmore\n").replace("line 50\n", "fifty\n"),
+    "fewer lines": OLD.replace("line 5\nline 6\n", "").replace("line 50\n", "fifty\n"),
+    "the first line": OLD.replace("line 1\n", "one\n", 1),
+    "before the first line": "zero\n" + OLD,
+    "the last line": OLD.replace("line 60\n", "sixty\n"),
+    "after the last line": OLD + "line 61\n",
+    "the end cut off": OLD[: OLD.index("line 31\n")],
+    "near the end": OLD.replace("line 57\n", "57\n57\n"),
+    "all of it": "another\nfile\n",
+}
+
+
+@pytest.mark.parametrize("new", CHANGES.values(), ids=CHANGES.keys())
+def test_the_hunks_give_the_text(new):
+    notice = notices.read("a.py", shown(OLD, new))
+    assert notice.whole
+    assert notices.applied(OLD, notice.parts) == new
+
+
+def test_hunks_that_do_not_fit_or_fit_twice_give_nothing():
+    same = "x = 1\n" * 40
+    assert notices.applied(same, notices.read("a.py", shown(same, same[6 * 20 :] + "y\n" + same[: 6 * 20])).parts) is None
+    parts = notices.read("a.py", shown(OLD, CHANGES["a line"])).parts
+    assert notices.applied(OLD.replace("line 15\n", "fifteen\n"), parts) is None
+
+
+def test_a_notice_that_is_cut_off_is_not_all():
+    snippet = shown(OLD, CHANGES["a line"]) + "\n\n... [12 lines truncated] ..."
+    assert not notices.read("a.py", snippet).whole
+
+
+def test_what_the_agent_wrote_elsewhere_stays_its_own(tmp_path):
+    told = Told()
+    told.read("a.py", OLD)
+    told.edit("a.py", "line 40", "forty")
+    mine = OLD.replace("line 40", "forty")
+    tell(told, "a.py", shown(mine, "zero\n" + mine.replace("line 50\n", "")))
+    (made,) = attribute([told.record(tmp_path)])
+    (file,) = made["file-attribution"]["files"]
+    (said,) = file["conversations"]
+    found = {one["start-line"]: one.get("contributor", said["contributor"])["type"] for one in said["ranges"]}
+    assert found == {1: "human", 41: "ai"}
+    assert made["vacr"]["attribution"]["files"]["a.py"]["complete"] is True
+
+
+def test_hunks_of_a_file_that_is_known_in_part_are_numbered_as_they_are_now(tmp_path):
+    told = Told()
+    window = {"filePath": f"{ROOT}/a.py", "content": OLD.rstrip("\n"), "startLine": 1, "numLines": 60, "totalLines": 90}
+    told.call("Read", {"file_path": f"{ROOT}/a.py", "limit": 60}, "…", {"type": "text", "file": window})
+    tell(told, "a.py", shown(OLD, CHANGES["more lines"]))
+    told.edit("a.py", "line 48", "forty-eight")
+    (row,) = history(*replayed([told.record(tmp_path)]))
+    assert row["ranges"] == [[50, 50]]
