@@ -167,6 +167,6 @@ def _over(file: SparseFile, lines: SparseFile) -> SparseFile:
             for number in range(max(chunk.first, other.first), min(chunk.next, other.next)):
                 maker, at = chunk.makers[number - chunk.first], number - other.first
                 if maker and not other.makers[at]:
-                    file.forget(other.places[at])
+                    file.base.forget(other.places[at])
                     other.makers[at] = maker
     return file

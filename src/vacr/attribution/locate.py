@@ -284,5 +284,5 @@ def _own(file: SparseFile, chunk: Chunk, makers: Sequence[int], kept: Mapping[in
     """Give lines their makers, but for those that these had found there: somebody may have laid them out since."""
     for i, maker in enumerate(makers):
         if maker and not chunk.makers[i] and chunk.lines[i].strip() not in kept[maker]:
-            file.forget(chunk.places[i])
+            file.base.forget(chunk.places[i])
             chunk.makers[i] = maker

@@ -5,7 +5,6 @@ Lines that a session made and that are again what was there before are given bac
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, pairwise
@@ -46,9 +45,8 @@ def settle(file: SparseFile, *, ended: bool = True) -> None:
             while stop < len(chunk.makers) and chunk.makers[stop]:
                 stop += 1
             high = chunk.places[stop] if stop < len(chunk.places) else chunk.place_next
-            known = file.order  # unless lines have moved, so that their places tell nothing
-            if ordered:
-                known = known[bisect_right(known, low) : bisect_left(known, high)]
+            # Where lines have moved, their places tell nothing.
+            known = file.base.between(low, high) if ordered else file.base.order
             if known:
                 _give_back(file, chunk, at, stop, known, ended=ended)
             at = stop
@@ -57,7 +55,7 @@ def settle(file: SparseFile, *, ended: bool = True) -> None:
 def _give_back_in_place(file: SparseFile, chunk: Chunk, *, ended: bool) -> None:
     """Give back the lines that are in the very places where they were."""
     for i, maker in enumerate(chunk.makers):
-        known = file.base.get(chunk.places[i]) if maker else None
+        known = file.base.lines.get(chunk.places[i]) if maker else None
         if known is not None and _same(known, chunk.lines[i], ended=ended):
             chunk.makers[i] = 0
 
@@ -68,7 +66,7 @@ def _same(known: str, line: str, *, ended: bool) -> bool:
 
 def _give_back(file: SparseFile, chunk: Chunk, at: int, stop: int, known: Sequence[int], *, ended: bool) -> None:
     places = [0] * (stop - at)
-    before, after = level(file.base[place] for place in known), level(chunk.lines[at:stop])
+    before, after = level(file.base.lines[place] for place in known), level(chunk.lines[at:stop])
     if not ended:
         before, after = [bare(line) for line in before], [bare(line) for line in after]
     for i, origin in enumerate(origins(unmarked(before), unmarked(after))):

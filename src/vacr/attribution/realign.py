@@ -46,7 +46,7 @@ def realign(file: SparseFile, first: int, seen: Sequence[str], maker: int, *, wh
     _ascend(window.places)
     after = [chunk.place_first for chunk in fresh if chunk.first >= window.next]
     low = file.place_before(first, next((place for place in window.places if place), None))
-    window.places = file.settled(window.places, seen, low, after[0] if after else None)
+    window.places = file.base.settled(window.places, seen, low, after[0] if after else None)
     for at, place in laid_out.items():
         if place in file.outside:
             file.outside[window.places[at]] = file.outside[place]
@@ -64,7 +64,7 @@ def lay_out(file: SparseFile, chunk: Chunk, i: int, line: str) -> None:
     if not chunk.makers[i]:
         place = chunk.places[i]
         above = chunk.places[i + 1] if i + 1 < len(chunk.places) else chunk.place_next
-        (chunk.places[i],) = file.settled([0], [line], place, above)
+        (chunk.places[i],) = file.base.settled([0], [line], place, above)
         if place in file.outside:
             file.outside[chunk.places[i]] = file.outside[place]
     chunk.spell(i, line)

@@ -5,14 +5,15 @@ the lines between them. A look that contradicts what is known makes all that it 
 longer a proof.
 """
 
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from vacr.attribution import net
-from vacr.attribution.chunks import STEP, Chunk, Ranges, between, ranges_of, unplaced
+from vacr.attribution.chunks import STEP, Chunk, Ranges, between, ranges_of
 from vacr.attribution.diff import NEW, origins
 from vacr.attribution.paged import PagedText
+from vacr.attribution.placed_lines import PlacedLines
 from vacr.attribution.realign import lay_out, realign
 from vacr.attribution.text import as_shown, bare, level, lines_of, unmarked
 
@@ -23,10 +24,8 @@ class SparseFile:
 
     chunks: list[Chunk] = field(default_factory=list)
     length: int | None = None
-    base: dict[int, str] = field(default_factory=dict)
-    """The lines that no agent made, by their places."""
-    order: list[int] = field(default_factory=list)
-    """Their places in order."""
+    base: PlacedLines = field(default_factory=PlacedLines)
+    """The lines that no agent made."""
     outside: dict[int, int] = field(default_factory=dict)
     """The places of those that somebody outside put there since, with their makers."""
     mixed: dict[int, int] = field(default_factory=dict)
@@ -198,7 +197,7 @@ class SparseFile:
             chunk = self.chunks[0]
             if chunk.lines[-1] != lines[-1]:
                 net.settle(self, ended=False)
-            if not chunk.makers[-1] and self.base.get(chunk.places[-1]) != lines[-1]:
+            if not chunk.makers[-1] and self.base.lines.get(chunk.places[-1]) != lines[-1]:
                 lay_out(self, chunk, len(lines) - 1, lines[-1])
             self._whole(text, lines, chunk.makers, chunk.places, chunk.place_next)
         self.length = len(lines)
@@ -279,36 +278,10 @@ class SparseFile:
     def _append(self, chunk: Chunk, seen: Sequence[str], high: int | None) -> None:
         """Add lines that no agent made to a chunk."""
         if seen:
-            chunk.places += self.settled([0] * len(seen), seen, chunk.place_next - STEP, high)
+            chunk.places += self.base.settled([0] * len(seen), seen, chunk.place_next - STEP, high)
             chunk.makers += [0] * len(seen)
             chunk.lines += seen
             chunk.place_next = chunk.places[-1] + STEP
-
-    def settled(self, places: list[int], lines: Sequence[str], low: int, high: int | None) -> list[int]:
-        """Give lines without a place, which no agent made, one between their neighbours: the one that they had before, if any."""
-        for at, stop in unplaced(places):
-            below = places[at - 1] if at else low
-            above = places[stop] if stop < len(places) else high
-            known = self.order[
-                bisect_right(self.order, below) : len(self.order) if above is None else bisect_left(self.order, above)
-            ]
-            if known:
-                found = origins(level(self.base[place] for place in known), level(lines[at:stop]))
-                places[at:stop] = [0 if i == NEW else known[i] for i in found]
-            places[at:stop] = between(places[at:stop], below, above)
-            for i in range(at, stop):
-                self._keep_line(places, i, lines[i])
-        return places
-
-    def _keep_line(self, places: list[int], i: int, line: str) -> None:
-        while (known := self.base.get(places[i])) is not None and level([known]) != level([line]):
-            places[i] += 1
-        if known is None:
-            self.base[places[i]] = line
-            if not self.order or places[i] > self.order[-1]:
-                self.order.append(places[i])
-            else:
-                insort(self.order, places[i])
 
     def place_at(self, number: int) -> int:
         """Count the place of a line that nothing is known of."""
@@ -321,10 +294,4 @@ class SparseFile:
         place = self.place_at(number) - STEP
         if following is None or place < following:
             return place
-        at = bisect_left(self.order, following)
-        return self.order[at - 1] if at else following - STEP
-
-    def forget(self, place: int) -> None:
-        """Take back that a line is one that no agent made."""
-        del self.base[place]
-        del self.order[bisect_left(self.order, place)]
+        return self.base.before(following)

@@ -190,7 +190,7 @@ class _Remembering(Replay):
         """Keep the lines of changes whose place is not known, but for those that were there before."""
         for event in events:
             tracked = self.files.get(paths.key(paths.absolute(event.path, folder)))
-            before = {bare(line) for line in tracked.file.base.values()} if tracked is not None else set()
+            before = {bare(line) for line in tracked.file.base.lines.values()} if tracked is not None else set()
             for old, new in _texts(event):
                 for lines in _new_runs(old, new, before | self.replaced):
                     self._keep(-len(self.makers), paths.absolute(event.path, folder), lines)
@@ -230,7 +230,7 @@ def _made(file: SparseFile) -> Iterator[net.Run]:
     for run in net.runs(_settled(file)):
         if not run.text.endswith("\n"):
             # A last line that only lost its end, or was seen without it, may be one that was there before.
-            texts = texts or set(file.base.values())
+            texts = texts or set(file.base.lines.values())
             last = lines_of(run.text)[-1]
             if f"{last}\n" in texts or f"{last}\r\n" in texts:
                 if run.last > run.first:
@@ -242,7 +242,7 @@ def _made(file: SparseFile) -> Iterator[net.Run]:
 def _settled(file: SparseFile) -> SparseFile:
     """Give a copy in which what was reverted is nobody's, and a line that was only ended too: ends are not compared."""
     chunks = [replace(chunk, lines=chunk.lines, makers=chunk.makers[:], places=chunk.places[:]) for chunk in file.chunks]
-    copy = replace(file, chunks=chunks, base=file.base.copy(), order=file.order[:], outside=file.outside.copy())
+    copy = replace(file, chunks=chunks, base=file.base.copy(), outside=file.outside.copy())
     net.settle(copy, ended=False)
     return copy
 
