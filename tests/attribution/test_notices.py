@@ -7,7 +7,7 @@ from tests.attribution.told import Told
 from tests.attribution.world.files import diff
 from vacr.attribution import attribute, history, notices, replayed
 
-OLD = "".join(f"line {number}\n" for number in range(1, 61))
+OLD = "".join(f"line {number}\n" for number in range(1, 81))
 
 
 def shown(old, new):
@@ -27,25 +27,28 @@ def tell(told, path, snippet):
     told.line(type="attachment", attachment={"type": "edited_text_file", "filename": f"{ROOT}/{path}", "snippet": snippet})
 
 
+AT_THE_END = {
+    "the last line": OLD.replace("line 80\n", "eighty\n"),
+    "after the last line": OLD + "line 81\n",
+    "the end cut off": OLD[: OLD.index("line 31\n")],
+    "near the end": OLD.replace("line 77\n", "77\n77\n"),
+    "all of it": "another\nfile\n",
+}
 CHANGES = {
     "a line": OLD.replace("line 20\n", "twenty\n"),
-    "more lines": OLD.replace("line 20\n", "line 20\nand\nmore\n").replace("line 50\n", "fifty\n"),
-    "fewer lines": OLD.replace("line 5\nline 6\n", "").replace("line 50\n", "fifty\n"),
+    "more lines": OLD.replace("line 20\n", "line 20\nand\nmore\n").replace("line 40\n", "forty\n"),
+    "fewer lines": OLD.replace("line 5\nline 6\n", "").replace("line 40\n", "forty\n"),
     "the first line": OLD.replace("line 1\n", "one\n", 1),
     "before the first line": "zero\n" + OLD,
-    "the last line": OLD.replace("line 60\n", "sixty\n"),
-    "after the last line": OLD + "line 61\n",
-    "the end cut off": OLD[: OLD.index("line 31\n")],
-    "near the end": OLD.replace("line 57\n", "57\n57\n"),
-    "all of it": "another\nfile\n",
 }
 
 
-@pytest.mark.parametrize("new", CHANGES.values(), ids=CHANGES.keys())
-def test_the_hunks_give_the_text(new):
+@pytest.mark.parametrize("name", [*CHANGES, *AT_THE_END])
+def test_the_hunks_give_the_text(name):
+    new = {**CHANGES, **AT_THE_END}[name]
     notice = notices.read("a.py", shown(OLD, new))
     assert notice.whole
-    assert notices.applied(OLD, notice.parts) == new
+    assert notices.applied(OLD, notice.parts) == (new, name in CHANGES)
 
 
 def test_hunks_that_do_not_fit_or_fit_twice_give_nothing():
@@ -53,6 +56,13 @@ def test_hunks_that_do_not_fit_or_fit_twice_give_nothing():
     assert notices.applied(same, notices.read("a.py", shown(same, same[6 * 20 :] + "y\n" + same[: 6 * 20])).parts) is None
     parts = notices.read("a.py", shown(OLD, CHANGES["a line"])).parts
     assert notices.applied(OLD.replace("line 15\n", "fifteen\n"), parts) is None
+
+
+def test_what_may_have_been_taken_away_at_the_end_unseen_is_not_known():
+    new = OLD.replace("line 70\n", "seventy\n")
+    assert notices.applied(OLD, notices.read("a.py", shown(OLD, new)).parts) is None
+    cut = new.removesuffix("line 79\nline 80\n")
+    assert shown(OLD, cut) == shown(OLD, new)
 
 
 def test_a_notice_that_is_cut_off_is_not_all():
@@ -65,20 +75,20 @@ def test_what_the_agent_wrote_elsewhere_stays_its_own(tmp_path):
     told.read("a.py", OLD)
     told.edit("a.py", "line 40", "forty")
     mine = OLD.replace("line 40", "forty")
-    tell(told, "a.py", shown(mine, "zero\n" + mine.replace("line 50\n", "")))
+    tell(told, "a.py", shown(mine, "zero\n" + mine.replace("line 20\n", "")))
     (made,) = attribute([told.record(tmp_path)])
     (file,) = made["file-attribution"]["files"]
     (said,) = file["conversations"]
     found = {one["start-line"]: one.get("contributor", said["contributor"])["type"] for one in said["ranges"]}
-    assert found == {1: "human", 41: "ai"}
+    assert found == {1: "human", 40: "ai"}
     assert made["vacr"]["attribution"]["files"]["a.py"]["complete"] is True
 
 
 def test_hunks_of_a_file_that_is_known_in_part_are_numbered_as_they_are_now(tmp_path):
     told = Told()
-    window = {"filePath": f"{ROOT}/a.py", "content": OLD.rstrip("\n"), "startLine": 1, "numLines": 60, "totalLines": 90}
-    told.call("Read", {"file_path": f"{ROOT}/a.py", "limit": 60}, "…", {"type": "text", "file": window})
+    window = {"filePath": f"{ROOT}/a.py", "content": OLD.rstrip("\n"), "startLine": 1, "numLines": 80, "totalLines": 110}
+    told.call("Read", {"file_path": f"{ROOT}/a.py", "limit": 80}, "…", {"type": "text", "file": window})
     tell(told, "a.py", shown(OLD, CHANGES["more lines"]))
-    told.edit("a.py", "line 48", "forty-eight")
+    told.edit("a.py", "line 38", "thirty-eight")
     (row,) = history(*replayed([told.record(tmp_path)]))
-    assert row["ranges"] == [[50, 50]]
+    assert row["ranges"] == [[40, 40]]

@@ -65,17 +65,19 @@ def hold(replay: Replay, tracked: Tracked, event: Event, step: Step) -> None:
     if text is None:
         tracked.held.pop(by, None)
     else:
-        tracked.held[by] = as_shown(text)
+        tracked.held[by] = text
 
 
 def take(replay: Replay, tracked: Tracked, notice: Notice, step: Step) -> None:
     """Take a notice in: all of the file where the text is known that it differs from, else the hunks whose places are."""
     by = (replay.record, step.chain)
     held = tracked.held.pop(by, None)
-    new = applied(held, notice.parts) if held is not None and notice.whole else None
+    new = applied(as_shown(held), notice.parts) if held is not None and notice.whole else None
     if new is not None:
-        tracked.held[by] = new
-        replay.look(tracked, step, lambda outside: tracked.file.observe_whole(new, outside), "user")
+        text, ended = new
+        tracked.held[by] = text
+        file, lines = tracked.file, lines_of(text)
+        replay.look(tracked, step, lambda by: file.observe_whole(text, by) if ended else file.observe(1, lines, by), "user")
         return
     placed = list(_placed(tracked.file, notice.parts))
     if not notice.whole or len(placed) < len(notice.parts):
@@ -99,8 +101,11 @@ def _placed(file: SparseFile, parts: Sequence[Part]) -> Iterator[Part]:
         moved += len(shown) - stop
 
 
-def applied(text: str, parts: Sequence[Part]) -> str | None:
-    """Put the hunks of a notice into the text that they differ from; `None` when they do not fit, or in more ways than one."""
+def applied(text: str, parts: Sequence[Part]) -> tuple[str, bool] | None:
+    """Put the hunks of a notice into the text that they differ from; `None` when they do not fit, or in more ways than one.
+
+    Gives also whether it is known how the last line ends: a hunk that goes on to the end of the file does not show that.
+    """
     lines = lines_of(text)
     old = [bare(line) for line in lines]
     new: list[str] = []
@@ -117,7 +122,7 @@ def applied(text: str, parts: Sequence[Part]) -> str | None:
         new += lines[at:start] + [line + "\n" for line in shown]
         at = stop
     new += lines[at:]
-    return "".join(new) if text.endswith("\n") or not new else "".join(new).removesuffix("\n")
+    return "".join(new), at < len(old)
 
 
 def _end(old: Sequence[str], start: int, limit: int, shown: Sequence[str], *, is_last: bool) -> int | None:
@@ -129,5 +134,6 @@ def _end(old: Sequence[str], start: int, limit: int, shown: Sequence[str], *, is
         if list(old[stop - len(around) : stop]) == around and list(old[start:stop]) != list(shown)
     ]
     if len(around) == _AROUND and len(stops) == 1:
-        return stops[0]
+        # Lines that were taken away behind them, at the end of the file, would not show.
+        return stops[0] if not is_last or len(old) - stops[0] > 2 * _AROUND else None
     return len(old) if is_last and not (len(around) == _AROUND and stops) and list(old[start:]) != list(shown) else None
