@@ -200,7 +200,7 @@ def test_one_very_long_line_is_read():
         (b"just text\n", "not a session of an agent"),
         (b'{"some":"json"}\n', "not a session of an agent"),
         (b"[1,2,3]", "not a session of an agent"),
-        ('{"type":"user"}'.encode("utf-16"), "not a session of an agent"),
+        ('{"type":"user"}'.encode("utf-16"), "UTF-16 text"),
     ],
     ids=["empty", "blank", "binary", "executable", "prose", "other JSON", "an array", "UTF-16"],
 )

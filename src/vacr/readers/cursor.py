@@ -75,7 +75,8 @@ def _is_ours(value: Any) -> bool:
         return cursor_text.is_transcript(value)
     if type(value) is not dict or "uuid" in value or "payload" in value:
         return False
-    if is_one_of(value.get("role"), ROLES):
+    role = value.get("role")
+    if type(role) is str and role in ROLES:
         return type(value.get("message")) is dict and "content" in value["message"] and "type" not in value
     return is_one_of(value.get("type"), EVENTS) and "status" in value
 

@@ -35,10 +35,9 @@ def documents(data: bytes) -> Iterator[tuple[int, list[Any]]]:
 
     They come in batches with the number of the first line.
     """
-    if spans_lines(data):
-        yield from _values(data.removeprefix(BYTE_ORDER_MARK).rstrip(), 1)
-    elif _OPENS.match(data):
-        yield from _lines(data)
+    opened = _OPENS.match(data)
+    if opened:
+        yield from _values(data.removeprefix(BYTE_ORDER_MARK).rstrip(), 1) if _goes_on(data, opened.end()) else _lines(data)
     elif (lead := _LEAD.match(data)) and spans_lines(data, lead.end()):
         # What a program said on the way, before the value that it wrote.
         yield from lines(lead[0])
@@ -80,10 +79,15 @@ def _values(data: bytes, number: int) -> Iterator[tuple[int, list[Any]]]:
 def spans_lines(data: bytes, start: int = 0) -> bool:
     """Tell whether the first value goes on after its first line."""
     opened = _OPENS.match(data, start)
-    end = data.find(b"\n", opened.end()) if opened else -1
-    if opened is None or end < 0:
+    return opened is not None and _goes_on(data, opened.end())
+
+
+def _goes_on(data: bytes, start: int) -> bool:
+    """Tell whether a value goes on after its first line, which has opened before a place."""
+    end = data.find(b"\n", start)
+    if end < 0:
         return False
-    first = data[opened.end() - 1 : end].rstrip()
+    first = data[start - 1 : end].rstrip()
     return first.endswith(_OPEN_ENDS) or (_GOES_ON.match(data, end) is not None and not exact(first))
 
 

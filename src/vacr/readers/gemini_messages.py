@@ -55,7 +55,8 @@ OURS = frozenset(
 """What events are called that have no native type; a native type of such a name is kept beside."""
 
 
-_KINDS = {kind: {"native": {"type": kind}} for kind in known.ROLES}
+_ROLES = known.ROLES
+_KINDS = {kind: {"native": {"type": kind}} for kind in _ROLES}
 
 
 def message_entry(message: Any, session: Session, fate: str | None) -> Native:
@@ -63,9 +64,9 @@ def message_entry(message: Any, session: Session, fate: str | None) -> Native:
     if type(message) is not dict:
         return session.other(message)
     kind = message.pop("type", None)
-    if type(kind) is not str or kind not in known.ROLES:
+    entry_type = _ROLES.get(kind) if type(kind) is str else None
+    if entry_type is None:
         return event_entry(message, kind, session, fate)
-    entry_type = known.ROLES[kind]
     if "content" not in message and type(message.get("parts")) is list:
         return _from_parts(message, kind, session, fate)
     inside: list[Native] = []

@@ -66,33 +66,34 @@ class Shape(Lift):
         clashes = CANONICAL_MEMBERS.intersection(known) - {move.native for move in moves}
         if clashes:
             raise ValueError(f"members that cannot stay: {sorted(clashes)}")
-        self.in_place: Callable[[Native, str], bool] = _compiled_in_place(known, moves)
-        """Turn an object into an entry as it is, unless it is not as known; tell whether it was."""
+        self.entry: Callable[[str, Native, Drift, str], Native] = _compiled_entry(known, moves, self._apart)
+        """Turn an object into an entry of some type; what is not known of it is counted under a name."""
 
-    def entry(self, entry_type: str, native: Native, drift: Drift, where: str) -> Native:
-        """Turn an object into an entry."""
-        if self.in_place(native, entry_type):
-            return native
+    def _apart(self, entry_type: str, native: Native, drift: Drift, where: str) -> Native:
+        """Take an object apart that is not as known."""
         drift.see_members(where, native, self.known)
         entry: Native = {"type": entry_type}
         self.apply(native, entry)
         return fill(entry, native)
 
 
-def _compiled_in_place(known: frozenset[str], moves: tuple[Move, ...]) -> Callable[[Native, str], bool]:
+def _compiled_entry(
+    known: frozenset[str], moves: tuple[Move, ...], apart: Callable[[str, Native, Drift, str], Native]
+) -> Callable[[str, Native, Drift, str], Native]:
     """Write the moves as statements that rename the members of an object, if it is as known."""
-    lines = ["def in_place(native, entry_type):"]
-    lines.append("    if not native.keys() <= known or None in native.values(): return False")
+    otherwise = "return apart(entry_type, native, drift, where)"
+    lines = ["def entry(entry_type, native, drift, where):"]
+    lines.append(f"    if not native.keys() <= known or None in native.values(): {otherwise}")
     for name, _, kind in moves:
         if kind:
-            lines.append(f"    if type(native.get({name!r}, {kind()!r})) is not {kind.__name__}: return False")
+            lines.append(f"    if type(native.get({name!r}, {kind()!r})) is not {kind.__name__}: {otherwise}")
     for name, canonical, _ in moves:
         if name != canonical:
             lines.append(f"    if {name!r} in native: native[{canonical!r}] = native.pop({name!r})")
-    names: dict[str, Any] = {"known": known}
-    exec("\n".join([*lines, "    native['type'] = entry_type", "    return True"]), names)  # noqa: S102 - made of our own tables
-    in_place: Callable[[Native, str], bool] = names["in_place"]
-    return in_place
+    names: dict[str, Any] = {"known": known, "apart": apart}
+    exec("\n".join([*lines, "    native['type'] = entry_type", "    return native"]), names)  # noqa: S102 - made of our own tables
+    entry: Callable[[str, Native, Drift, str], Native] = names["entry"]
+    return entry
 
 
 def is_one_of(value: Any, names: Container[str]) -> TypeGuard[str]:
