@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
@@ -43,14 +43,18 @@ def _key_usage(*, signs, certifies=False):
 class Authority:
     """What certifies keys: a root, or one below another."""
 
-    def __init__(self, name, above=None, *, ca=True):
-        self.private = ec.generate_private_key(ec.SECP256R1())
+    def __init__(self, name, above=None, *, ca=True, usage=None, only=None, rsa_bits=None):
+        self.private = rsa.generate_private_key(65537, rsa_bits) if rsa_bits else ec.generate_private_key(ec.SECP256R1())
         self.subject = name_of(name)
         above = above or self
         builder = _builder(name, self.private.public_key(), days(-3000), days(3000)).issuer_name(above.subject)
         length = None if above is self else 0
         builder = builder.add_extension(x509.BasicConstraints(ca, length if ca else None), critical=True)
         builder = builder.add_extension(_key_usage(signs=True, certifies=ca), critical=True)
+        if usage:
+            builder = builder.add_extension(x509.ExtendedKeyUsage([_USAGES[usage]]), critical=False)
+        if only:
+            builder = builder.add_extension(x509.NameConstraints([x509.DNSName(only)], None), critical=False)
         self.certificate = builder.sign(above.private, hashes.SHA256())
 
     @property

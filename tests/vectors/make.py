@@ -217,6 +217,14 @@ def certificates(vectors, keys):
     )
     add("chain-too-long", "path-length", [certificate(key, low := Authority("l", above=middle)), low.der, middle.der])
     add("chain-key-usage", "key-usage", [certificate(key, root, signs=False)])
+    for name, verdict, odd in (
+        ("chain-authority-for-servers", "authority-key-usage", {"usage": "server"}),
+        ("chain-name-constraints", "name-constraints", {"only": "example.net"}),
+        ("chain-authority-of-1024-bits", "authority-key-weak", {"rsa_bits": 1024}),
+    ):
+        add(name, verdict, [certificate(key, between := Authority("between", above=root, **odd)), between.der])
+    for_code = Authority("for code", above=root, usage="code")
+    add("chain-valid-authority-for-code", VERIFIED, [certificate(key, for_code), for_code.der])
     add("chain-extended-key-usage", "extended-key-usage", [certificate(key, root, usage="server")])
     add("chain-usage-missing", "extended-key-usage", [leaf], extended_key_usage="1.3.6.1.5.5.7.3.3")
     add("chain-critical-extension", "x5chain-critical", [certificate(key, root, odd=True)])
