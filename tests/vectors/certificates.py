@@ -36,6 +36,10 @@ def _builder(subject, public, since, until):
     )
 
 
+def _alternative(name):
+    return (x509.UniformResourceIdentifier if ":" in name else x509.RFC822Name if "@" in name else x509.DNSName)(name)
+
+
 def _key_usage(*, signs, certifies=False):
     return x509.KeyUsage(signs, False, not signs, False, False, certifies, False, False, False)
 
@@ -78,8 +82,7 @@ def certificate(
     if usage:
         builder = builder.add_extension(x509.ExtendedKeyUsage([_USAGES[usage]]), critical=critical_usage)
     if names:
-        uris = [x509.UniformResourceIdentifier(name) for name in names]
-        builder = builder.add_extension(x509.SubjectAlternativeName(uris), critical=False)
+        builder = builder.add_extension(x509.SubjectAlternativeName([_alternative(name) for name in names]), critical=False)
     if odd:
         unknown = x509.UnrecognizedExtension(x509.ObjectIdentifier("1.3.6.1.4.1.4711.1"), b"\x05\x00")
         builder = builder.add_extension(unknown, critical=True)

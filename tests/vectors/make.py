@@ -52,6 +52,7 @@ def main():
     structures(vectors, keys["eddsa"])
     algorithms(vectors, keys)
     headers(vectors, keys["eddsa"])
+    issuers(vectors, keys)
     payloads(vectors, keys["eddsa"])
     certificates(vectors, keys)
     timestamps.add(vectors, keys["eddsa"], keys["es256"])
@@ -150,12 +151,26 @@ def headers(vectors, key):
     for name, issued_at in (("iat-before-all-calendars", -(10**12)), ("iat-after-all-calendars", 10**15), ("iat-of-text", "now")):
         vectors.add(name, "claims-malformed", message(key, {1: -8, 15: {6: issued_at}}))
     late = int((NOW + timedelta(hours=1)).timestamp())
+    for name, claims in (("label-true", {True: CLAIMS[1]}), ("label-fraction", {1.0: CLAIMS[1]}), ("exp-of-text", {4: "now"})):
+        vectors.add(f"claims-{name}", "claims-malformed", message(key, {1: -8, 15: claims}))
+    vectors.add("claims-expired", "claims-expired", message(key, {1: -8, 15: {4: late - 7200}}))
+    vectors.add("claims-not-yet", "claims-not-yet", message(key, {1: -8, 15: {5: late}}))
+    vectors.add("valid-between-times", VERIFIED, message(key, {1: -8, 15: {4: late, 5: late - 7200}}))
     vectors.add("iat-in-future", "issued-in-future", message(key, {1: -8, 15: {6: late}}))
     vectors.add("valid-iat-with-fraction", VERIFIED, message(key, {1: -8, 15: {6: NOW.timestamp() - 0.5}}))
     vectors.add("valid-iat-of-fast-clock", VERIFIED, message(key, {1: -8, 15: {6: late - 3500}}))
     vectors.add("issuer-other", "issuer", message(key, {1: -8, 15: CLAIMS}), issuer="https://example.net")
     vectors.add("issuer-none", "issuer", message(key, {1: -8}), issuer="https://example.org")
     vectors.add("subject-other", "subject", message(key, {1: -8, 15: CLAIMS}), subject="urn:example:other")
+
+
+def issuers(vectors, keys):
+    """Issuers that are named by a key."""
+    key, other, trust = keys["eddsa"], keys["other"], ["eddsa.pub.pem", "other.pub.pem"]
+    vectors.add("valid-issuer-is-key", VERIFIED, message(key, {1: -8, 15: {1: key.uri}}), trust=trust, issuer=key.uri)
+    vectors.add("issuer-is-another-key", "issuer-unbound", message(key, {1: -8, 15: {1: other.uri}}), trust=trust)
+    asked = {"trust": trust, "issuer": other.uri}
+    vectors.add("issuer-is-another-key-as-asked", "issuer-unbound", message(key, {1: -8, 15: {1: other.uri}}), **asked)
 
 
 def payloads(vectors, key):
@@ -233,6 +248,12 @@ def certificates(vectors, keys):
     add("chain-issuer-no-uri", "issuer-not-uri", [leaf], {15: {1: "me", 2: "it"}})
     add("chain-issuer-missing", "issuer-not-uri", [leaf], {15: {2: "it"}})
     add("chain-issuer-of-another", "issuer-unbound", [certificate(key, root, names=["https://example.net"])], issuer=CLAIMS[1])
+    add("chain-issuer-of-mailbox", "issuer-unbound", [certificate(key, root, names=["mallory@example.net"])], issuer=CLAIMS[1])
+    urn = {1: "urn:example:us", 2: "it"}
+    add("chain-issuer-of-no-host", "issuer-unbound", [certificate(key, root, names=[""])], {15: urn}, issuer=urn[1])
+    add("chain-valid-issuer-host", VERIFIED, [certificate(key, root, names=["example.org"])], issuer=CLAIMS[1])
+    named = [certificate(key, root, names=["https://example.net"])]
+    add("chain-valid-issuer-is-key", VERIFIED, named, {15: {1: key.uri, 2: "it"}}, issuer=key.uri)
     add("chain-signed-by-other-key", "signature", [certificate(Key.made("es256"), root)])
     early = {**CLAIMS, 6: int((NOW - timedelta(days=4000)).timestamp())}
     add("chain-issued-before-its-beginning", "not-yet-valid", [leaf], {15: early})

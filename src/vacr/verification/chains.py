@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import TypeVar
+from urllib.parse import urlsplit
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
@@ -140,15 +141,21 @@ def check_valid(path: Sequence[x509.Certificate], when: datetime) -> None:
             raise InvalidStatement(f"a certificate was valid until {_day(certificate.not_valid_after_utc)}", reason="expired")
 
 
-def names_of(certificate: x509.Certificate) -> tuple[set[str], set[str]]:
-    """Give the URIs and the host names that a certificate is for."""
+def is_for(certificate: x509.Certificate, issuer: str) -> bool:
+    """Tell whether a certificate is for an issuer: names it, its host or its mailbox; one without names may be anybody's."""
     names = _extension(certificate, x509.SubjectAlternativeName)
-    if names is None:
-        return set(), set()
-    return (
-        set(names.get_values_for_type(x509.UniformResourceIdentifier)),
-        {name.lower() for name in names.get_values_for_type(x509.DNSName)},
-    )
+    if names is None or not list(names):
+        return True
+    hosts = {name.lower() for name in names.get_values_for_type(x509.DNSName)}
+    boxes = {f"mailto:{name}" for name in names.get_values_for_type(x509.RFC822Name)}
+    return issuer in boxes.union(names.get_values_for_type(x509.UniformResourceIdentifier)) or _host(issuer) in hosts
+
+
+def _host(issuer: str) -> str | None:
+    try:
+        return urlsplit(issuer).hostname or None
+    except ValueError:
+        return None
 
 
 def _extension(certificate: x509.Certificate, kind: type[T]) -> T | None:
