@@ -108,3 +108,17 @@ def test_a_record_that_json_cannot_hold_fails(vacr, checked, tmp_path):
     record["session"]["entries"][0]["odd"] = b"\x00"
     (tmp_path / "r.acr.cbor").write_bytes(encode(record, "cbor"))
     assert checked("r.acr.cbor")[1] == "unreadable"
+
+
+def test_a_record_of_a_later_version_has_the_summary_that_it_was_signed_with(vacr, checked, tmp_path):
+    vacr("record", "s.jsonl")
+    record = json.loads((tmp_path / "s.acr.json").read_bytes())
+    record["version"] = "3.1.0"
+    (tmp_path / "r.acr.json").write_bytes(b"".join(identify(record)))
+    outcomes, reason = checked("r.acr.json")
+    assert (outcomes["metadata"], reason) == ("passed", None)
+
+
+def test_a_version_of_any_type_can_be_signed(vacr, tmp_path):
+    (tmp_path / "r.acr.cbor").write_bytes(encode({"version": [3], "session": {"session-start": "x"}}, "cbor"))
+    assert vacr("sign", "r.acr.cbor", "--key", "keys/signing.pem").returncode == 0

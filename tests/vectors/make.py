@@ -141,6 +141,8 @@ def headers(vectors, key):
     """Headers that say what they must not, and claims that are not as asked."""
     vectors.add("crit-unknown", "crit-unknown", message(key, {1: -8, 2: [4711], 4711: 1}))
     vectors.add("crit-unknown-text", "crit-unknown", message(key, {1: -8, 2: ["x"], "x": 1}))
+    vectors.add("crit-receipts", "crit-unknown", message(key, {1: -8, 2: [394], 394: [b"x"]}))
+    vectors.add("crit-type", "crit-unknown", message(key, {1: -8, 2: [16], 16: "application/example"}))
     vectors.add("crit-unprotected", "crit-unprotected", message(key, {1: -8}, unprotected={2: [1]}))
     vectors.add("crit-empty", "crit-malformed", message(key, {1: -8, 2: []}))
     vectors.add("crit-no-list", "crit-malformed", message(key, {1: -8, 2: 15}))
@@ -194,6 +196,9 @@ def payloads(vectors, key):
     vectors.add("envelope-no-hash", "hash-alg-missing", message(key, {1: -8, 259: "a/b"}), payload=PAYLOAD)
     said = {"session-id": "s", "agent-vendor": "v", "trace-format": "ietf-vac-v3.0", "timestamp-start": 1, "content-hash": "00"}
     vectors.add("metadata-changed", "metadata-mismatch", message(key, {1: -8}, unprotected={100: said}))
+    vectors.add("metadata-changed-protected", "metadata-mismatch", message(key, {1: -8, 100: said}))
+    weak = {name: value for name, value in said.items() if name != "content-hash"} | {"content-hash-alg": "md5"}
+    vectors.add("metadata-other-hash", "metadata-mismatch", message(key, {1: -8}, unprotected={100: weak}))
     vectors.add("metadata-malformed", "metadata-malformed", message(key, {1: -8}, unprotected={100: {"session-id": "s"}}))
 
 

@@ -18,7 +18,7 @@ from vacr.schema import validate
 from vacr.schema.versions import major
 from vacr.signing import labels
 from vacr.signing.sign1 import Sign1
-from vacr.signing.trace_metadata import FORMATS, trace_metadata
+from vacr.signing.trace_metadata import format_of, trace_metadata
 from vacr.verification.checks import Checks
 from vacr.verification.contents import record_in
 from vacr.verification.policy import Policy
@@ -27,6 +27,7 @@ from vacr.versions.made import as_made
 
 _REQUIRED = frozenset(("session-id", "agent-vendor", "trace-format", "timestamp-start"))
 _OPTIONAL = frozenset(("timestamp-end", "content-hash", "content-hash-alg"))
+_HASH = "sha-256"
 _URN = "urn:uuid:"
 
 
@@ -70,13 +71,14 @@ def check(message: Sign1, payload: bytes, policy: Policy, inputs: Inputs, checks
 
 
 def _check_metadata(message: Sign1, payload: bytes, record: dict[str, Any] | None, checks: Checks) -> None:
-    """Make the summary again that stands beside the signature, unsigned, and compare."""
-    if labels.TRACE_METADATA not in message.unprotected:
+    """Make the summary again that stands beside the signature, mostly unsigned, and compare."""
+    headers = message.protected if labels.TRACE_METADATA in message.protected else message.unprotected
+    if labels.TRACE_METADATA not in headers:
         return
-    said = message.unprotected[labels.TRACE_METADATA]
+    said = headers[labels.TRACE_METADATA]
     if not isinstance(said, dict) or not said.keys() >= _REQUIRED or not said.keys() <= _REQUIRED | _OPTIONAL:
         raise InvalidStatement("trace-metadata does not have the members it must have", reason="metadata-malformed")
-    if said.get("content-hash", _digest(payload)) != _digest(payload):
+    if said.get("content-hash-alg", _HASH) != _HASH or said.get("content-hash", _digest(payload)) != _digest(payload):
         raise InvalidStatement("trace-metadata names another content hash", reason="metadata-mismatch")
     known = _summary(payload, record)
     if known is None:
@@ -92,7 +94,7 @@ def _check_metadata(message: Sign1, payload: bytes, record: dict[str, Any] | Non
 
 def _summary(payload: bytes, record: dict[str, Any] | None) -> dict[str, Any] | None:
     if record is not None:
-        return trace_metadata(record, FORMATS.get(str(record.get("version")), ""))
+        return trace_metadata(record, format_of(record.get("version")))
     source = Source((Part("session", payload),))
     try:
         reading = next(iter(reader_for(source).read(source)), None)
