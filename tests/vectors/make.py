@@ -8,6 +8,7 @@ README.md tells how to use them.
 
 import json
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import cbor2
@@ -210,11 +211,9 @@ def certificates(vectors, keys):
     (FOLDER / "root.pem").write_bytes(root.pem)
     (FOLDER / "other-root.pem").write_bytes(other.pem)
 
-    def add(name, verdict, chain, headers=None, **policy):
-        x5chain = chain[0] if len(chain) == 1 else chain
-        said = {1: -7, 33: x5chain, 15: CLAIMS, **(headers or {})}
-        vectors.add(name, verdict, message(key, said), trust=policy.pop("trust", ["root.pem"]), **policy)
-
+    add = partial(chained, vectors, key)
+    usages(vectors, key, root, add)
+    names(key, root, add)
     leaf = certificate(key, root)
     below = certificate(key, middle)
     add("chain-valid", VERIFIED, [leaf])
@@ -243,15 +242,40 @@ def certificates(vectors, keys):
         ("chain-authority-of-1024-bits", "authority-key-weak", {"rsa_bits": 1024}),
     ):
         add(name, verdict, [certificate(key, between := Authority("between", above=root, **odd)), between.der])
-    for_code = Authority("for code", above=root, usage="code")
-    add("chain-valid-authority-for-code", VERIFIED, [certificate(key, for_code), for_code.der])
-    add("chain-extended-key-usage", "extended-key-usage", [certificate(key, root, usage="server")])
-    add("chain-usage-missing", "extended-key-usage", [leaf], extended_key_usage="1.3.6.1.5.5.7.3.3")
     add("chain-critical-extension", "x5chain-critical", [certificate(key, root, odd=True)])
     add("chain-x5t-mismatch", "x5t-mismatch", [leaf], {34: statements.x5t(below)})
     add("chain-x5t-malformed", "x5t-malformed", [leaf], {34: [-16]})
     add("chain-issuer-no-uri", "issuer-not-uri", [leaf], {15: {1: "me", 2: "it"}})
     add("chain-issuer-missing", "issuer-not-uri", [leaf], {15: {2: "it"}})
+    add("chain-signed-by-other-key", "signature", [certificate(Key.made("es256"), root)])
+    early = {**CLAIMS, 6: int((NOW - timedelta(days=4000)).timestamp())}
+    add("chain-issued-before-its-beginning", "not-yet-valid", [leaf], {15: early})
+    odd_curve = leaf.replace(b"\x2a\x86\x48\xce\x3d\x03\x01\x07", b"\x2a\x86\x48\xce\x3d\x03\x01\x63", 1)
+    add("chain-key-that-cannot-be-read", "x5chain-malformed", [odd_curve])
+
+
+def chained(vectors, key, name, verdict, chain, headers=None, **policy):
+    """Add a statement with a chain."""
+    x5chain = chain[0] if len(chain) == 1 else chain
+    said = {1: -7, 33: x5chain, 15: CLAIMS, **(headers or {})}
+    vectors.add(name, verdict, message(key, said), trust=policy.pop("trust", ["root.pem"]), **policy)
+
+
+def usages(vectors, key, root, add):
+    """What certificates are for."""
+    coders = Authority("for code", above=root, usage="code")
+    add("chain-valid-authority-for-code", VERIFIED, [certificate(key, coders), coders.der])
+    add("chain-extended-key-usage", "extended-key-usage", [certificate(key, root, usage="server")])
+    add("chain-usage-missing", "extended-key-usage", [certificate(key, root)], extended_key_usage="1.3.6.1.5.5.7.3.3")
+    asked = {"trust": ["es256.pub.pem"], "extended_key_usage": "1.3.6.1.5.5.7.3.3"}
+    vectors.add("key-without-usage", "extended-key-usage", message(key, {1: -7}), **asked)
+    for_code = certificate(key, root, usage="code")
+    add("chain-usage-of-nobody", "extended-key-usage", [for_code], **asked)
+    add("chain-valid-usage", VERIFIED, [for_code], **asked | {"trust": ["es256.pub.pem", "root.pem"]})
+
+
+def names(key, root, add):
+    """Whom certificates are for."""
     add("chain-issuer-of-another", "issuer-unbound", [certificate(key, root, names=["https://example.net"])], issuer=CLAIMS[1])
     add("chain-issuer-of-mailbox", "issuer-unbound", [certificate(key, root, names=["mallory@example.net"])], issuer=CLAIMS[1])
     urn = {1: "urn:example:us", 2: "it"}
@@ -259,11 +283,6 @@ def certificates(vectors, keys):
     add("chain-valid-issuer-host", VERIFIED, [certificate(key, root, names=["example.org"])], issuer=CLAIMS[1])
     named = [certificate(key, root, names=["https://example.net"])]
     add("chain-valid-issuer-is-key", VERIFIED, named, {15: {1: key.uri, 2: "it"}}, issuer=key.uri)
-    add("chain-signed-by-other-key", "signature", [certificate(Key.made("es256"), root)])
-    early = {**CLAIMS, 6: int((NOW - timedelta(days=4000)).timestamp())}
-    add("chain-issued-before-its-beginning", "not-yet-valid", [leaf], {15: early})
-    odd_curve = leaf.replace(b"\x2a\x86\x48\xce\x3d\x03\x01\x07", b"\x2a\x86\x48\xce\x3d\x03\x01\x63", 1)
-    add("chain-key-that-cannot-be-read", "x5chain-malformed", [odd_curve])
 
 
 if __name__ == "__main__":

@@ -75,13 +75,15 @@ def candidates(message: Sign1, algorithm: int, policy: Policy) -> list[Trusted]:
     found = [Trusted(key) for key in policy.keys if fits(key) and (named is None or _same(key, named))]
     named_by = message.protected.get(labels.KID, message.unprotected.get(labels.KID))
     found.sort(key=lambda one: not _is_named(one.key, named_by))
-    if found:
+    if found and policy.extended_key_usage is None:
         return found
     if chain and policy.roots:
         path = chains.check_chain(chain, policy.roots, policy.extended_key_usage)
         if not fits(chain[0].public_key()):
             raise InvalidStatement(f"{ALGORITHMS[algorithm].name} takes no key of the certificate's kind", reason="alg-key")
         return [Trusted(chain[0].public_key(), tuple(path))]
+    if found:
+        raise InvalidStatement("the key is trusted without a certificate, which has no usage", reason="extended-key-usage")
     if any(_is_named(key, named_by) for key in policy.keys):
         raise InvalidStatement(f"{ALGORITHMS[algorithm].name} takes no key of this kind", reason="alg-key")
     told = "the chain leads to nobody who is trusted" if chain else "no trusted key takes this algorithm"
