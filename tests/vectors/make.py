@@ -198,6 +198,8 @@ def payloads(vectors, key):
     said = {"session-id": "s", "agent-vendor": "v", "trace-format": "ietf-vac-v3.0", "timestamp-start": 1, "content-hash": "00"}
     vectors.add("metadata-changed", "metadata-mismatch", message(key, {1: -8}, unprotected={100: said}))
     vectors.add("metadata-changed-protected", "metadata-mismatch", message(key, {1: -8, 100: said}))
+    for name, subject in (("digest", "urn:sha-256:" + "00" * 32), ("digest-capitals", "URN:SHA-256:" + "00" * 32)):
+        vectors.add(f"subject-of-another-{name}", "subject-mismatch", message(key, {1: -8, 15: {2: subject}}))
     weak = {name: value for name, value in said.items() if name != "content-hash"} | {"content-hash-alg": "md5"}
     vectors.add("metadata-other-hash", "metadata-mismatch", message(key, {1: -8}, unprotected={100: weak}))
     vectors.add("metadata-malformed", "metadata-malformed", message(key, {1: -8}, unprotected={100: {"session-id": "s"}}))

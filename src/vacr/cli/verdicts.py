@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache, partial
 from typing import Any
@@ -101,7 +101,8 @@ def _verified(pair: Pair, wanted: Wanted, beside: tuple[str, ...], now: datetime
     statement = read_bytes(pair.statement, _LARGEST_STATEMENT)
     sources, base = _sources(wanted.source) if wanted.source else (), _base(wanted.base) if wanted.base else None
     inputs = Inputs(sources, base, partial(_records, beside))
-    return verify(statement, policy_of(wanted), payload=payload, inputs=inputs, now=now)
+    policy = replace(policy_of(wanted), needs_record=pair.is_record or wanted.source is not None)
+    return verify(statement, policy, payload=payload, inputs=inputs, now=now)
 
 
 @cache

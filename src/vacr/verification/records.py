@@ -29,6 +29,7 @@ _REQUIRED = frozenset(("session-id", "agent-vendor", "trace-format", "timestamp-
 _OPTIONAL = frozenset(("timestamp-end", "content-hash", "content-hash-alg"))
 _HASH = "sha-256"
 _URN = "urn:uuid:"
+_DIGEST = "urn:sha-256:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +55,9 @@ def check(message: Sign1, payload: bytes, policy: Policy, inputs: Inputs, checks
     with checks.of("metadata"):
         _check_metadata(message, payload, record, checks)
     with checks.of("record"):
+        _check_digest(message, payload)
         if record is None:
-            if policy.schema_version is not None:
+            if policy.needs_record or policy.schema_version is not None:
                 raise InvalidStatement("what was signed is no record", reason="not-a-record")
             checks.undecided("record", "what was signed is no record: a native session, or something else")
             return None
@@ -110,6 +112,17 @@ def _digest(payload: bytes) -> str:
     return hashlib.sha256(payload).hexdigest()
 
 
+def _check_digest(message: Sign1, payload: bytes) -> None:
+    subject = _subject(message)
+    if subject.startswith(_DIGEST) and subject != f"{_DIGEST}{_digest(payload)}":
+        raise InvalidStatement("the statement is about other bytes", reason="subject-mismatch")
+
+
+def _subject(message: Sign1) -> str:
+    """Give what a statement says it is about, in the one form of a URN of ours, whose letters may be of either case."""
+    return str(message.protected.get(labels.CWT_CLAIMS, {}).get(labels.SUB, "")).lower()
+
+
 def _check_record(
     message: Sign1, record: dict[str, Any], made: dict[str, Any], form: Form, policy: Policy, checks: Checks
 ) -> None:
@@ -121,9 +134,8 @@ def _check_record(
         raise InvalidStatement(f"version {record.get('version')}, not {policy.schema_version}", reason="schema-version")
     if made_by_vacr(made) and made.get("id") != record_id(cast("Record", made)):
         raise InvalidStatement("the record's id is not that of its content", reason="record-id")
-    claims = message.protected.get(labels.CWT_CLAIMS)
-    subject = claims.get(labels.SUB) if isinstance(claims, dict) else None
-    if isinstance(subject, str) and subject.startswith(_URN) and subject != f"{_URN}{record.get('id')}":
+    subject = _subject(message)
+    if subject.startswith(_URN) and subject != f"{_URN}{record.get('id')}".lower():
         raise InvalidStatement("the statement is about another record", reason="subject-mismatch")
     checks.passed("record", f"valid by version {record['version']}, id {record.get('id')}")
 
