@@ -40,6 +40,20 @@ def test_a_private_key_is_its_owners_alone(vacr, tmp_path):
     assert "Keys are never replaced" in again.err
 
 
+@pytest.mark.parametrize("secret", ["", "\nnot this line\n", "x" * 1024])
+def test_a_passphrase_that_cannot_be_one_makes_no_key(vacr, tmp_path, secret):
+    (tmp_path / "secret").write_text(secret)
+    done = vacr("key", "generate", "-o", "keys/", "--passphrase-file", "secret")
+    assert (done.returncode, (tmp_path / "keys").exists()) == (2, False)
+    assert "xx" not in done.err
+
+
+def test_half_a_pair_of_keys_is_not_made(vacr, tmp_path):
+    (tmp_path / "signing.pub.pem").write_text("another's")
+    assert vacr("key", "generate").returncode == 2
+    assert [path.name for path in tmp_path.glob("signing*")] == ["signing.pub.pem"]
+
+
 def test_a_key_that_others_can_read_is_refused(vacr, signed):
     (signed / "keys" / "signing.pem").chmod(0o644)
     done = vacr("sign", "s.acr.json", "--key", "keys/signing.pem", "--overwrite")

@@ -8,6 +8,7 @@ import click
 
 from vacr.cli import options
 from vacr.cli.options import PATH, Voice
+from vacr.errors import UsageError
 from vacr.signing import keys
 from vacr.sources.key_files import passphrase_in, trust_bytes, write_keys
 
@@ -51,9 +52,11 @@ def generate(
         secret = passphrase_in(passphrase_file)
     elif passphrase:
         secret = click.prompt("Passphrase", hide_input=True, confirmation_prompt=True, err=True).encode()
+    if secret == b"":
+        raise UsageError(f"the first line of {passphrase_file} is empty", hint="A key that is not encrypted is made without it.")
     key = keys.generate(alg)
     public = keys.public_pem(key.public_key())
-    signing, verifying = write_keys(Path(output), keys.private_pem(key, secret or None), public)
+    signing, verifying = write_keys(Path(output), keys.private_pem(key, secret), public)
     voice.result(f"{signing}: keep it to yourself")
     voice.result(f"{verifying}: for those who verify; {keys.thumbprint_uri(key.public_key())}")
     voice.data(

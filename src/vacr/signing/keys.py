@@ -22,6 +22,7 @@ from vacr.signing.algorithms import PrivateKey, PublicKey
 THUMBPRINT_URI = "urn:ietf:params:oauth:ckt:sha-256:"
 
 _RSA_BITS = 3072
+_LONGEST_PASSPHRASE = 1023
 _CURVES: dict[int, ec.EllipticCurve] = {labels.P256: ec.SECP256R1(), labels.P384: ec.SECP384R1(), labels.P521: ec.SECP521R1()}
 _CURVE_NUMBERS = {curve.name: number for number, curve in _CURVES.items()}
 _EDWARDS: dict[int, Any] = {labels.CURVE_ED25519: ed25519.Ed25519PublicKey, labels.CURVE_ED448: ed448.Ed448PublicKey}
@@ -59,9 +60,15 @@ def generate(kind: str) -> PrivateKey:
 
 
 def private_pem(key: PrivateKey, passphrase: bytes | None = None) -> bytes:
-    """Write a private key as PKCS#8, encrypted if there is a passphrase."""
+    """Write a private key as PKCS#8, encrypted if there is a passphrase.
+
+    Raises:
+        UsageError: the passphrase is empty, or longer than one may be.
+    """
     encryption: serialization.KeySerializationEncryption = serialization.NoEncryption()
     if passphrase is not None:
+        if not 0 < len(passphrase) <= _LONGEST_PASSPHRASE:
+            raise UsageError(f"a passphrase has from 1 to {_LONGEST_PASSPHRASE} bytes, not {len(passphrase)}")
         encryption = serialization.BestAvailableEncryption(passphrase)
     written: bytes = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, encryption)
     return written

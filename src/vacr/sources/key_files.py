@@ -29,16 +29,23 @@ def write_keys(folder: Path, private: bytes, public: bytes) -> tuple[Path, Path]
     signing, verifying = folder / "signing.pem", folder / "signing.pub.pem"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for path, data, mode in ((signing, private, _OWNER_ONLY), (verifying, public, 0o644)):
-            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
+        _create(signing, private, _OWNER_ONLY)
+        try:
+            _create(verifying, public, 0o644)
+        except OSError:
+            signing.unlink(missing_ok=True)  # half a pair is of no use to anybody
+            raise
     except FileExistsError as error:
         hint = "Keys are never replaced: give another folder with -o, or move it away."
         raise UsageError(f"{error.filename} is there already", hint=hint) from error
     except OSError as error:
         raise UnreadableInput(reason_of(error), where=str(folder)) from error
     return signing, verifying
+
+
+def _create(path: Path, data: bytes, mode: int) -> None:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+        file.write(data)
 
 
 def signer_of(name: str, *, algorithm: str | None, passphrase: bytes | None, force: bool) -> Signer:
