@@ -179,6 +179,24 @@ def test_certificates_and_a_timestamp(vacr, signed):
     assert vacr("sign", "s.acr.json", "--key", "key.pem", "--timestamp", url, "-o", "y.cose").returncode == 4
 
 
+@pytest.mark.parametrize(
+    ("url", "code"),
+    [
+        ("http://me:open-sesame@127.0.0.1:1/", 2),
+        ("http://me:open-sesame@[/", 2),
+        ("http://127.0.0.1:99999/", 2),
+        ("http://127.0.0.1:1/ü", 2),
+        ("ftp://127.0.0.1/", 2),
+        ("http://" + "a" * 80 + ".example/", 4),
+        ("http://127.0.0.1:1/", 4),
+    ],
+)
+@pytest.mark.usefixtures("signed")
+def test_addresses_that_are_none_and_what_is_not_told_of_them(vacr, url, code):
+    done = vacr("sign", "s.acr.json", "--key", "keys/signing.pem", "--timestamp", url, "-o", "x.cose")
+    assert (done.returncode, "sesame" in done.err) == (code, False)
+
+
 class time_service:  # noqa: N801 - used as a function
     """A timestamp authority on a port of this machine."""
 
