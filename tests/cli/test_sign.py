@@ -7,10 +7,11 @@ import stat
 import subprocess
 import threading
 
+import cbor2
 import pytest
 
 from tests.vectors.certificates import Authority, certificate
-from tests.vectors.statements import Key
+from tests.vectors.statements import Key, message
 from tests.vectors.timestamps import TimeAuthority
 from vacr.signing import keys
 
@@ -232,3 +233,27 @@ def test_inspect(vacr, signed):
     assert '"version": "3.0.0-draft"' in vacr("inspect", "s.acr.cbor").out
     (signed / "x").write_bytes(b"\xff")
     assert vacr("inspect", "x").returncode == 3
+
+
+def test_inspect_hides_nothing_behind_a_name(vacr, tmp_path):
+    claims = {1: "https://mallory.example", "iss": "https://example.org", "1": "no issuer"}
+    (tmp_path / "x.cose").write_bytes(message(Key.made("eddsa"), {1: -8, 15: claims}))
+    assert all(repr(value).strip("'") in vacr("inspect", "x.cose").out for value in claims.values())
+    shown = json.loads(vacr("inspect", "x.cose", "--format", "json").out)["files"][0]["protected"]["CWT claims"]
+    assert shown == {"1": claims[1], '"1"': claims["1"], "iss": claims["iss"]}
+
+
+def test_inspect_writes_a_name_in_one_line(vacr, tmp_path):
+    key = Key.made("es256")
+    signed = certificate(key, Authority("root"), subject="a\nsignature: good")
+    (tmp_path / "x.cose").write_bytes(message(key, {1: -7, 33: signed}))
+    assert "x5chain (33): CN=a\\nsignature: good" in vacr("inspect", "x.cose").out
+
+
+@pytest.mark.parametrize("big", [1 << 20000, -(1 << 20000), 1 << 64, -(1 << 64) - 1], ids=int.bit_length)
+def test_inspect_writes_big_numbers(vacr, tmp_path, big):
+    (tmp_path / "x.cbor").write_bytes(cbor2.dumps([big]))
+    done = vacr("inspect", "x.cbor")
+    assert (done.returncode, done.out.lstrip("[\n ")[:4]) == (0, "2(h'" if big > 0 else "3(h'")
+    (tmp_path / "x.cbor").write_bytes(b"\xa2" + 2 * (cbor2.dumps(big) + b"\x00"))
+    assert vacr("inspect", "x.cbor").returncode == 3

@@ -71,12 +71,23 @@ class Authority:
 
 
 def certificate(
-    key, authority, *, since=None, until=None, ca=False, signs=True, usage=None, names=(), odd=False, critical_usage=False
+    key,
+    authority,
+    *,
+    subject="signer",
+    since=None,
+    until=None,
+    ca=False,
+    signs=True,
+    usage=None,
+    names=(),
+    odd=False,
+    critical_usage=False,
 ):
     """Certify a key."""
     until = until or days(365)
     since = since or min(days(-365), until - timedelta(days=1))
-    builder = _builder("signer", key.private.public_key(), since, until).issuer_name(authority.subject)
+    builder = _builder(subject, key.private.public_key(), since, until).issuer_name(authority.subject)
     builder = builder.add_extension(x509.BasicConstraints(ca, None), critical=True)
     builder = builder.add_extension(_key_usage(signs=signs), critical=True)
     if usage:
