@@ -1,5 +1,6 @@
 """`vacr key`, `sign`, `verify` and `inspect`: what is written, printed and refused."""
 
+import base64
 import http.server
 import json
 import shutil
@@ -9,6 +10,7 @@ import threading
 
 import cbor2
 import pytest
+from cryptography import x509
 
 from tests.vectors.certificates import Authority, certificate
 from tests.vectors.statements import Key, message
@@ -134,6 +136,35 @@ def test_trust_that_is_not_there(vacr, signed):
     assert (done.returncode, "a private key where a public one is wanted" in done.err) == (3, True)
 
 
+def test_trust_in_one_file(vacr, signed):
+    ours, other = (signed / "keys" / "signing.pub.pem").read_bytes(), Key.made("es256").public_pem
+    for written in (other + ours, other + b"\n# ours\n" + ours + Authority("root").pem):
+        (signed / "all.pem").write_bytes(written)
+        assert vacr("verify", "s.acr.json", "--trust", "all.pem").returncode == 0
+    (signed / "all.pem").write_bytes(other + ours[:60])
+    assert vacr("verify", "s.acr.json", "--trust", "all.pem").returncode == 3
+
+
+def test_names_of_keys(vacr, signed):
+    name = vacr("key", "show", "keys/signing.pub.pem").out.split()[-1]
+    assert name in vacr("verify", "s.acr.json", *TRUST).out
+    root = Authority("root")
+    (signed / "root.pem").write_bytes(root.pem)
+    assert keys.thumbprint_uri(root.private.public_key()) in vacr("key", "show", "root.pem").out
+    assert "keys/signing.pem: a private key" in vacr("key", "show", "keys/signing.pem").err
+
+
+def test_a_root_that_cannot_be_read_is_said(vacr, signed):
+    odd = [x509.UnrecognizedExtension(x509.ObjectIdentifier(f"1.2.3.{last}"), b"\x05\x00") for last in (4, 5)]
+    twice = certificate(Key.made("es256"), Authority("root"), more=odd).replace(b"\x2a\x03\x05", b"\x2a\x03\x04")
+    (signed / "twice.pem").write_text(
+        f"-----BEGIN CERTIFICATE-----\n{base64.encodebytes(twice).decode()}-----END CERTIFICATE-----\n"
+    )
+    for arguments in (("verify", "s.acr.json", "--trust"), ("sign", "s.acr.json", "--key", "keys/signing.pem", "--x5chain")):
+        done = vacr(*arguments, "twice.pem")
+        assert (done.returncode, "twice.pem: a certificate that cannot be read" in done.err) == (3, True)
+
+
 def test_a_native_session_signed_as_it_is(vacr, signed):
     assert vacr("sign", "s.jsonl", "--key", "keys/signing.pem", "--profile", "detached").returncode == 0
     done = vacr("verify", "s.jsonl", *TRUST)
@@ -257,3 +288,14 @@ def test_inspect_writes_big_numbers(vacr, tmp_path, big):
     assert (done.returncode, done.out.lstrip("[\n ")[:4]) == (0, "2(h'" if big > 0 else "3(h'")
     (tmp_path / "x.cbor").write_bytes(b"\xa2" + 2 * (cbor2.dumps(big) + b"\x00"))
     assert vacr("inspect", "x.cbor").returncode == 3
+
+
+def test_odd_certificates_make_no_warnings(vacr, tmp_path):
+    root, key = Authority("root"), Key.made("es256")
+    with pytest.warns(UserWarning, match="Attribute's length"):
+        country = x509.NameAttribute(x509.NameOID.COUNTRY_NAME, "Utopia", _validate=False)
+    signed = certificate(key, root, more=[x509.SubjectAlternativeName([x509.DirectoryName(x509.Name([country]))])])
+    (tmp_path / "root.pem").write_bytes(root.pem)
+    (tmp_path / "x.cose").write_bytes(message(key, {1: -7, 33: signed, 15: {1: "https://example.org"}}))
+    done = vacr("verify", "x.cose", "--trust", "root.pem")
+    assert (done.returncode, done.err) == (0, "")

@@ -83,6 +83,7 @@ def certificate(
     names=(),
     odd=False,
     critical_usage=False,
+    more=(),
 ):
     """Certify a key."""
     until = until or days(365)
@@ -94,6 +95,8 @@ def certificate(
         builder = builder.add_extension(x509.ExtendedKeyUsage([_USAGES[usage]]), critical=critical_usage)
     if names:
         builder = builder.add_extension(x509.SubjectAlternativeName([_alternative(name) for name in names]), critical=False)
+    for extension in more:
+        builder = builder.add_extension(extension, critical=False)
     if odd:
         unknown = x509.UnrecognizedExtension(x509.ObjectIdentifier("1.3.6.1.4.1.4711.1"), b"\x05\x00")
         builder = builder.add_extension(unknown, critical=True)

@@ -8,8 +8,10 @@ import click
 
 from vacr.cli import options
 from vacr.cli.options import PATH, Voice
-from vacr.errors import UsageError
+from vacr.errors import UnreadableInput, UsageError
 from vacr.signing import keys
+from vacr.signing.algorithms import PublicKey
+from vacr.signing.certificates import load_certificates
 from vacr.sources.key_files import passphrase_in, trust_bytes, write_keys
 
 
@@ -74,7 +76,7 @@ def show(
     quiet: bool,  # noqa: FBT001
     verbose: int,
 ) -> int:
-    """Show the names of public keys, as signatures have them.
+    """Show the names of public keys, and of those in certificates, as signatures have them.
 
     \b
     Example:
@@ -83,8 +85,18 @@ def show(
     voice = Voice(format, quiet, verbose)
     shown = []
     for path in files:
-        for key in keys.load_public(trust_bytes(path)):
+        for key in _public(path):
             voice.result(f"{path}: {keys.thumbprint_uri(key)}")
             shown.append({"file": path, "thumbprint": keys.thumbprint_uri(key), "kid": keys.thumbprint(key).hex()})
     voice.data({"keys": shown})
     return 0
+
+
+def _public(path: str) -> list[PublicKey]:
+    data = trust_bytes(path)
+    try:
+        if b"-----BEGIN CERTIFICATE-----" in data:
+            return [one.public_key() for one in load_certificates(data)]
+        return keys.load_public(data)
+    except UnreadableInput as error:
+        raise UnreadableInput(error.message, where=path, hint=error.hint) from error

@@ -14,11 +14,10 @@ from vacr.cli.options import PATH, Voice
 from vacr.errors import UsageError
 from vacr.signing import HASH_ENVELOPE, PROFILES, Claims, Signer, keys, labels, sign
 from vacr.signing.algorithms import ALGORITHMS
-from vacr.signing.certificates import load_certificates
 from vacr.signing.keys import is_encrypted
 from vacr.signing.sign1 import Sign1, parse
 from vacr.sources import STDIN
-from vacr.sources.key_files import PKCS11, passphrase_in, signer_of, trust_bytes
+from vacr.sources.key_files import PKCS11, certificates_in, passphrase_in, signer_of, trust_bytes
 from vacr.sources.signing import LARGE, Signable, signable
 from vacr.sources.statements import COSE, RECORDS
 
@@ -68,7 +67,7 @@ def command(
     voice = Voice(format, quiet, verbose)
     outputs.refuse_one_file_for_many(files, output)
     signer = signer_of(key, algorithm=alg, passphrase=_passphrase(key, passphrase_file), force=force)
-    chain = load_certificates(trust_bytes(x5chain)) if x5chain is not None else []
+    chain = certificates_in(x5chain) if x5chain is not None else []
     done = []
     for path in files:
         found = signable(path, whole=profile != HASH_ENVELOPE)

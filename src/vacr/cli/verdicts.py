@@ -16,7 +16,7 @@ from vacr.signing.certificates import load_certificates
 from vacr.signing.labels import ALG
 from vacr.sources import read, read_bytes
 from vacr.sources.git import base_of
-from vacr.sources.key_files import trust_bytes
+from vacr.sources.key_files import certificates_in, trust_bytes
 from vacr.sources.statements import Pair
 from vacr.verification import Inputs, Policy, VerificationFailed, Verified, verify
 from vacr.verification.contents import record_in
@@ -55,10 +55,9 @@ def policy_of(wanted: Wanted) -> Policy:
     for name in wanted.trust:
         data = trust_bytes(name)
         try:
-            if b"-----BEGIN CERTIFICATE-----" in data:
-                roots += load_certificates(data)
-            else:
-                trusted += keys.load_public(data)
+            certified = b"-----BEGIN CERTIFICATE-----" in data
+            roots += load_certificates(data) if certified else []
+            trusted += keys.load_public(data) if not certified or b"-----BEGIN PUBLIC KEY-----" in data else []
         except UnreadableInput as error:
             raise UnreadableInput(error.message, where=name, hint=error.hint) from error
     return Policy(
@@ -68,7 +67,7 @@ def policy_of(wanted: Wanted) -> Policy:
         subject=wanted.subject,
         algorithms=frozenset(map(number_of, wanted.algorithms)) or frozenset(ALGORITHMS),
         extended_key_usage=wanted.usage,
-        timestamp_roots=tuple(one for name in wanted.timestamp_trust for one in load_certificates(trust_bytes(name))),
+        timestamp_roots=tuple(one for name in wanted.timestamp_trust for one in certificates_in(name)),
         needs_timestamp=wanted.needs_timestamp,
         schema_version=wanted.schema_version,
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +22,7 @@ from vacr.signing.algorithms import PrivateKey, PublicKey
 
 THUMBPRINT_URI = "urn:ietf:params:oauth:ckt:sha-256:"
 
+_PEM = re.compile(b"(?=-----BEGIN PUBLIC KEY-----)")
 _RSA_BITS = 3072
 _LONGEST_PASSPHRASE = 1023
 _CURVES: dict[int, ec.EllipticCurve] = {labels.P256: ec.SECP256R1(), labels.P384: ec.SECP384R1(), labels.P521: ec.SECP521R1()}
@@ -101,7 +103,7 @@ def load_private(pem: bytes, passphrase: bytes | None = None) -> PrivateKey:
 
 
 def load_public(data: bytes) -> list[PublicKey]:
-    """Read public keys: one in PEM, or COSE keys.
+    """Read public keys: those in a PEM text, or COSE keys.
 
     Raises:
         UnreadableInput: there is none.
@@ -110,7 +112,7 @@ def load_public(data: bytes) -> list[PublicKey]:
         raise UnreadableInput("a private key where a public one is wanted", hint="Give signing.pub.pem, not signing.pem.")
     try:
         if b"-----BEGIN PUBLIC KEY-----" in data:
-            return [serialization.load_pem_public_key(data)]
+            return [serialization.load_pem_public_key(one) for one in _PEM.split(data)[1:]]
         value = deterministic_cbor.decode(data)
     except (ValueError, UnsupportedAlgorithm, UnreadableInput) as error:
         raise UnreadableInput("not a public key in PEM, a certificate or a COSE key") from error

@@ -7,9 +7,12 @@ import stat
 import sys
 from pathlib import Path
 
+from cryptography import x509
+
 from vacr.errors import Unreachable, UnreadableInput, UsageError
 from vacr.signing import KeySigner, Signer, keys
 from vacr.signing.algorithms import number_of
+from vacr.signing.certificates import load_certificates
 from vacr.sources.files import read_bytes, reason_of
 
 PKCS11 = "pkcs11:"
@@ -92,6 +95,19 @@ def passphrase_in(name: str) -> bytes:
         Unreachable: it cannot be read.
     """
     return trust_bytes(name).split(b"\n", 1)[0].rstrip(b"\r")
+
+
+def certificates_in(name: str) -> list[x509.Certificate]:
+    """Read the certificates in a file.
+
+    Raises:
+        Unreachable: it cannot be read.
+        UnreadableInput: there are none in it, or one of them cannot be read.
+    """
+    try:
+        return load_certificates(trust_bytes(name))
+    except UnreadableInput as error:
+        raise UnreadableInput(error.message, where=name, hint=error.hint) from error
 
 
 def trust_bytes(name: str) -> bytes:
