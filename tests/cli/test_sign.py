@@ -57,6 +57,15 @@ def test_half_a_pair_of_keys_is_not_made(vacr, tmp_path):
     assert [path.name for path in tmp_path.glob("signing*")] == ["signing.pub.pem"]
 
 
+@pytest.mark.parametrize(
+    "made", [["RSA", "-pkeyopt", "rsa_keygen_bits:1024"], ["X25519"], ["EC", "-pkeyopt", "ec_paramgen_curve:secp256k1"]]
+)
+def test_a_key_that_no_algorithm_takes_is_refused(vacr, signed, made):
+    subprocess.run(["openssl", "genpkey", "-algorithm", *made, "-out", "odd.pem"], cwd=signed, check=True, capture_output=True)
+    done = vacr("sign", "s.acr.json", "--key", "odd.pem", "-o", "x.cose")
+    assert (done.returncode, "odd.pem: no algorithm takes" in done.err) == (2, True)
+
+
 def test_a_key_that_others_can_read_is_refused(vacr, signed):
     (signed / "keys" / "signing.pem").chmod(0o644)
     done = vacr("sign", "s.acr.json", "--key", "keys/signing.pem", "--overwrite")
@@ -203,6 +212,8 @@ def test_certificates_and_a_timestamp(vacr, signed):
         arguments = ("--x5chain", "leaf.pem", "--issuer", "https://example.org", "--timestamp", url, "--overwrite")
         done = vacr("sign", "s.acr.json", "--key", "key.pem", *arguments)
         assert done.returncode == 0, done.err
+    refused = vacr("sign", "s.acr.json", "--key", "key.pem", "--x5chain", "leaf.pem", "--issuer", "me", "-o", "y.cose")
+    assert (refused.returncode, "has to be a URI" in refused.err) == (2, True)
     wanted = ("--trust", "root.pem", "--issuer", "https://example.org", "--eku", "1.3.6.1.5.5.7.3.3")
     done = vacr("verify", "s.acr.json", *wanted, "--timestamp-trust", "time-root.pem", "--require-timestamp")
     assert done.returncode == 0, done.err

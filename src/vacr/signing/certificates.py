@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import urlsplit
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -21,6 +22,7 @@ from vacr.signing.algorithms import HASHES
 from vacr.signing.keys import to_cose
 
 _MOST = 16
+_LONGEST_ISSUER = 8192
 _UNREADABLE = (
     ValueError,
     TypeError,
@@ -101,6 +103,15 @@ def _quietly() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
+
+
+def is_uri(issuer: Any) -> bool:
+    """Tell whether an issuer is a URI, as it has to be beside certificates; RFC 9943."""
+    try:
+        scheme = urlsplit(issuer).scheme if isinstance(issuer, str) else ""
+    except ValueError:
+        return False
+    return bool(scheme) and issuer.isascii() and issuer.isprintable() and " " not in issuer and len(issuer) <= _LONGEST_ISSUER
 
 
 def check_x5t(value: Any, certificate: x509.Certificate) -> None:

@@ -11,7 +11,7 @@ from cryptography import x509
 
 from vacr.errors import Unreachable, UnreadableInput, UsageError
 from vacr.signing import KeySigner, Signer, keys
-from vacr.signing.algorithms import number_of
+from vacr.signing.algorithms import ALGORITHMS, number_of
 from vacr.signing.certificates import load_certificates
 from vacr.sources.files import read_bytes, reason_of
 
@@ -69,6 +69,8 @@ def signer_of(name: str, *, algorithm: str | None, passphrase: bytes | None, for
         key = keys.load_private(read_bytes(name, _MOST), passphrase)
     except UnreadableInput as error:
         raise UnreadableInput(error.message, where=name, hint=error.hint) from error
+    if number is None and not any(one.fits(key.public_key()) for one in ALGORITHMS.values()):
+        raise UsageError(f"{name}: no algorithm takes a key of this kind or size", hint="vacr key generate makes one.")
     return KeySigner(key, number)
 
 
