@@ -221,7 +221,7 @@ def certificates(vectors, keys):
     add("chain-valid", VERIFIED, [leaf])
     add("chain-valid-long", VERIFIED, [below, middle.der], {34: statements.x5t(below)})
     add("chain-with-root", VERIFIED, [below, middle.der, root.der])
-    add("chain-unprotected-issuer", VERIFIED, [leaf], issuer=CLAIMS[1])
+    add("chain-valid-issuer", VERIFIED, [leaf], issuer=CLAIMS[1])
     add("chain-out-of-order", "x5chain-order", [below, root.der, middle.der])
     add("chain-without-middle", "untrusted", [below])
     add("chain-untrusted", "untrusted", [leaf], trust=["other-root.pem"])
@@ -249,6 +249,13 @@ def certificates(vectors, keys):
     add("chain-x5t-malformed", "x5t-malformed", [leaf], {34: [-16]})
     add("chain-issuer-no-uri", "issuer-not-uri", [leaf], {15: {1: "me", 2: "it"}})
     add("chain-issuer-missing", "issuer-not-uri", [leaf], {15: {2: "it"}})
+    unprotected, swapped = {33: leaf}, {33: certificate(key, root, subject="another")}
+    for name, verdict, chain, said in (
+        ("chain-unprotected", "x5chain-unprotected", unprotected, {}),
+        ("chain-unprotected-swapped", "x5t-mismatch", swapped, {34: statements.x5t(leaf)}),
+        ("chain-valid-unprotected", VERIFIED, unprotected, {34: statements.x5t(leaf)}),
+    ):
+        vectors.add(name, verdict, message(key, {1: -7, 15: CLAIMS, **said}, unprotected=chain), trust=["root.pem"])
     add("chain-signed-by-other-key", "signature", [certificate(Key.made("es256"), root)])
     early = {**CLAIMS, 6: int((NOW - timedelta(days=4000)).timestamp())}
     add("chain-issued-before-its-beginning", "not-yet-valid", [leaf], {15: early})

@@ -76,6 +76,12 @@ def candidates(message: Sign1, algorithm: int, policy: Policy) -> list[Trusted]:
     if found and policy.extended_key_usage is None:
         return found
     if chain and policy.roots:
+        # RFC 9360: an authority may have certified the same key for somebody else, too.
+        if not {labels.X5CHAIN, labels.X5T} & message.protected.keys():
+            raise InvalidStatement(
+                "neither the chain nor the hash of its first certificate is protected: anybody may have put it there",
+                reason="x5chain-unprotected",
+            )
         path = chains.check_chain(chain, policy.roots, policy.extended_key_usage)
         if not fits(chain[0].public_key()):
             raise InvalidStatement(f"{ALGORITHMS[algorithm].name} takes no key of the certificate's kind", reason="alg-key")
