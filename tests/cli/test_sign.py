@@ -137,6 +137,15 @@ def test_a_folder(vacr, signed):
     assert (done.returncode, "nothing to verify" in done.err) == (1, True)
 
 
+def test_what_cannot_be_read_hides_nothing_that_fails(vacr, signed):
+    done = vacr("verify", "none.acr.json", *TRUST)
+    assert (done.returncode, "there is no such file" in done.err) == (3, True)
+    (signed / "unsigned.acr.json").write_text("{}")
+    (signed / "odd.acr.json.cose").symlink_to("nowhere")
+    assert vacr("verify", "s.acr.json", "odd.acr.json.cose", *TRUST).returncode == 3
+    assert vacr("verify", ".", *TRUST).returncode == 1
+
+
 def test_trust_that_is_not_there(vacr, signed):
     assert vacr("verify", "s.acr.json", "--trust", "none.pem").returncode == 4
     (signed / "junk.pem").write_text("junk")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 from vacr.attribution import Base
@@ -94,6 +95,8 @@ def judge(pair: Pair, wanted: Wanted, beside: tuple[str, ...], now: datetime) ->
 
 def _verified(pair: Pair, wanted: Wanted, beside: tuple[str, ...], now: datetime) -> Verified:
     if pair.statement is None:
+        if pair.file is not None and not Path(pair.file).exists():
+            raise UnreadableInput("there is no such file", where=pair.file)
         hint = f"vacr sign {pair.file} --key KEY makes a statement."
         raise InvalidStatement("not signed: there is no statement beside it", reason="not-signed", hint=hint)
     payload = read_bytes(pair.file) if pair.file is not None else None
