@@ -164,8 +164,10 @@ def test_trust_in_one_file(vacr, signed):
 
 
 def test_names_of_keys(vacr, signed):
-    name = vacr("key", "show", "keys/signing.pub.pem").out.split()[-1]
-    assert name in vacr("verify", "s.acr.json", *TRUST).out
+    short, name = vacr("key", "show", "keys/signing.pub.pem").out.split()[-2:]
+    told = vacr("verify", "s.acr.json", *TRUST).out
+    assert f"✓ trust: key {short.rstrip(':')}" in told
+    assert f"✓ claims: by {name}" in told
     root = Authority("root")
     (signed / "root.pem").write_bytes(root.pem)
     assert keys.thumbprint_uri(root.private.public_key()) in vacr("key", "show", "root.pem").out

@@ -86,7 +86,7 @@ def show(
     shown = []
     for path in files:
         for key in _public(path):
-            voice.result(f"{path}: {keys.thumbprint_uri(key)}")
+            voice.result(f"{path}: key {keys.thumbprint(key).hex()[:16]}: {keys.thumbprint_uri(key)}")
             shown.append({"file": path, "thumbprint": keys.thumbprint_uri(key), "kid": keys.thumbprint(key).hex()})
     voice.data({"keys": shown})
     return 0
