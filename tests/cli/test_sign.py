@@ -230,6 +230,8 @@ def test_certificates_and_a_timestamp(vacr, signed):
     assert done.returncode == 0, done.err
     assert "✓ certificate: valid at the time of the timestamp" in done.out
     assert "? timestamp: there is one" in vacr("verify", "s.acr.json", *wanted).out
+    assert "✓ claims: by https://example.org\n" in done.out
+    assert "✓ claims: by https://example.org, as they say\n" in vacr("verify", "s.acr.json", "--trust", "root.pem").out
     assert vacr("sign", "s.acr.json", "--key", "key.pem", "--timestamp", url, "-o", "y.cose").returncode == 4
 
 

@@ -165,6 +165,14 @@ def check_claims(message: Sign1, policy: Policy, signer: Trusted, now: datetime)
     return dict(claims)
 
 
+def told(claims: dict[Any, Any], policy: Policy) -> str:
+    """Say who the issuer is, and whether that is more than what the signer says."""
+    issuer = claims.get(labels.ISS)
+    if issuer is None:
+        return "no issuer is named"
+    return f"by {issuer}" if policy.issuer is not None or _is_thumbprint(issuer) else f"by {issuer}, as they say"
+
+
 def _check_times(claims: dict[Any, Any], now: datetime) -> None:
     """Check when it says that it was signed, and between which times it says that it holds; RFC 8392 section 3.1."""
     said = {label: claims[label] for label in (labels.IAT, labels.NBF, labels.EXP) if label in claims}
