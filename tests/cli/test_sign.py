@@ -163,6 +163,10 @@ def test_trust_in_one_file(vacr, signed):
     assert vacr("verify", "s.acr.json", "--trust", "all.pem").returncode == 3
 
 
+def test_where_statements_go_is_said(vacr):
+    assert "beside a record, else the" in " ".join(vacr("sign", "--help").out.split())
+
+
 def test_names_of_keys(vacr, signed):
     short, name = vacr("key", "show", "keys/signing.pub.pem").out.split()[-2:]
     told = vacr("verify", "s.acr.json", *TRUST).out
@@ -231,6 +235,8 @@ def test_certificates_and_a_timestamp(vacr, signed):
     assert "✓ certificate: valid at the time of the timestamp" in done.out
     assert "? timestamp: there is one" in vacr("verify", "s.acr.json", *wanted).out
     assert "✓ claims: by https://example.org\n" in done.out
+    refused = vacr("verify", "s.acr.json", *wanted, "--timestamp-trust", "root.pem")
+    assert "✗ timestamp: the timestamp does not hold: Verify error: unable to get local issuer certificate\n" in refused.out
     assert "✓ claims: by https://example.org, as they say\n" in vacr("verify", "s.acr.json", "--trust", "root.pem").out
     assert vacr("sign", "s.acr.json", "--key", "key.pem", "--timestamp", url, "-o", "y.cose").returncode == 4
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ from vacr.sources.statements import COSE, RECORDS
 @click.option("--timestamp", metavar="URL", help="Have the signature timestamped by an authority (RFC 3161).")
 @click.option("--passphrase-file", metavar="FILE", type=PATH, help="Where the passphrase of the key is, in the first line.")
 @click.option("--force", is_flag=True, help="Take a key that others on this machine can read.")
-@options.writing_options
+@partial(options.writing_options, default="beside a record, else the current folder")
 @options.voice_options
 def command(
     files: tuple[str, ...],
