@@ -1,5 +1,6 @@
 """`vacr key`, `sign`, `verify` and `inspect`: what is written, printed and refused."""
 
+import base64
 import http.server
 import json
 import shutil
@@ -7,10 +8,12 @@ import stat
 import subprocess
 import threading
 
+import cbor2
 import pytest
+from cryptography import x509
 
 from tests.vectors.certificates import Authority, certificate
-from tests.vectors.statements import Key
+from tests.vectors.statements import Key, message
 from tests.vectors.timestamps import TimeAuthority
 from vacr.signing import keys
 
@@ -38,6 +41,29 @@ def test_a_private_key_is_its_owners_alone(vacr, tmp_path):
     again = vacr("key", "generate", "-o", "keys/")
     assert (again.returncode, private.read_bytes()) == (2, before)
     assert "Keys are never replaced" in again.err
+
+
+@pytest.mark.parametrize("secret", ["", "\nnot this line\n", "x" * 1024])
+def test_a_passphrase_that_cannot_be_one_makes_no_key(vacr, tmp_path, secret):
+    (tmp_path / "secret").write_text(secret)
+    done = vacr("key", "generate", "-o", "keys/", "--passphrase-file", "secret")
+    assert (done.returncode, (tmp_path / "keys").exists()) == (2, False)
+    assert "xx" not in done.err
+
+
+def test_half_a_pair_of_keys_is_not_made(vacr, tmp_path):
+    (tmp_path / "signing.pub.pem").write_text("another's")
+    assert vacr("key", "generate").returncode == 2
+    assert [path.name for path in tmp_path.glob("signing*")] == ["signing.pub.pem"]
+
+
+@pytest.mark.parametrize(
+    "made", [["RSA", "-pkeyopt", "rsa_keygen_bits:1024"], ["X25519"], ["EC", "-pkeyopt", "ec_paramgen_curve:secp256k1"]]
+)
+def test_a_key_that_no_algorithm_takes_is_refused(vacr, signed, made):
+    subprocess.run(["openssl", "genpkey", "-algorithm", *made, "-out", "odd.pem"], cwd=signed, check=True, capture_output=True)
+    done = vacr("sign", "s.acr.json", "--key", "odd.pem", "-o", "x.cose")
+    assert (done.returncode, "odd.pem: no algorithm takes" in done.err) == (2, True)
 
 
 def test_a_key_that_others_can_read_is_refused(vacr, signed):
@@ -111,12 +137,56 @@ def test_a_folder(vacr, signed):
     assert (done.returncode, "nothing to verify" in done.err) == (1, True)
 
 
+def test_what_cannot_be_read_hides_nothing_that_fails(vacr, signed):
+    done = vacr("verify", "none.acr.json", *TRUST)
+    assert (done.returncode, "there is no such file" in done.err) == (3, True)
+    (signed / "unsigned.acr.json").write_text("{}")
+    (signed / "odd.acr.json.cose").symlink_to("nowhere")
+    assert vacr("verify", "s.acr.json", "odd.acr.json.cose", *TRUST).returncode == 3
+    assert vacr("verify", ".", *TRUST).returncode == 1
+
+
 def test_trust_that_is_not_there(vacr, signed):
     assert vacr("verify", "s.acr.json", "--trust", "none.pem").returncode == 4
     (signed / "junk.pem").write_text("junk")
     assert vacr("verify", "s.acr.json", "--trust", "junk.pem").returncode == 3
     done = vacr("verify", "s.acr.json", "--trust", "keys/signing.pem")
     assert (done.returncode, "a private key where a public one is wanted" in done.err) == (3, True)
+
+
+def test_trust_in_one_file(vacr, signed):
+    ours, other = (signed / "keys" / "signing.pub.pem").read_bytes(), Key.made("es256").public_pem
+    for written in (other + ours, other + b"\n# ours\n" + ours + Authority("root").pem):
+        (signed / "all.pem").write_bytes(written)
+        assert vacr("verify", "s.acr.json", "--trust", "all.pem").returncode == 0
+    (signed / "all.pem").write_bytes(other + ours[:60])
+    assert vacr("verify", "s.acr.json", "--trust", "all.pem").returncode == 3
+
+
+def test_where_statements_go_is_said(vacr):
+    assert "beside a record, else the" in " ".join(vacr("sign", "--help").out.split())
+
+
+def test_names_of_keys(vacr, signed):
+    short, name = vacr("key", "show", "keys/signing.pub.pem").out.split()[-2:]
+    told = vacr("verify", "s.acr.json", *TRUST).out
+    assert f"✓ trust: key {short.rstrip(':')}" in told
+    assert f"✓ claims: by {name}" in told
+    root = Authority("root")
+    (signed / "root.pem").write_bytes(root.pem)
+    assert keys.thumbprint_uri(root.private.public_key()) in vacr("key", "show", "root.pem").out
+    assert "keys/signing.pem: a private key" in vacr("key", "show", "keys/signing.pem").err
+
+
+def test_a_root_that_cannot_be_read_is_said(vacr, signed):
+    odd = [x509.UnrecognizedExtension(x509.ObjectIdentifier(f"1.2.3.{last}"), b"\x05\x00") for last in (4, 5)]
+    twice = certificate(Key.made("es256"), Authority("root"), more=odd).replace(b"\x2a\x03\x05", b"\x2a\x03\x04")
+    (signed / "twice.pem").write_text(
+        f"-----BEGIN CERTIFICATE-----\n{base64.encodebytes(twice).decode()}-----END CERTIFICATE-----\n"
+    )
+    for arguments in (("verify", "s.acr.json", "--trust"), ("sign", "s.acr.json", "--key", "keys/signing.pem", "--x5chain")):
+        done = vacr(*arguments, "twice.pem")
+        assert (done.returncode, "twice.pem: a certificate that cannot be read" in done.err) == (3, True)
 
 
 def test_a_native_session_signed_as_it_is(vacr, signed):
@@ -157,12 +227,36 @@ def test_certificates_and_a_timestamp(vacr, signed):
         arguments = ("--x5chain", "leaf.pem", "--issuer", "https://example.org", "--timestamp", url, "--overwrite")
         done = vacr("sign", "s.acr.json", "--key", "key.pem", *arguments)
         assert done.returncode == 0, done.err
+    refused = vacr("sign", "s.acr.json", "--key", "key.pem", "--x5chain", "leaf.pem", "--issuer", "me", "-o", "y.cose")
+    assert (refused.returncode, "has to be a URI" in refused.err) == (2, True)
     wanted = ("--trust", "root.pem", "--issuer", "https://example.org", "--eku", "1.3.6.1.5.5.7.3.3")
     done = vacr("verify", "s.acr.json", *wanted, "--timestamp-trust", "time-root.pem", "--require-timestamp")
     assert done.returncode == 0, done.err
     assert "✓ certificate: valid at the time of the timestamp" in done.out
     assert "? timestamp: there is one" in vacr("verify", "s.acr.json", *wanted).out
+    assert "✓ claims: by https://example.org\n" in done.out
+    refused = vacr("verify", "s.acr.json", *wanted, "--timestamp-trust", "root.pem")
+    assert "✗ timestamp: the timestamp does not hold: Verify error: unable to get local issuer certificate\n" in refused.out
+    assert "✓ claims: by https://example.org, as they say\n" in vacr("verify", "s.acr.json", "--trust", "root.pem").out
     assert vacr("sign", "s.acr.json", "--key", "key.pem", "--timestamp", url, "-o", "y.cose").returncode == 4
+
+
+@pytest.mark.parametrize(
+    ("url", "code"),
+    [
+        ("http://me:open-sesame@127.0.0.1:1/", 2),
+        ("http://me:open-sesame@[/", 2),
+        ("http://127.0.0.1:99999/", 2),
+        ("http://127.0.0.1:1/ü", 2),
+        ("ftp://127.0.0.1/", 2),
+        ("http://" + "a" * 80 + ".example/", 4),
+        ("http://127.0.0.1:1/", 4),
+    ],
+)
+@pytest.mark.usefixtures("signed")
+def test_addresses_that_are_none_and_what_is_not_told_of_them(vacr, url, code):
+    done = vacr("sign", "s.acr.json", "--key", "keys/signing.pem", "--timestamp", url, "-o", "x.cose")
+    assert (done.returncode, "sesame" in done.err) == (code, False)
 
 
 class time_service:  # noqa: N801 - used as a function
@@ -200,3 +294,38 @@ def test_inspect(vacr, signed):
     assert '"version": "3.0.0-draft"' in vacr("inspect", "s.acr.cbor").out
     (signed / "x").write_bytes(b"\xff")
     assert vacr("inspect", "x").returncode == 3
+
+
+def test_inspect_hides_nothing_behind_a_name(vacr, tmp_path):
+    claims = {1: "https://mallory.example", "iss": "https://example.org", "1": "no issuer"}
+    (tmp_path / "x.cose").write_bytes(message(Key.made("eddsa"), {1: -8, 15: claims}))
+    assert all(repr(value).strip("'") in vacr("inspect", "x.cose").out for value in claims.values())
+    shown = json.loads(vacr("inspect", "x.cose", "--format", "json").out)["files"][0]["protected"]["CWT claims"]
+    assert shown == {"1": claims[1], '"1"': claims["1"], "iss": claims["iss"]}
+
+
+def test_inspect_writes_a_name_in_one_line(vacr, tmp_path):
+    key = Key.made("es256")
+    signed = certificate(key, Authority("root"), subject="a\nsignature: good")
+    (tmp_path / "x.cose").write_bytes(message(key, {1: -7, 33: signed}))
+    assert "x5chain (33): CN=a\\nsignature: good" in vacr("inspect", "x.cose").out
+
+
+@pytest.mark.parametrize("big", [1 << 20000, -(1 << 20000), 1 << 64, -(1 << 64) - 1], ids=int.bit_length)
+def test_inspect_writes_big_numbers(vacr, tmp_path, big):
+    (tmp_path / "x.cbor").write_bytes(cbor2.dumps([big]))
+    done = vacr("inspect", "x.cbor")
+    assert (done.returncode, done.out.lstrip("[\n ")[:4]) == (0, "2(h'" if big > 0 else "3(h'")
+    (tmp_path / "x.cbor").write_bytes(b"\xa2" + 2 * (cbor2.dumps(big) + b"\x00"))
+    assert vacr("inspect", "x.cbor").returncode == 3
+
+
+def test_odd_certificates_make_no_warnings(vacr, tmp_path):
+    root, key = Authority("root"), Key.made("es256")
+    with pytest.warns(UserWarning, match="Attribute's length"):
+        country = x509.NameAttribute(x509.NameOID.COUNTRY_NAME, "Utopia", _validate=False)
+    signed = certificate(key, root, more=[x509.SubjectAlternativeName([x509.DirectoryName(x509.Name([country]))])])
+    (tmp_path / "root.pem").write_bytes(root.pem)
+    (tmp_path / "x.cose").write_bytes(message(key, {1: -7, 33: signed, 15: {1: "https://example.org"}}))
+    done = vacr("verify", "x.cose", "--trust", "root.pem")
+    assert (done.returncode, done.err) == (0, "")

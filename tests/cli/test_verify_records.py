@@ -108,3 +108,43 @@ def test_a_record_that_json_cannot_hold_fails(vacr, checked, tmp_path):
     record["session"]["entries"][0]["odd"] = b"\x00"
     (tmp_path / "r.acr.cbor").write_bytes(encode(record, "cbor"))
     assert checked("r.acr.cbor")[1] == "unreadable"
+
+
+def test_a_record_of_a_later_version_has_the_summary_that_it_was_signed_with(vacr, checked, tmp_path):
+    vacr("record", "s.jsonl")
+    record = json.loads((tmp_path / "s.acr.json").read_bytes())
+    record["version"] = "3.1.0"
+    (tmp_path / "r.acr.json").write_bytes(b"".join(identify(record)))
+    outcomes, reason = checked("r.acr.json")
+    assert (outcomes["metadata"], reason) == ("passed", None)
+
+
+def test_a_version_of_any_type_can_be_signed(vacr, tmp_path):
+    (tmp_path / "r.acr.cbor").write_bytes(encode({"version": [3], "session": {"session-start": "x"}}, "cbor"))
+    assert vacr("sign", "r.acr.cbor", "--key", "keys/signing.pem").returncode == 0
+
+
+def test_what_has_the_name_of_a_record_has_to_be_one(vacr, checked, tmp_path):
+    vacr("record", "s.jsonl")
+    written = (tmp_path / "s.acr.json").read_bytes()
+    (tmp_path / "twice.acr.json").write_bytes(written[:-1] + b',"version":"3.0.0-draft"}')
+    (tmp_path / "more.acr.json").write_bytes(written + b"{}")
+    assert [checked(name)[1] for name in ("twice.acr.json", "more.acr.json")] == ["not-a-record", "not-a-record"]
+    (tmp_path / "more.acr.json").unlink()
+    arguments = ("--key", "keys/signing.pem", "--profile", "attached", "--overwrite")
+    assert vacr("sign", "twice.acr.json", *arguments).returncode == 0
+    (tmp_path / "twice.acr.json").unlink()
+    assert "(not-a-record)" in vacr("verify", "twice.acr.json.cose", *TRUST).err
+
+
+def test_a_source_is_compared_with_records_alone(checked):
+    assert checked("s.jsonl")[1] is None
+    assert checked("s.jsonl", source="s.jsonl")[1] == "not-a-record"
+
+
+def test_a_statement_about_another_record_fails_in_capitals_too(vacr, tmp_path):
+    vacr("record", "s.jsonl")
+    identity = json.loads((tmp_path / "s.acr.json").read_bytes())["id"]
+    for subject, code in ((f"URN:UUID:{identity.upper()}", 0), (f"URN:UUID:{identity[:-1]}", 1)):
+        assert vacr("sign", "s.acr.json", "--key", "keys/signing.pem", "--subject", subject, "--overwrite").returncode == 0
+        assert vacr("verify", "s.acr.json", *TRUST).returncode == code

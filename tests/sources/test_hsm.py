@@ -62,6 +62,16 @@ def test_what_is_not_there_is_said():
         hsm_signer(uri("es256"), None, b"4321")
     with pytest.raises(Unreachable):
         hsm_signer(uri("es256", "/nowhere.so"), None, b"1234")
+    with pytest.raises(Unreachable, match="only with the PIN"):
+        hsm_signer(uri("es256"), None, None)
+    with pytest.raises(Unreachable, match="more than one key"):
+        hsm_signer(f"pkcs11:token=vacr?module-path={MODULE}", None, b"1234")
+    with pytest.raises(Unreachable, match="the PIN is not text") as refused:
+        hsm_signer(uri("es256"), None, b"\xff1234")
+    assert "xff" not in refused.value.diagnostics()
+    with pytest.raises(Unreachable, match="pkcs11:token=vacr;object=none: ") as refused:
+        hsm_signer(uri("none;pin-value=1234"), None, None)
+    assert "1234" not in refused.value.diagnostics()
     with pytest.raises(UsageError, match="module-path"):
         hsm_signer("pkcs11:token=vacr;object=es256", None, b"1234")
     with pytest.raises(UsageError, match="takes no key"):

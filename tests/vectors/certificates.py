@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
@@ -36,6 +36,10 @@ def _builder(subject, public, since, until):
     )
 
 
+def _alternative(name):
+    return (x509.UniformResourceIdentifier if ":" in name else x509.RFC822Name if "@" in name else x509.DNSName)(name)
+
+
 def _key_usage(*, signs, certifies=False):
     return x509.KeyUsage(signs, False, not signs, False, False, certifies, False, False, False)
 
@@ -43,14 +47,18 @@ def _key_usage(*, signs, certifies=False):
 class Authority:
     """What certifies keys: a root, or one below another."""
 
-    def __init__(self, name, above=None, *, ca=True):
-        self.private = ec.generate_private_key(ec.SECP256R1())
+    def __init__(self, name, above=None, *, ca=True, usage=None, only=None, rsa_bits=None):
+        self.private = rsa.generate_private_key(65537, rsa_bits) if rsa_bits else ec.generate_private_key(ec.SECP256R1())
         self.subject = name_of(name)
         above = above or self
         builder = _builder(name, self.private.public_key(), days(-3000), days(3000)).issuer_name(above.subject)
         length = None if above is self else 0
         builder = builder.add_extension(x509.BasicConstraints(ca, length if ca else None), critical=True)
         builder = builder.add_extension(_key_usage(signs=True, certifies=ca), critical=True)
+        if usage:
+            builder = builder.add_extension(x509.ExtendedKeyUsage([_USAGES[usage]]), critical=False)
+        if only:
+            builder = builder.add_extension(x509.NameConstraints([x509.DNSName(only)], None), critical=False)
         self.certificate = builder.sign(above.private, hashes.SHA256())
 
     @property
@@ -63,19 +71,32 @@ class Authority:
 
 
 def certificate(
-    key, authority, *, since=None, until=None, ca=False, signs=True, usage=None, names=(), odd=False, critical_usage=False
+    key,
+    authority,
+    *,
+    subject="signer",
+    since=None,
+    until=None,
+    ca=False,
+    signs=True,
+    usage=None,
+    names=(),
+    odd=False,
+    critical_usage=False,
+    more=(),
 ):
     """Certify a key."""
     until = until or days(365)
     since = since or min(days(-365), until - timedelta(days=1))
-    builder = _builder("signer", key.private.public_key(), since, until).issuer_name(authority.subject)
+    builder = _builder(subject, key.private.public_key(), since, until).issuer_name(authority.subject)
     builder = builder.add_extension(x509.BasicConstraints(ca, None), critical=True)
     builder = builder.add_extension(_key_usage(signs=signs), critical=True)
     if usage:
         builder = builder.add_extension(x509.ExtendedKeyUsage([_USAGES[usage]]), critical=critical_usage)
     if names:
-        uris = [x509.UniformResourceIdentifier(name) for name in names]
-        builder = builder.add_extension(x509.SubjectAlternativeName(uris), critical=False)
+        builder = builder.add_extension(x509.SubjectAlternativeName([_alternative(name) for name in names]), critical=False)
+    for extension in more:
+        builder = builder.add_extension(extension, critical=False)
     if odd:
         unknown = x509.UnrecognizedExtension(x509.ObjectIdentifier("1.3.6.1.4.1.4711.1"), b"\x05\x00")
         builder = builder.add_extension(unknown, critical=True)

@@ -8,6 +8,7 @@ README.md tells how to use them.
 
 import json
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import cbor2
@@ -52,6 +53,7 @@ def main():
     structures(vectors, keys["eddsa"])
     algorithms(vectors, keys)
     headers(vectors, keys["eddsa"])
+    issuers(vectors, keys)
     payloads(vectors, keys["eddsa"])
     certificates(vectors, keys)
     timestamps.add(vectors, keys["eddsa"], keys["es256"])
@@ -140,6 +142,8 @@ def headers(vectors, key):
     """Headers that say what they must not, and claims that are not as asked."""
     vectors.add("crit-unknown", "crit-unknown", message(key, {1: -8, 2: [4711], 4711: 1}))
     vectors.add("crit-unknown-text", "crit-unknown", message(key, {1: -8, 2: ["x"], "x": 1}))
+    vectors.add("crit-receipts", "crit-unknown", message(key, {1: -8, 2: [394], 394: [b"x"]}))
+    vectors.add("crit-type", "crit-unknown", message(key, {1: -8, 2: [16], 16: "application/example"}))
     vectors.add("crit-unprotected", "crit-unprotected", message(key, {1: -8}, unprotected={2: [1]}))
     vectors.add("crit-empty", "crit-malformed", message(key, {1: -8, 2: []}))
     vectors.add("crit-no-list", "crit-malformed", message(key, {1: -8, 2: 15}))
@@ -150,12 +154,26 @@ def headers(vectors, key):
     for name, issued_at in (("iat-before-all-calendars", -(10**12)), ("iat-after-all-calendars", 10**15), ("iat-of-text", "now")):
         vectors.add(name, "claims-malformed", message(key, {1: -8, 15: {6: issued_at}}))
     late = int((NOW + timedelta(hours=1)).timestamp())
+    for name, claims in (("label-true", {True: CLAIMS[1]}), ("label-fraction", {1.0: CLAIMS[1]}), ("exp-of-text", {4: "now"})):
+        vectors.add(f"claims-{name}", "claims-malformed", message(key, {1: -8, 15: claims}))
+    vectors.add("claims-expired", "claims-expired", message(key, {1: -8, 15: {4: late - 7200}}))
+    vectors.add("claims-not-yet", "claims-not-yet", message(key, {1: -8, 15: {5: late}}))
+    vectors.add("valid-between-times", VERIFIED, message(key, {1: -8, 15: {4: late, 5: late - 7200}}))
     vectors.add("iat-in-future", "issued-in-future", message(key, {1: -8, 15: {6: late}}))
     vectors.add("valid-iat-with-fraction", VERIFIED, message(key, {1: -8, 15: {6: NOW.timestamp() - 0.5}}))
     vectors.add("valid-iat-of-fast-clock", VERIFIED, message(key, {1: -8, 15: {6: late - 3500}}))
     vectors.add("issuer-other", "issuer", message(key, {1: -8, 15: CLAIMS}), issuer="https://example.net")
     vectors.add("issuer-none", "issuer", message(key, {1: -8}), issuer="https://example.org")
     vectors.add("subject-other", "subject", message(key, {1: -8, 15: CLAIMS}), subject="urn:example:other")
+
+
+def issuers(vectors, keys):
+    """Issuers that are named by a key."""
+    key, other, trust = keys["eddsa"], keys["other"], ["eddsa.pub.pem", "other.pub.pem"]
+    vectors.add("valid-issuer-is-key", VERIFIED, message(key, {1: -8, 15: {1: key.uri}}), trust=trust, issuer=key.uri)
+    vectors.add("issuer-is-another-key", "issuer-unbound", message(key, {1: -8, 15: {1: other.uri}}), trust=trust)
+    asked = {"trust": trust, "issuer": other.uri}
+    vectors.add("issuer-is-another-key-as-asked", "issuer-unbound", message(key, {1: -8, 15: {1: other.uri}}), **asked)
 
 
 def payloads(vectors, key):
@@ -179,6 +197,11 @@ def payloads(vectors, key):
     vectors.add("envelope-no-hash", "hash-alg-missing", message(key, {1: -8, 259: "a/b"}), payload=PAYLOAD)
     said = {"session-id": "s", "agent-vendor": "v", "trace-format": "ietf-vac-v3.0", "timestamp-start": 1, "content-hash": "00"}
     vectors.add("metadata-changed", "metadata-mismatch", message(key, {1: -8}, unprotected={100: said}))
+    vectors.add("metadata-changed-protected", "metadata-mismatch", message(key, {1: -8, 100: said}))
+    for name, subject in (("digest", "urn:sha-256:" + "00" * 32), ("digest-capitals", "URN:SHA-256:" + "00" * 32)):
+        vectors.add(f"subject-of-another-{name}", "subject-mismatch", message(key, {1: -8, 15: {2: subject}}))
+    weak = {name: value for name, value in said.items() if name != "content-hash"} | {"content-hash-alg": "md5"}
+    vectors.add("metadata-other-hash", "metadata-mismatch", message(key, {1: -8}, unprotected={100: weak}))
     vectors.add("metadata-malformed", "metadata-malformed", message(key, {1: -8}, unprotected={100: {"session-id": "s"}}))
 
 
@@ -190,17 +213,15 @@ def certificates(vectors, keys):
     (FOLDER / "root.pem").write_bytes(root.pem)
     (FOLDER / "other-root.pem").write_bytes(other.pem)
 
-    def add(name, verdict, chain, headers=None, **policy):
-        x5chain = chain[0] if len(chain) == 1 else chain
-        said = {1: -7, 33: x5chain, 15: CLAIMS, **(headers or {})}
-        vectors.add(name, verdict, message(key, said), trust=policy.pop("trust", ["root.pem"]), **policy)
-
+    add = partial(chained, vectors, key)
+    usages(vectors, key, root, add)
+    names(key, root, add)
     leaf = certificate(key, root)
     below = certificate(key, middle)
     add("chain-valid", VERIFIED, [leaf])
     add("chain-valid-long", VERIFIED, [below, middle.der], {34: statements.x5t(below)})
     add("chain-with-root", VERIFIED, [below, middle.der, root.der])
-    add("chain-unprotected-issuer", VERIFIED, [leaf], issuer=CLAIMS[1])
+    add("chain-valid-issuer", VERIFIED, [leaf], issuer=CLAIMS[1])
     add("chain-out-of-order", "x5chain-order", [below, root.der, middle.der])
     add("chain-without-middle", "untrusted", [below])
     add("chain-untrusted", "untrusted", [leaf], trust=["other-root.pem"])
@@ -217,19 +238,60 @@ def certificates(vectors, keys):
     )
     add("chain-too-long", "path-length", [certificate(key, low := Authority("l", above=middle)), low.der, middle.der])
     add("chain-key-usage", "key-usage", [certificate(key, root, signs=False)])
-    add("chain-extended-key-usage", "extended-key-usage", [certificate(key, root, usage="server")])
-    add("chain-usage-missing", "extended-key-usage", [leaf], extended_key_usage="1.3.6.1.5.5.7.3.3")
+    for name, verdict, odd in (
+        ("chain-authority-for-servers", "authority-key-usage", {"usage": "server"}),
+        ("chain-name-constraints", "name-constraints", {"only": "example.net"}),
+        ("chain-authority-of-1024-bits", "authority-key-weak", {"rsa_bits": 1024}),
+    ):
+        add(name, verdict, [certificate(key, between := Authority("between", above=root, **odd)), between.der])
     add("chain-critical-extension", "x5chain-critical", [certificate(key, root, odd=True)])
     add("chain-x5t-mismatch", "x5t-mismatch", [leaf], {34: statements.x5t(below)})
     add("chain-x5t-malformed", "x5t-malformed", [leaf], {34: [-16]})
     add("chain-issuer-no-uri", "issuer-not-uri", [leaf], {15: {1: "me", 2: "it"}})
     add("chain-issuer-missing", "issuer-not-uri", [leaf], {15: {2: "it"}})
-    add("chain-issuer-of-another", "issuer-unbound", [certificate(key, root, names=["https://example.net"])], issuer=CLAIMS[1])
+    unprotected, swapped = {33: leaf}, {33: certificate(key, root, subject="another")}
+    for name, verdict, chain, said in (
+        ("chain-unprotected", "x5chain-unprotected", unprotected, {}),
+        ("chain-unprotected-swapped", "x5t-mismatch", swapped, {34: statements.x5t(leaf)}),
+        ("chain-valid-unprotected", VERIFIED, unprotected, {34: statements.x5t(leaf)}),
+    ):
+        vectors.add(name, verdict, message(key, {1: -7, 15: CLAIMS, **said}, unprotected=chain), trust=["root.pem"])
     add("chain-signed-by-other-key", "signature", [certificate(Key.made("es256"), root)])
     early = {**CLAIMS, 6: int((NOW - timedelta(days=4000)).timestamp())}
     add("chain-issued-before-its-beginning", "not-yet-valid", [leaf], {15: early})
     odd_curve = leaf.replace(b"\x2a\x86\x48\xce\x3d\x03\x01\x07", b"\x2a\x86\x48\xce\x3d\x03\x01\x63", 1)
     add("chain-key-that-cannot-be-read", "x5chain-malformed", [odd_curve])
+
+
+def chained(vectors, key, name, verdict, chain, headers=None, **policy):
+    """Add a statement with a chain."""
+    x5chain = chain[0] if len(chain) == 1 else chain
+    said = {1: -7, 33: x5chain, 15: CLAIMS, **(headers or {})}
+    vectors.add(name, verdict, message(key, said), trust=policy.pop("trust", ["root.pem"]), **policy)
+
+
+def usages(vectors, key, root, add):
+    """What certificates are for."""
+    coders = Authority("for code", above=root, usage="code")
+    add("chain-valid-authority-for-code", VERIFIED, [certificate(key, coders), coders.der])
+    add("chain-extended-key-usage", "extended-key-usage", [certificate(key, root, usage="server")])
+    add("chain-usage-missing", "extended-key-usage", [certificate(key, root)], extended_key_usage="1.3.6.1.5.5.7.3.3")
+    asked = {"trust": ["es256.pub.pem"], "extended_key_usage": "1.3.6.1.5.5.7.3.3"}
+    vectors.add("key-without-usage", "extended-key-usage", message(key, {1: -7}), **asked)
+    for_code = certificate(key, root, usage="code")
+    add("chain-usage-of-nobody", "extended-key-usage", [for_code], **asked)
+    add("chain-valid-usage", VERIFIED, [for_code], **asked | {"trust": ["es256.pub.pem", "root.pem"]})
+
+
+def names(key, root, add):
+    """Whom certificates are for."""
+    add("chain-issuer-of-another", "issuer-unbound", [certificate(key, root, names=["https://example.net"])], issuer=CLAIMS[1])
+    add("chain-issuer-of-mailbox", "issuer-unbound", [certificate(key, root, names=["mallory@example.net"])], issuer=CLAIMS[1])
+    urn = {1: "urn:example:us", 2: "it"}
+    add("chain-issuer-of-no-host", "issuer-unbound", [certificate(key, root, names=[""])], {15: urn}, issuer=urn[1])
+    add("chain-valid-issuer-host", VERIFIED, [certificate(key, root, names=["example.org"])], issuer=CLAIMS[1])
+    named = [certificate(key, root, names=["https://example.net"])]
+    add("chain-valid-issuer-is-key", VERIFIED, named, {15: {1: key.uri, 2: "it"}}, issuer=key.uri)
 
 
 if __name__ == "__main__":

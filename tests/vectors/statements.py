@@ -36,6 +36,10 @@ class Key:
         return keys.public_pem(self.private.public_key())
 
     @property
+    def uri(self):
+        return keys.thumbprint_uri(self.private.public_key())
+
+    @property
     def thumbprint(self):
         return keys.thumbprint(self.private.public_key())
 

@@ -8,6 +8,7 @@ from typing import Any
 import cbor2
 import click
 
+from vacr import errors
 from vacr.cli import options
 from vacr.cli.options import PATH, Voice
 from vacr.codec.cbor_scan import Scanner
@@ -68,7 +69,7 @@ def _message(data: bytes) -> Sign1 | None:
 def _item(data: bytes, path: str) -> Any:
     try:
         return Scanner(data, MAX_DEPTH).whole()
-    except UnreadableInput as error:
+    except (UnreadableInput, TypeError, ValueError) as error:
         raise UnreadableInput(f"not CBOR: {error}", where=path, hint="Records in JSON are readable as they are.") from error
 
 
@@ -94,16 +95,22 @@ def _told(label: Any, value: Any) -> str:
     if label == labels.ALG and type(value) is int and value in ALGORITHMS:
         return f"{told}: {ALGORITHMS[value].name} ({value})"
     if label == labels.CWT_CLAIMS and isinstance(value, dict):
-        return f"{told}: {diagnostic({_CLAIMS.get(key, key): item for key, item in value.items()}, 2)}"
+        return f"{told}: {diagnostic({_claim(key, value): item for key, item in value.items()}, 2)}"
     if label == labels.X5CHAIN:
         try:
-            return f"{told}: {'; '.join(one.subject.rfc4514_string() for one in chain_of(value))}"
+            return errors.printable(f"{told}: {'; '.join(one.subject.rfc4514_string() for one in chain_of(value))}")
         except VacrError:
             pass
     return f"{told}: {diagnostic(value, 2)}"
 
 
-_CLAIMS = {labels.ISS: "iss", labels.SUB: "sub", labels.IAT: "iat"}
+_CLAIMS = {labels.ISS: "iss", labels.SUB: "sub", labels.EXP: "exp", labels.NBF: "nbf", labels.IAT: "iat"}
+
+
+def _claim(key: Any, claims: dict[Any, Any]) -> Any:
+    """Name a claim as people know it, unless another one has that name as its label."""
+    name = _CLAIMS.get(key, key) if type(key) is int else key
+    return key if name in claims else name
 
 
 def _document(message: Sign1) -> dict[str, Any]:
@@ -124,7 +131,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.hex()
     if isinstance(value, dict):
-        return {key if isinstance(key, str) else diagnostic(key): _plain(item) for key, item in value.items()}
+        others = {diagnostic(key) for key in value if not isinstance(key, str)}
+        named = {key: key if isinstance(key, str) and key not in others else diagnostic(key) for key in value}
+        return {named[key]: _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     return value if isinstance(value, str | int | float | None) and not isinstance(value, cbor2.CBORTag) else diagnostic(value)

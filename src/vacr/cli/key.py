@@ -8,7 +8,10 @@ import click
 
 from vacr.cli import options
 from vacr.cli.options import PATH, Voice
+from vacr.errors import UnreadableInput, UsageError
 from vacr.signing import keys
+from vacr.signing.algorithms import PublicKey
+from vacr.signing.certificates import load_certificates
 from vacr.sources.key_files import passphrase_in, trust_bytes, write_keys
 
 
@@ -51,9 +54,11 @@ def generate(
         secret = passphrase_in(passphrase_file)
     elif passphrase:
         secret = click.prompt("Passphrase", hide_input=True, confirmation_prompt=True, err=True).encode()
+    if secret == b"":
+        raise UsageError(f"the first line of {passphrase_file} is empty", hint="A key that is not encrypted is made without it.")
     key = keys.generate(alg)
     public = keys.public_pem(key.public_key())
-    signing, verifying = write_keys(Path(output), keys.private_pem(key, secret or None), public)
+    signing, verifying = write_keys(Path(output), keys.private_pem(key, secret), public)
     voice.result(f"{signing}: keep it to yourself")
     voice.result(f"{verifying}: for those who verify; {keys.thumbprint_uri(key.public_key())}")
     voice.data(
@@ -71,7 +76,7 @@ def show(
     quiet: bool,  # noqa: FBT001
     verbose: int,
 ) -> int:
-    """Show the names of public keys, as signatures have them.
+    """Show the names of public keys, and of those in certificates, as signatures have them.
 
     \b
     Example:
@@ -80,8 +85,18 @@ def show(
     voice = Voice(format, quiet, verbose)
     shown = []
     for path in files:
-        for key in keys.load_public(trust_bytes(path)):
-            voice.result(f"{path}: {keys.thumbprint_uri(key)}")
+        for key in _public(path):
+            voice.result(f"{path}: key {keys.thumbprint(key).hex()[:16]}: {keys.thumbprint_uri(key)}")
             shown.append({"file": path, "thumbprint": keys.thumbprint_uri(key), "kid": keys.thumbprint(key).hex()})
     voice.data({"keys": shown})
     return 0
+
+
+def _public(path: str) -> list[PublicKey]:
+    data = trust_bytes(path)
+    try:
+        if b"-----BEGIN CERTIFICATE-----" in data:
+            return [one.public_key() for one in load_certificates(data)]
+        return keys.load_public(data)
+    except UnreadableInput as error:
+        raise UnreadableInput(error.message, where=path, hint=error.hint) from error

@@ -78,9 +78,9 @@ class Voice:
         click.echo(errors.printable(text) + (f"\n  {errors.printable(hint)}" if hint else ""), err=True)
 
 
-def writing_options(function: F) -> F:
+def writing_options(function: F, default: str = "the current folder") -> F:
     """Add `-o` and `--overwrite` to a verb that writes a file for each one it is given."""
-    where = "Where to write; a folder ends in /. Default: the current folder."
+    where = f"Where to write; a folder ends in /. Default: {default}."
     function = click.option("--overwrite", is_flag=True, help="Replace a file that is there and differs.")(function)
     return click.option("-o", "--output", metavar="FILE|FOLDER/|-", type=PATH, help=where)(function)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,10 @@ from vacr.cli.options import PATH, Voice
 from vacr.errors import UsageError
 from vacr.signing import HASH_ENVELOPE, PROFILES, Claims, Signer, keys, labels, sign
 from vacr.signing.algorithms import ALGORITHMS
-from vacr.signing.certificates import load_certificates
 from vacr.signing.keys import is_encrypted
 from vacr.signing.sign1 import Sign1, parse
 from vacr.sources import STDIN
-from vacr.sources.key_files import PKCS11, passphrase_in, signer_of, trust_bytes
+from vacr.sources.key_files import PKCS11, certificates_in, passphrase_in, signer_of, trust_bytes
 from vacr.sources.signing import LARGE, Signable, signable
 from vacr.sources.statements import COSE, RECORDS
 
@@ -36,7 +36,7 @@ from vacr.sources.statements import COSE, RECORDS
 @click.option("--timestamp", metavar="URL", help="Have the signature timestamped by an authority (RFC 3161).")
 @click.option("--passphrase-file", metavar="FILE", type=PATH, help="Where the passphrase of the key is, in the first line.")
 @click.option("--force", is_flag=True, help="Take a key that others on this machine can read.")
-@options.writing_options
+@partial(options.writing_options, default="beside a record, else the current folder")
 @options.voice_options
 def command(
     files: tuple[str, ...],
@@ -68,7 +68,7 @@ def command(
     voice = Voice(format, quiet, verbose)
     outputs.refuse_one_file_for_many(files, output)
     signer = signer_of(key, algorithm=alg, passphrase=_passphrase(key, passphrase_file), force=force)
-    chain = load_certificates(trust_bytes(x5chain)) if x5chain is not None else []
+    chain = certificates_in(x5chain) if x5chain is not None else []
     done = []
     for path in files:
         found = signable(path, whole=profile != HASH_ENVELOPE)

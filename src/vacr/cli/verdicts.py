@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 from vacr.attribution import Base
@@ -16,7 +17,7 @@ from vacr.signing.certificates import load_certificates
 from vacr.signing.labels import ALG
 from vacr.sources import read, read_bytes
 from vacr.sources.git import base_of
-from vacr.sources.key_files import trust_bytes
+from vacr.sources.key_files import certificates_in, trust_bytes
 from vacr.sources.statements import Pair
 from vacr.verification import Inputs, Policy, VerificationFailed, Verified, verify
 from vacr.verification.contents import record_in
@@ -55,10 +56,9 @@ def policy_of(wanted: Wanted) -> Policy:
     for name in wanted.trust:
         data = trust_bytes(name)
         try:
-            if b"-----BEGIN CERTIFICATE-----" in data:
-                roots += load_certificates(data)
-            else:
-                trusted += keys.load_public(data)
+            certified = b"-----BEGIN CERTIFICATE-----" in data
+            roots += load_certificates(data) if certified else []
+            trusted += keys.load_public(data) if not certified or b"-----BEGIN PUBLIC KEY-----" in data else []
         except UnreadableInput as error:
             raise UnreadableInput(error.message, where=name, hint=error.hint) from error
     return Policy(
@@ -68,7 +68,7 @@ def policy_of(wanted: Wanted) -> Policy:
         subject=wanted.subject,
         algorithms=frozenset(map(number_of, wanted.algorithms)) or frozenset(ALGORITHMS),
         extended_key_usage=wanted.usage,
-        timestamp_roots=tuple(one for name in wanted.timestamp_trust for one in load_certificates(trust_bytes(name))),
+        timestamp_roots=tuple(one for name in wanted.timestamp_trust for one in certificates_in(name)),
         needs_timestamp=wanted.needs_timestamp,
         schema_version=wanted.schema_version,
     )
@@ -95,13 +95,16 @@ def judge(pair: Pair, wanted: Wanted, beside: tuple[str, ...], now: datetime) ->
 
 def _verified(pair: Pair, wanted: Wanted, beside: tuple[str, ...], now: datetime) -> Verified:
     if pair.statement is None:
+        if pair.file is not None and not Path(pair.file).exists():
+            raise UnreadableInput("there is no such file", where=pair.file)
         hint = f"vacr sign {pair.file} --key KEY makes a statement."
         raise InvalidStatement("not signed: there is no statement beside it", reason="not-signed", hint=hint)
     payload = read_bytes(pair.file) if pair.file is not None else None
     statement = read_bytes(pair.statement, _LARGEST_STATEMENT)
     sources, base = _sources(wanted.source) if wanted.source else (), _base(wanted.base) if wanted.base else None
     inputs = Inputs(sources, base, partial(_records, beside))
-    return verify(statement, policy_of(wanted), payload=payload, inputs=inputs, now=now)
+    policy = replace(policy_of(wanted), needs_record=pair.is_record or wanted.source is not None)
+    return verify(statement, policy, payload=payload, inputs=inputs, now=now)
 
 
 @cache

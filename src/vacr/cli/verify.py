@@ -81,7 +81,9 @@ def command(
     again = shlex.join(["vacr", "verify", *sys.argv[2:]])
     voice.result(f"again: {again}")
     voice.data({"results": results, "verified": sum(one["verified"] for one in results), "again": again})
-    return max((one["exit"] for one in results), default=FAILED)
+    # That something does not hold is worth more than that something else cannot be read.
+    exits = {one["exit"] for one in results}
+    return FAILED if FAILED in exits else max(exits, default=FAILED)
 
 
 def _judged(found: list[Pair], wanted: Wanted) -> Iterator[dict[str, Any]]:

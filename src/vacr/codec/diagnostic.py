@@ -9,6 +9,8 @@ import cbor2
 
 _WIDE = 100
 _LONG = 64
+_BIG = 1 << 64
+"""From here on numbers are big ones, which have tags, and more digits than Python writes."""
 
 
 def diagnostic(value: Any, indent: int = 0) -> str:
@@ -41,4 +43,7 @@ def _flat(value: Any) -> str:
         return f"simple({value.value})"
     if value is cbor2.undefined:
         return "undefined"
+    if isinstance(value, int) and not -_BIG <= value < _BIG:
+        number = value if value > 0 else -1 - value
+        return f"{2 if value > 0 else 3}({_flat(number.to_bytes((number.bit_length() + 7) // 8, 'big'))})"
     return {True: "true", False: "false", None: "null"}[value] if value is None or isinstance(value, bool) else repr(value)

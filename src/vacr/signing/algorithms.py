@@ -25,7 +25,7 @@ PrivateKey = Any
 HASHES = {labels.SHA256: hashlib.sha256, labels.SHA384: hashlib.sha384, labels.SHA512: hashlib.sha512}
 """Hash algorithms by their COSE numbers."""
 
-_LEAST_RSA_BITS = 2048
+LEAST_RSA_BITS = 2048
 # The orders of the curves: a signature holds two numbers, each at least 1 and below the order.
 _ORDERS = {
     "secp256r1": 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551,
@@ -81,7 +81,7 @@ def _pss(number: int, name: str, digest: hashes.HashAlgorithm) -> Algorithm:
     return Algorithm(
         number,
         name,
-        lambda key: isinstance(key, rsa.RSAPublicKey) and key.key_size >= _LEAST_RSA_BITS,
+        lambda key: isinstance(key, rsa.RSAPublicKey) and key.key_size >= LEAST_RSA_BITS,
         lambda key, signature, data: key.verify(signature, data, pad, digest),
         lambda key, data: bytes(key.sign(data, pad, digest)),
     )

@@ -6,8 +6,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
+from urllib.parse import urlsplit
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -19,6 +22,7 @@ from vacr.signing.algorithms import HASHES
 from vacr.signing.keys import to_cose
 
 _MOST = 16
+_LONGEST_ISSUER = 8192
 _UNREADABLE = (
     ValueError,
     TypeError,
@@ -33,12 +37,20 @@ def load_certificates(pem: bytes) -> list[x509.Certificate]:
     """Read the certificates in a PEM text.
 
     Raises:
-        UnreadableInput: there are none.
+        UnreadableInput: there are none, or one of them cannot be read.
     """
     try:
-        return x509.load_pem_x509_certificates(pem)
+        with _quietly():
+            found = x509.load_pem_x509_certificates(pem)
     except (ValueError, UnsupportedAlgorithm) as error:
         raise UnreadableInput("no certificates in PEM", hint="A chain begins with the signer's certificate.") from error
+    try:
+        with _quietly():
+            for one in found:
+                _look_at(one)
+    except _UNREADABLE as error:
+        raise UnreadableInput(f"a certificate that cannot be read: {error}") from error
+    return found
 
 
 def x5chain(chain: Sequence[x509.Certificate]) -> Any:
@@ -69,14 +81,37 @@ def chain_of(value: Any) -> list[x509.Certificate]:
 
 
 def _certificate(der: bytes) -> x509.Certificate:
-    """Read a certificate, and all of it that is looked at later, which the library leaves for then."""
     try:
-        found = x509.load_der_x509_certificate(der)
-        _ = found.subject, found.issuer, found.extensions, found.not_valid_before_utc, found.not_valid_after_utc
+        with _quietly():
+            found = x509.load_der_x509_certificate(der)
+            _look_at(found)
         to_cose(found.public_key())
     except (*_UNREADABLE, UnreadableInput) as error:
         raise InvalidStatement(f"a certificate that cannot be read: {error}", reason="x5chain-malformed") from error
     return found
+
+
+def _look_at(found: x509.Certificate) -> None:
+    """Read all of a certificate that is looked at later, which the library leaves for then."""
+    _ = found.subject, found.issuer, found.extensions, found.not_valid_before_utc, found.not_valid_after_utc
+    found.public_key()
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Read what is odd without the library's warnings, which are for programmers and would reach the terminal."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def is_uri(issuer: Any) -> bool:
+    """Tell whether an issuer is a URI, as it has to be beside certificates; RFC 9943."""
+    try:
+        scheme = urlsplit(issuer).scheme if isinstance(issuer, str) else ""
+    except ValueError:
+        return False
+    return bool(scheme) and issuer.isascii() and issuer.isprintable() and " " not in issuer and len(issuer) <= _LONGEST_ISSUER
 
 
 def check_x5t(value: Any, certificate: x509.Certificate) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -21,7 +22,9 @@ from vacr.signing.algorithms import PrivateKey, PublicKey
 
 THUMBPRINT_URI = "urn:ietf:params:oauth:ckt:sha-256:"
 
+_PEM = re.compile(b"(?=-----BEGIN PUBLIC KEY-----)")
 _RSA_BITS = 3072
+_LONGEST_PASSPHRASE = 1023
 _CURVES: dict[int, ec.EllipticCurve] = {labels.P256: ec.SECP256R1(), labels.P384: ec.SECP384R1(), labels.P521: ec.SECP521R1()}
 _CURVE_NUMBERS = {curve.name: number for number, curve in _CURVES.items()}
 _EDWARDS: dict[int, Any] = {labels.CURVE_ED25519: ed25519.Ed25519PublicKey, labels.CURVE_ED448: ed448.Ed448PublicKey}
@@ -59,9 +62,15 @@ def generate(kind: str) -> PrivateKey:
 
 
 def private_pem(key: PrivateKey, passphrase: bytes | None = None) -> bytes:
-    """Write a private key as PKCS#8, encrypted if there is a passphrase."""
+    """Write a private key as PKCS#8, encrypted if there is a passphrase.
+
+    Raises:
+        UsageError: the passphrase is empty, or longer than one may be.
+    """
     encryption: serialization.KeySerializationEncryption = serialization.NoEncryption()
     if passphrase is not None:
+        if not 0 < len(passphrase) <= _LONGEST_PASSPHRASE:
+            raise UsageError(f"a passphrase has from 1 to {_LONGEST_PASSPHRASE} bytes, not {len(passphrase)}")
         encryption = serialization.BestAvailableEncryption(passphrase)
     written: bytes = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, encryption)
     return written
@@ -94,7 +103,7 @@ def load_private(pem: bytes, passphrase: bytes | None = None) -> PrivateKey:
 
 
 def load_public(data: bytes) -> list[PublicKey]:
-    """Read public keys: one in PEM, or COSE keys.
+    """Read public keys: those in a PEM text, or COSE keys.
 
     Raises:
         UnreadableInput: there is none.
@@ -103,7 +112,7 @@ def load_public(data: bytes) -> list[PublicKey]:
         raise UnreadableInput("a private key where a public one is wanted", hint="Give signing.pub.pem, not signing.pem.")
     try:
         if b"-----BEGIN PUBLIC KEY-----" in data:
-            return [serialization.load_pem_public_key(data)]
+            return [serialization.load_pem_public_key(one) for one in _PEM.split(data)[1:]]
         value = deterministic_cbor.decode(data)
     except (ValueError, UnsupportedAlgorithm, UnreadableInput) as error:
         raise UnreadableInput("not a public key in PEM, a certificate or a COSE key") from error

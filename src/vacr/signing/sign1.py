@@ -19,7 +19,7 @@ _PARTS = 4
 _DEPTH = 16
 _ITEMS = 20_000
 
-UNDERSTOOD = frozenset(labels.NAMES) - {labels.X5U, labels.X5BAG, labels.PAYLOAD_LOCATION}
+UNDERSTOOD = frozenset(labels.NAMES) - {labels.TYP, labels.X5U, labels.X5BAG, labels.PAYLOAD_LOCATION, labels.RECEIPTS}
 """The labels that `crit` may name: those that verification acts on."""
 
 

@@ -82,5 +82,7 @@ def _headers(signer: Signer, claims: Claims, digest: bytes, chain: Sequence[x509
     if chain:
         if keys.thumbprint(chain[0].public_key()) != keys.thumbprint(signer.public_key):
             raise UsageError("the first certificate is not the key's", hint="A chain begins with the signer's certificate.")
+        if not certificates.is_uri(said[labels.ISS]):
+            raise UsageError("with certificates, the issuer has to be a URI", hint="For example: --issuer https://example.org")
         headers |= {labels.X5CHAIN: certificates.x5chain(chain), labels.X5T: certificates.x5t(chain[0])}
     return headers

@@ -11,6 +11,11 @@ FORMATS = {"3.0.0-draft": "ietf-vac-v3.0", "2.0.0-draft": "ietf-vac-v2.0"}
 """Schema version → trace format id of a record; that of a native session is its reader's."""
 
 
+def format_of(version: Any) -> str:
+    """Give the trace format id of a record by its version, which may be anything."""
+    return FORMATS.get(version, "unknown") if isinstance(version, str) else "unknown"
+
+
 def trace_metadata(record: dict[str, Any], trace_format: str, digest: bytes | None = None) -> dict[str, Any] | None:
     """Summarise a record; nothing for a session without a start, of which there is no summary.
 

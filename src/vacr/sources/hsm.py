@@ -67,24 +67,45 @@ def hsm_signer(uri: str, number: int | None, pin: bytes | None) -> HsmSigner:
     named = _attributes(uri)
     if "module-path" not in named:
         raise UsageError("the key's URI names no module-path", hint=_EXAMPLE)
-    secret = pin.decode() if pin is not None else named.get("pin-value")
     session = None
     try:
         token = pkcs11.lib(named["module-path"]).get_token(token_label=named.get("token"))
-        session = token.open(user_pin=secret)
-        private = session.get_key(pkcs11.ObjectClass.PRIVATE_KEY, label=named.get("object"))
-        public = session.get_key(pkcs11.ObjectClass.PUBLIC_KEY, label=named.get("object"))
+        session = token.open(user_pin=_text(pin) if pin is not None else named.get("pin-value"))
+        private = _only(session, pkcs11.ObjectClass.PRIVATE_KEY, named)
+        public = _only(session, pkcs11.ObjectClass.PUBLIC_KEY, named)
         key = _public_key(public)
     except (PKCS11Error, RuntimeError, ValueError) as error:
         if session is not None:
             session.close()
         told = str(error) or type(error).__name__
-        raise Unreachable(f"the key cannot be used: {told}", where=uri.partition("?")[0], hint=_EXAMPLE) from error
+        # Of the URI only these are shown: a PIN may be anywhere in it.
+        where = "pkcs11:" + ";".join(f"{name}={named[name]}" for name in ("token", "object") if name in named)
+        raise Unreachable(f"the key cannot be used: {told}", where=where, hint=_EXAMPLE) from error
     algorithm = default_for(key) if number is None else number
     if not ALGORITHMS[algorithm].fits(key):
         session.close()
         raise UsageError(f"{ALGORITHMS[algorithm].name} takes no key of this kind")
     return HsmSigner(key, algorithm, _asker(private, algorithm), session.close)
+
+
+def _text(pin: bytes) -> str:
+    try:
+        return pin.decode()
+    except UnicodeDecodeError:
+        raise ValueError("the PIN is not text") from None
+
+
+def _only(session: Any, kind: Any, named: dict[str, str]) -> Any:
+    """Give the one key of a kind that is named."""
+    from pkcs11 import Attribute
+
+    wanted = {Attribute.CLASS: kind} | ({Attribute.LABEL: named["object"]} if "object" in named else {})
+    found = list(session.get_objects(wanted))
+    if not found:
+        raise ValueError("there is no such key, or it shows itself only with the PIN, which --passphrase-file gives")
+    if len(found) > 1:
+        raise ValueError("more than one key fits: name it with object=")
+    return found[0]
 
 
 def _attributes(uri: str) -> dict[str, str]:

@@ -7,9 +7,12 @@ import stat
 import sys
 from pathlib import Path
 
+from cryptography import x509
+
 from vacr.errors import Unreachable, UnreadableInput, UsageError
 from vacr.signing import KeySigner, Signer, keys
-from vacr.signing.algorithms import number_of
+from vacr.signing.algorithms import ALGORITHMS, number_of
+from vacr.signing.certificates import load_certificates
 from vacr.sources.files import read_bytes, reason_of
 
 PKCS11 = "pkcs11:"
@@ -29,16 +32,23 @@ def write_keys(folder: Path, private: bytes, public: bytes) -> tuple[Path, Path]
     signing, verifying = folder / "signing.pem", folder / "signing.pub.pem"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for path, data, mode in ((signing, private, _OWNER_ONLY), (verifying, public, 0o644)):
-            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
+        _create(signing, private, _OWNER_ONLY)
+        try:
+            _create(verifying, public, 0o644)
+        except OSError:
+            signing.unlink(missing_ok=True)  # half a pair is of no use to anybody
+            raise
     except FileExistsError as error:
         hint = "Keys are never replaced: give another folder with -o, or move it away."
         raise UsageError(f"{error.filename} is there already", hint=hint) from error
     except OSError as error:
         raise UnreadableInput(reason_of(error), where=str(folder)) from error
     return signing, verifying
+
+
+def _create(path: Path, data: bytes, mode: int) -> None:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+        file.write(data)
 
 
 def signer_of(name: str, *, algorithm: str | None, passphrase: bytes | None, force: bool) -> Signer:
@@ -59,6 +69,8 @@ def signer_of(name: str, *, algorithm: str | None, passphrase: bytes | None, for
         key = keys.load_private(read_bytes(name, _MOST), passphrase)
     except UnreadableInput as error:
         raise UnreadableInput(error.message, where=name, hint=error.hint) from error
+    if number is None and not any(one.fits(key.public_key()) for one in ALGORITHMS.values()):
+        raise UsageError(f"{name}: no algorithm takes a key of this kind or size", hint="vacr key generate makes one.")
     return KeySigner(key, number)
 
 
@@ -85,6 +97,19 @@ def passphrase_in(name: str) -> bytes:
         Unreachable: it cannot be read.
     """
     return trust_bytes(name).split(b"\n", 1)[0].rstrip(b"\r")
+
+
+def certificates_in(name: str) -> list[x509.Certificate]:
+    """Read the certificates in a file.
+
+    Raises:
+        Unreachable: it cannot be read.
+        UnreadableInput: there are none in it, or one of them cannot be read.
+    """
+    try:
+        return load_certificates(trust_bytes(name))
+    except UnreadableInput as error:
+        raise UnreadableInput(error.message, where=name, hint=error.hint) from error
 
 
 def trust_bytes(name: str) -> bytes:

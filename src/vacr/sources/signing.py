@@ -13,7 +13,7 @@ import msgspec
 from vacr.errors import UnreadableInput, VacrError
 from vacr.readers.registry import reader_for
 from vacr.readers.source import Part, Source
-from vacr.signing.trace_metadata import FORMATS, trace_metadata
+from vacr.signing.trace_metadata import format_of, trace_metadata
 from vacr.sources.files import read_bytes, reason_of
 
 LARGE = 1 << 26
@@ -90,7 +90,7 @@ def _about(data: bytes) -> tuple[str | None, dict[str, Any] | None]:
     """Give the id of the record that bytes are, and their summary; a native session has a summary only."""
     record = _head(data)
     if record is not None:
-        return record.get("id"), trace_metadata(record, FORMATS.get(record["version"], "unknown"))
+        return record.get("id"), trace_metadata(record, format_of(record["version"]))
     source = Source((Part("session", data),))
     try:
         reading = next(iter(reader_for(source).read(source)), None)

@@ -26,6 +26,11 @@ class Pair:
         """What a person would call it."""
         return self.file or self.statement or ""
 
+    @property
+    def is_record(self) -> bool:
+        """Whether the file has the name of a record."""
+        return self.name.removesuffix(COSE).endswith(RECORDS)
+
 
 def pairs(path: str) -> Iterator[Pair]:
     """Give the statement and the file that a path stands for; of a folder, all of them, in order.

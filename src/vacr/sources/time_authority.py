@@ -10,6 +10,7 @@ from vacr.errors import Unreachable, UsageError
 _TIMEOUT = 30
 _MOST = 1 << 20
 _OK = 200
+_EXAMPLE = "For example: --timestamp https://tsa.example.org/"
 
 
 def ask(url: str, question: bytes) -> bytes:
@@ -23,9 +24,14 @@ def ask(url: str, question: bytes) -> bytes:
         place = urlsplit(url)
         port = place.port
     except ValueError as error:
-        raise UsageError(f"{url} is no address", hint="For example: --timestamp https://tsa.example.org/") from error
+        raise UsageError("the address of the authority cannot be read", hint=_EXAMPLE) from error
+    # A password would be told in messages, and never to the authority.
+    if "@" in place.netloc:
+        raise UsageError("names and passwords in the address of an authority are not used", hint=_EXAMPLE)
     if place.scheme not in ("http", "https") or not place.hostname:
-        raise UsageError(f"{url} is no address of an authority", hint="For example: --timestamp https://tsa.example.org/")
+        raise UsageError(f"{url} is no address of an authority", hint=_EXAMPLE)
+    if not url.isascii():
+        raise UsageError(f"{url} is no address: some letters have to be escaped", hint=_EXAMPLE)
     kind = http.client.HTTPSConnection if place.scheme == "https" else http.client.HTTPConnection
     connection = kind(place.hostname, port, timeout=_TIMEOUT)
     path = (place.path or "/") + (f"?{place.query}" if place.query else "")
@@ -33,7 +39,7 @@ def ask(url: str, question: bytes) -> bytes:
         connection.request("POST", path, question, {"Content-Type": "application/timestamp-query"})
         response = connection.getresponse()
         reply = response.read(_MOST)
-    except (OSError, http.client.HTTPException) as error:
+    except (OSError, UnicodeError, http.client.HTTPException) as error:
         raise Unreachable(f"no reply from the timestamp authority: {error}", where=url, hint="Try again later.") from error
     finally:
         connection.close()

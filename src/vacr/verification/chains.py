@@ -1,6 +1,7 @@
 """Chains of certificates. Step: verify. Follows RFC 5280 section 6 for what chains of signers have.
 
-What is not understood and critical is refused: name constraints and certificate policies are.
+What is not understood and critical is refused, certificate policies too. So are name constraints, critical or not: who ignores
+them trusts an authority with names that it may not give.
 """
 
 from __future__ import annotations
@@ -9,12 +10,15 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import TypeVar
+from urllib.parse import urlsplit
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from vacr.errors import InvalidStatement
+from vacr.signing.algorithms import LEAST_RSA_BITS
 from vacr.verification.policy import CODE_SIGNING
 
 T = TypeVar("T", bound=x509.ExtensionType)
@@ -44,7 +48,7 @@ def check_chain(
         _check_extensions(certificate)
     _check_signer(path[0], usage)
     for below, certificate in enumerate(path[1:]):
-        _check_authority(certificate, below)
+        _check_authority(certificate, below, usage)
     return path
 
 
@@ -73,6 +77,7 @@ def _check_issued(certificate: x509.Certificate, issuer: x509.Certificate) -> No
 def _check_extensions(certificate: x509.Certificate) -> None:
     try:
         unknown = [one.oid for one in certificate.extensions if one.critical and one.oid not in _UNDERSTOOD]
+        constrained = _extension(certificate, x509.NameConstraints) is not None
     except ValueError as error:
         raise InvalidStatement(f"a certificate whose extensions cannot be read: {error}", reason="x5chain-malformed") from error
     if unknown:
@@ -80,6 +85,8 @@ def _check_extensions(certificate: x509.Certificate) -> None:
             f"a certificate with a critical extension that is not understood: {unknown[0].dotted_string}",
             reason="x5chain-critical",
         )
+    if constrained:
+        raise InvalidStatement("a certificate with name constraints, which are not understood", reason="name-constraints")
 
 
 def _check_signer(certificate: x509.Certificate, usage: str | None) -> None:
@@ -89,15 +96,14 @@ def _check_signer(certificate: x509.Certificate, usage: str | None) -> None:
     keys = _extension(certificate, x509.KeyUsage)
     if keys is not None and not (keys.digital_signature or keys.content_commitment):
         raise InvalidStatement("the signer's certificate is not for signatures", reason="key-usage")
-    found = _extension(certificate, x509.ExtendedKeyUsage)
-    usages = {one.dotted_string for one in found} if found is not None else set()
+    usages = _usages(certificate)
     if usage is not None and usage not in usages:
         raise InvalidStatement(f"the signer's certificate is not for {usage}", reason="extended-key-usage")
     if usages and not usages & {CODE_SIGNING, _ANY_USAGE, usage}:
         raise InvalidStatement("the signer's certificate is for other things than signing", reason="extended-key-usage")
 
 
-def _check_authority(certificate: x509.Certificate, below: int) -> None:
+def _check_authority(certificate: x509.Certificate, below: int, usage: str | None) -> None:
     """Check a certificate that signed another; `below` is how many authorities are between it and the signer."""
     constraints = _extension(certificate, x509.BasicConstraints)
     if constraints is None or not constraints.ca:
@@ -107,6 +113,17 @@ def _check_authority(certificate: x509.Certificate, below: int) -> None:
     keys = _extension(certificate, x509.KeyUsage)
     if keys is not None and not keys.key_cert_sign:
         raise InvalidStatement("an authority whose key may not sign certificates", reason="key-usage")
+    usages = _usages(certificate)
+    if usages and not usages & {CODE_SIGNING, _ANY_USAGE, usage}:
+        raise InvalidStatement("an authority that is for other things than signing", reason="authority-key-usage")
+    key = certificate.public_key()
+    if isinstance(key, rsa.RSAPublicKey) and key.key_size < LEAST_RSA_BITS:
+        raise InvalidStatement(f"an authority with a key of {key.key_size} bits", reason="authority-key-weak")
+
+
+def _usages(certificate: x509.Certificate) -> set[str]:
+    found = _extension(certificate, x509.ExtendedKeyUsage)
+    return {one.dotted_string for one in found} if found is not None else set()
 
 
 def check_valid(path: Sequence[x509.Certificate], when: datetime) -> None:
@@ -124,15 +141,21 @@ def check_valid(path: Sequence[x509.Certificate], when: datetime) -> None:
             raise InvalidStatement(f"a certificate was valid until {_day(certificate.not_valid_after_utc)}", reason="expired")
 
 
-def names_of(certificate: x509.Certificate) -> tuple[set[str], set[str]]:
-    """Give the URIs and the host names that a certificate is for."""
+def is_for(certificate: x509.Certificate, issuer: str) -> bool:
+    """Tell whether a certificate is for an issuer: names it, its host or its mailbox; one without names may be anybody's."""
     names = _extension(certificate, x509.SubjectAlternativeName)
-    if names is None:
-        return set(), set()
-    return (
-        set(names.get_values_for_type(x509.UniformResourceIdentifier)),
-        {name.lower() for name in names.get_values_for_type(x509.DNSName)},
-    )
+    if names is None or not list(names):
+        return True
+    hosts = {name.lower() for name in names.get_values_for_type(x509.DNSName)}
+    boxes = {f"mailto:{name}" for name in names.get_values_for_type(x509.RFC822Name)}
+    return issuer in boxes.union(names.get_values_for_type(x509.UniformResourceIdentifier)) or _host(issuer) in hosts
+
+
+def _host(issuer: str) -> str | None:
+    try:
+        return urlsplit(issuer).hostname or None
+    except ValueError:
+        return None
 
 
 def _extension(certificate: x509.Certificate, kind: type[T]) -> T | None:

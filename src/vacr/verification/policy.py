@@ -26,5 +26,7 @@ class Policy:
     """A usage that the signer's certificate has to have; one that names usages has to name code signing or this."""
     timestamp_roots: tuple[x509.Certificate, ...] = ()
     needs_timestamp: bool = False
+    needs_record: bool = False
+    """Whether what was signed has to be a record, and not anything else."""
     schema_version: str | None = None
     """The major version of the schema that a record has to follow."""

@@ -18,7 +18,7 @@ from vacr.schema import validate
 from vacr.schema.versions import major
 from vacr.signing import labels
 from vacr.signing.sign1 import Sign1
-from vacr.signing.trace_metadata import FORMATS, trace_metadata
+from vacr.signing.trace_metadata import format_of, trace_metadata
 from vacr.verification.checks import Checks
 from vacr.verification.contents import record_in
 from vacr.verification.policy import Policy
@@ -27,7 +27,9 @@ from vacr.versions.made import as_made
 
 _REQUIRED = frozenset(("session-id", "agent-vendor", "trace-format", "timestamp-start"))
 _OPTIONAL = frozenset(("timestamp-end", "content-hash", "content-hash-alg"))
+_HASH = "sha-256"
 _URN = "urn:uuid:"
+_DIGEST = "urn:sha-256:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +55,9 @@ def check(message: Sign1, payload: bytes, policy: Policy, inputs: Inputs, checks
     with checks.of("metadata"):
         _check_metadata(message, payload, record, checks)
     with checks.of("record"):
+        _check_digest(message, payload)
         if record is None:
-            if policy.schema_version is not None:
+            if policy.needs_record or policy.schema_version is not None:
                 raise InvalidStatement("what was signed is no record", reason="not-a-record")
             checks.undecided("record", "what was signed is no record: a native session, or something else")
             return None
@@ -70,13 +73,14 @@ def check(message: Sign1, payload: bytes, policy: Policy, inputs: Inputs, checks
 
 
 def _check_metadata(message: Sign1, payload: bytes, record: dict[str, Any] | None, checks: Checks) -> None:
-    """Make the summary again that stands beside the signature, unsigned, and compare."""
-    if labels.TRACE_METADATA not in message.unprotected:
+    """Make the summary again that stands beside the signature, mostly unsigned, and compare."""
+    headers = message.protected if labels.TRACE_METADATA in message.protected else message.unprotected
+    if labels.TRACE_METADATA not in headers:
         return
-    said = message.unprotected[labels.TRACE_METADATA]
+    said = headers[labels.TRACE_METADATA]
     if not isinstance(said, dict) or not said.keys() >= _REQUIRED or not said.keys() <= _REQUIRED | _OPTIONAL:
         raise InvalidStatement("trace-metadata does not have the members it must have", reason="metadata-malformed")
-    if said.get("content-hash", _digest(payload)) != _digest(payload):
+    if said.get("content-hash-alg", _HASH) != _HASH or said.get("content-hash", _digest(payload)) != _digest(payload):
         raise InvalidStatement("trace-metadata names another content hash", reason="metadata-mismatch")
     known = _summary(payload, record)
     if known is None:
@@ -92,7 +96,7 @@ def _check_metadata(message: Sign1, payload: bytes, record: dict[str, Any] | Non
 
 def _summary(payload: bytes, record: dict[str, Any] | None) -> dict[str, Any] | None:
     if record is not None:
-        return trace_metadata(record, FORMATS.get(str(record.get("version")), ""))
+        return trace_metadata(record, format_of(record.get("version")))
     source = Source((Part("session", payload),))
     try:
         reading = next(iter(reader_for(source).read(source)), None)
@@ -108,6 +112,17 @@ def _digest(payload: bytes) -> str:
     return hashlib.sha256(payload).hexdigest()
 
 
+def _check_digest(message: Sign1, payload: bytes) -> None:
+    subject = _subject(message)
+    if subject.startswith(_DIGEST) and subject != f"{_DIGEST}{_digest(payload)}":
+        raise InvalidStatement("the statement is about other bytes", reason="subject-mismatch")
+
+
+def _subject(message: Sign1) -> str:
+    """Give what a statement says it is about, in the one form of a URN of ours, whose letters may be of either case."""
+    return str(message.protected.get(labels.CWT_CLAIMS, {}).get(labels.SUB, "")).lower()
+
+
 def _check_record(
     message: Sign1, record: dict[str, Any], made: dict[str, Any], form: Form, policy: Policy, checks: Checks
 ) -> None:
@@ -119,9 +134,8 @@ def _check_record(
         raise InvalidStatement(f"version {record.get('version')}, not {policy.schema_version}", reason="schema-version")
     if made_by_vacr(made) and made.get("id") != record_id(cast("Record", made)):
         raise InvalidStatement("the record's id is not that of its content", reason="record-id")
-    claims = message.protected.get(labels.CWT_CLAIMS)
-    subject = claims.get(labels.SUB) if isinstance(claims, dict) else None
-    if isinstance(subject, str) and subject.startswith(_URN) and subject != f"{_URN}{record.get('id')}":
+    subject = _subject(message)
+    if subject.startswith(_URN) and subject != f"{_URN}{record.get('id')}".lower():
         raise InvalidStatement("the statement is about another record", reason="subject-mismatch")
     checks.passed("record", f"valid by version {record['version']}, id {record.get('id')}")
 

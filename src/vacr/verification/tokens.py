@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
@@ -15,6 +16,8 @@ from vacr.errors import InvalidStatement
 
 _GRANTED = b"\x30\x03\x02\x01\x00"
 _SEQUENCE = 0x30
+_CAUSE = re.compile(r'data: "([^"]*)"')
+"""Where the library, which repeats OpenSSL's list of errors, says what is wrong."""
 _LONG = 0x80
 _HASHES = {
     "2.16.840.1.101.3.4.2.1": hashlib.sha256,
@@ -61,7 +64,8 @@ def check_token(token: Any, data: bytes, roots: Sequence[x509.Certificate]) -> d
         _check_imprint(response, data)
         VerifierBuilder(roots=list(roots)).build().verify_message(response, data)
     except VerificationError as error:
-        raise InvalidStatement(f"the timestamp does not hold: {error}", reason="timestamp-untrusted") from error
+        told = _CAUSE.findall(str(error)) or [str(error)]
+        raise InvalidStatement(f"the timestamp does not hold: {told[-1]}", reason="timestamp-untrusted") from error
     except ValueError as error:
         raise InvalidStatement(f"a timestamp that cannot be read: {error}", reason="timestamp-malformed") from error
     when: datetime = response.tst_info.gen_time

@@ -64,7 +64,7 @@ def verify(
         checks.passed("content", f"{len(covered)} bytes, as they were signed")
     with checks.of("claims"):
         claims = trust.check_claims(message, policy, signer, now)
-        checks.passed("claims", f"by {claims[labels.ISS]}" if labels.ISS in claims else "none are made")
+        checks.passed("claims", trust.told(claims, policy))
     with checks.of("timestamp"):
         when = _timestamp(message, covered, policy, checks)
     with checks.of("certificate"):
