@@ -69,6 +69,23 @@ def test_a_record_that_its_source_does_not_yield_fails_whoever_signed_it(vacr, c
     assert checked("r.acr.json", source="s.jsonl")[1] == "source-mismatch"
 
 
+def test_a_record_that_says_another_version_made_it_cannot_be_compared_with_a_source(vacr, checked, tmp_path):
+    vacr("record", "s.jsonl")
+    record = json.loads((tmp_path / "s.acr.json").read_bytes())
+    record["recording-agent"]["version"] = "0.0.0"
+    (tmp_path / "r.acr.json").write_bytes(b"".join(identify(record)))
+    assert checked("r.acr.json")[1] is None
+    assert checked("r.acr.json", source="s.jsonl")[1] == "source-undecided"
+
+
+def test_what_stands_for_a_time_and_is_none_is_left_out_of_the_summary(vacr, checked, tmp_path):
+    vacr("record", "s.jsonl")
+    record = json.loads((tmp_path / "s.acr.json").read_bytes())
+    record["session"]["session-end"] = 2**70
+    (tmp_path / "r.acr.json").write_bytes(b"".join(identify(record)))
+    assert checked("r.acr.json")[1] is None
+
+
 def test_an_attribution_made_with_a_base_is_decided_with_it(vacr, checked, tmp_path):
     folder = repository(tmp_path / "repository")
     (folder / "a.py").write_text(TEXT)

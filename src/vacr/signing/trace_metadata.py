@@ -11,9 +11,17 @@ FORMATS = {"3.0.0-draft": "ietf-vac-v3.0", "2.0.0-draft": "ietf-vac-v2.0"}
 """Schema version → trace format id of a record; that of a native session is its reader's."""
 
 
+_UINT_END = 2**64
+
+
 def format_of(version: Any) -> str:
     """Give the trace format id of a record by its version, which may be anything."""
     return FORMATS.get(version, "unknown") if isinstance(version, str) else "unknown"
+
+
+def _is_time(value: Any) -> bool:
+    """Tell whether a value can stand for a time, whatever its form: a record that is not valid may hold anything there."""
+    return isinstance(value, str) or (type(value) is int and 0 <= value < _UINT_END)
 
 
 def trace_metadata(record: dict[str, Any], trace_format: str, digest: bytes | None = None) -> dict[str, Any] | None:
@@ -22,7 +30,9 @@ def trace_metadata(record: dict[str, Any], trace_format: str, digest: bytes | No
     `digest` is the SHA-256 of the signed bytes, where the signature is not over that itself.
     """
     session = record.get("session")
-    if not isinstance(session, dict) or not isinstance(session.get("session-start"), str | int):
+    if not isinstance(session, dict) or not _is_time(session.get("session-start")):
+        return None
+    if not isinstance(session.get("session-id"), str):
         return None
     meta = session.get("agent-meta")
     vendor = meta.get("model-provider") if isinstance(meta, dict) else None
@@ -32,7 +42,7 @@ def trace_metadata(record: dict[str, Any], trace_format: str, digest: bytes | No
         "trace-format": trace_format,
         "timestamp-start": session["session-start"],
     }
-    if session.get("session-end") is not None:
+    if _is_time(session.get("session-end")):
         summary["timestamp-end"] = session["session-end"]
     if digest is not None:
         summary["content-hash"] = digest.hex()

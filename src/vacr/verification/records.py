@@ -162,8 +162,12 @@ def _check_source(record: dict[str, Any], inputs: Inputs, checks: Checks) -> Non
     agent = record.get("recording-agent")
     version = agent.get("version") if isinstance(agent, dict) and agent.get("name") == "vacr" else None
     if version != __version__:
-        checks.undecided("source", f"recorded by another program, or another version of it ({version}); this is {__version__}")
-        return
+        # The signer says what recorded it: to believe that would be to let them choose not to be checked.
+        raise InvalidStatement(
+            f"recorded by another program or version ({version}), not by vacr {__version__}: it cannot be made again",
+            reason="source-undecided",
+            hint="Compare it by the program that recorded it, or verify without --source.",
+        )
     earlier = checking.befores(record) if "file-attribution" in record else [record]
     wanted = {_content(one) for one in earlier}
     try:
