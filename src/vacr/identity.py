@@ -65,12 +65,9 @@ def record_id(record: Record) -> str:
 def _uuid(digest: bytes, record: Record) -> str:
     start = record.get("session", {}).get("session-start")
     when = milliseconds(start) if isinstance(start, str | int | float) and not isinstance(start, bool) else None
-    value = bytearray(digest[:16])
-    version = 8
+    text = digest.hex()
+    version, first = "8", text[:12]
     if when is not None and 0 <= when < 1 << _TIME_BITS:
-        version = 7
-        value[:6] = when.to_bytes(6, "big")
-    value[6] = value[6] & 0x0F | version << 4
-    value[8] = value[8] & 0x3F | 0x80
-    text = value.hex()
-    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+        version, first = "7", f"{when:012x}"
+    variant = "89ab"[digest[8] >> 4 & 3]
+    return f"{first[:8]}-{first[8:]}-{version}{text[13:16]}-{variant}{text[17:20]}-{text[20:32]}"

@@ -96,7 +96,5 @@ class Source:
 
     def manifest(self) -> list[dict[str, Any]]:
         """List the parts with their sizes and digests, sorted by name."""
-        return [
-            {"name": part.name, "size": len(part.data), "sha-256": part.sha256}
-            for part in sorted(self.parts, key=lambda part: part.name)
-        ]
+        parts = sorted(self.parts, key=lambda part: part.name) if len(self.parts) > 1 else self.parts
+        return [{"name": part.name, "size": len(part.data), "sha-256": part.sha256} for part in parts]
