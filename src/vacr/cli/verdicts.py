@@ -19,7 +19,7 @@ from vacr.sources import read, read_bytes
 from vacr.sources.git import base_of
 from vacr.sources.key_files import certificates_in, trust_bytes
 from vacr.sources.statements import Pair
-from vacr.verification import Inputs, Policy, VerificationFailed, Verified, verify
+from vacr.verification import Policy, VerificationFailed, Verified, verify
 from vacr.verification.contents import record_in
 from vacr.versions.made import as_made
 
@@ -102,9 +102,8 @@ def _verified(pair: Pair, wanted: Wanted, beside: tuple[str, ...], now: datetime
     payload = read_bytes(pair.file) if pair.file is not None else None
     statement = read_bytes(pair.statement, _LARGEST_STATEMENT)
     sources, base = _sources(wanted.source) if wanted.source else (), _base(wanted.base) if wanted.base else None
-    inputs = Inputs(sources, base, partial(_records, beside))
     policy = replace(policy_of(wanted), needs_record=pair.is_record or wanted.source is not None)
-    return verify(statement, policy, payload=payload, inputs=inputs, now=now)
+    return verify(statement, policy, payload=payload, source=sources, base=base, records=partial(_records, beside), now=now)
 
 
 @cache

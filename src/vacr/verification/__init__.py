@@ -2,7 +2,6 @@
 
 from vacr.verification.checks import Check, VerificationFailed
 from vacr.verification.policy import Policy
-from vacr.verification.records import Inputs
 from vacr.verification.verifying import Verified, verify
 
-__all__ = ["Check", "Inputs", "Policy", "VerificationFailed", "Verified", "verify"]
+__all__ = ["Check", "Policy", "VerificationFailed", "Verified", "verify"]

@@ -34,15 +34,14 @@ _DIGEST = "urn:sha-256:"
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What a verifier has beside the statement: native sessions, the repository as it was, other records."""
+    """What a verifier has beside the statement."""
 
-    sources: tuple[Source, ...] = ()
-    base: Base | None = None
-    records: Callable[[], Sequence[dict[str, Any]]] = tuple
-    """Gives the records that an attribution may have been made with, in the order they were named, the signed one too."""
+    sources: tuple[Source, ...]
+    base: Base | None
+    records: Callable[[], Sequence[dict[str, Any]]]
 
 
-def check(message: Sign1, payload: bytes, policy: Policy, inputs: Inputs, checks: Checks) -> dict[str, Any] | None:
+def check_record(message: Sign1, payload: bytes, policy: Policy, inputs: Inputs, checks: Checks) -> dict[str, Any] | None:
     """Check what signed bytes say; gives the record that they are.
 
     Raises:
@@ -62,7 +61,7 @@ def check(message: Sign1, payload: bytes, policy: Policy, inputs: Inputs, checks
             checks.undecided("record", "what was signed is no record: a native session, or something else")
             return None
         made = as_made(record, json=form == "json")
-        _check_record(message, record, made, form, policy, checks)
+        _check_valid(message, record, made, form, policy, checks)
     with checks.of("attribution"):
         if "file-attribution" in made:
             _check_attribution(made, inputs, checks)
@@ -123,7 +122,7 @@ def _subject(message: Sign1) -> str:
     return str(message.protected.get(labels.CWT_CLAIMS, {}).get(labels.SUB, "")).lower()
 
 
-def _check_record(
+def _check_valid(
     message: Sign1, record: dict[str, Any], made: dict[str, Any], form: Form, policy: Policy, checks: Checks
 ) -> None:
     report = validate(record, json=form == "json")

@@ -6,18 +6,21 @@ raises, and what is returned is what was checked.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from vacr.attribution import Base
 from vacr.errors import InvalidStatement
+from vacr.readers.source import Source
 from vacr.signing import labels
 from vacr.signing.algorithms import ALGORITHMS
 from vacr.signing.sign1 import Sign1, parse
-from vacr.verification import chains, contents, records, tokens, trust
+from vacr.verification import chains, contents, tokens, trust
 from vacr.verification.checks import Check, Checks
 from vacr.verification.policy import Policy
-from vacr.verification.records import Inputs
+from vacr.verification.records import Inputs, check_record
 from vacr.verification.trust import Trusted
 
 
@@ -38,9 +41,19 @@ class Verified:
 
 
 def verify(
-    statement: bytes, policy: Policy, *, payload: bytes | None = None, inputs: Inputs | None = None, now: datetime
+    statement: bytes,
+    policy: Policy,
+    *,
+    payload: bytes | None = None,
+    source: Sequence[Source] = (),
+    base: Base | None = None,
+    records: Callable[[], Sequence[dict[str, Any]]] = tuple,
+    now: datetime,
 ) -> Verified:
-    """Verify a signed statement; `payload` is what it is about where that is not inside, `inputs` are what else is at hand.
+    """Verify a signed statement; `payload` is what it is about where that is not inside.
+
+    What else is at hand: `source`, the native session, to make the record again; `base`, the repository that an attribution was
+    made with; `records` gives those that it was made together with, in the order they were named, the signed one too.
 
     Raises:
         VerificationFailed: something does not hold; it has the checks that were made.
@@ -69,7 +82,7 @@ def verify(
         when = _timestamp(message, covered, policy, checks)
     with checks.of("certificate"):
         _check_certificates(signer, claims.get(labels.IAT), when, now, checks)
-    record = records.check(message, covered, policy, inputs or Inputs(), checks)
+    record = check_record(message, covered, policy, Inputs(tuple(source), base, records), checks)
     return Verified(
         message,
         profile,
