@@ -1,8 +1,12 @@
 // Signs and verifies COSE_Sign1 with libraries of others: a JSON request on standard input, a JSON answer on standard output.
 import { createPublicKey, createPrivateKey } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { Algorithms, Headers, ProtectedHeaders, Sign1 } from "@auth0/cose";
-import transmute from "@transmute/cose";
+import { createRequire } from "node:module";
+
+// Their CommonJS builds: the others do not load in Node 18.
+const require = createRequire(import.meta.url);
+const { Algorithms, Headers, ProtectedHeaders, Sign1 } = require("@auth0/cose");
+const transmute = require("@transmute/cose");
 
 const ask = JSON.parse(readFileSync(0));
 const hex = (text) => new Uint8Array(Buffer.from(text, "hex"));
