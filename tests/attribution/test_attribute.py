@@ -1,12 +1,15 @@
 """What a session did, as file attribution: ranges, contributors, hashes, proofs."""
 
 import hashlib
+import json
 
 import pytest
 
 import vacr
 from tests.attribution.told import ROOT, Told
-from vacr.attribution import Base, Wishes, attribute, history, replayed
+from vacr.attribution import Base, Wishes, attribute, checking, history, replayed
+from vacr.codec import encode
+from vacr.identity import identify
 
 TEXT = "one\ntwo\nthree\nfour\nfive\n"
 
@@ -202,3 +205,20 @@ def test_the_given_record_is_not_changed(told, tmp_path):
     before = vacr.encode(record)
     attribute([record])
     assert vacr.encode(record) == before
+
+
+def test_records_attributed_together_are_redone_once(tmp_path):
+    records = []
+    for number in range(4):
+        told = Told(f"s{number}", start=100 * number)
+        told.read("a.py", TEXT)
+        told.edit("a.py", "two", f"two of {number}")
+        told.edit("a.py", f"two of {number}", "two")
+        told.write(f"{number}.py", "new\n")
+        records.append(told.record(tmp_path))
+    made = attribute(records)
+    for record in made:
+        identify(record)
+    joint = checking.Joint(made)
+    assert [checking.check(json.loads(encode(record)), joint, None)[0] for record in made] == [checking.HOLDS] * 4
+    assert len(joint._made) == 1

@@ -19,17 +19,53 @@ HOLDS, LACKING, DIFFERS = "holds", "lacking", "differs"
 _MADE_BY = ("algorithm", "version", "diff", "tools")
 
 
-def check(record: dict[str, Any], given: Sequence[dict[str, Any]], base: Base | None) -> tuple[str, str]:
-    """Redo the attribution of one of the given records; gives the outcome, and what to say about it."""
+class Joint:
+    """Records that may have been attributed together; what attributing them again gives is kept for the next of them."""
+
+    def __init__(self, records: Sequence[dict[str, Any]]) -> None:
+        """Take the records in the order they were named."""
+        self.records = records
+        self._ids: dict[int, set[str]] = {}
+        self._made: list[tuple[list[dict[str, Any]], Base | None, Wishes, list[dict[str, Any]]]] = []
+
+    def own(self, record: dict[str, Any]) -> dict[str, Any]:
+        """Give the one of them that is a record, or take it in their place that has its id, or beside them."""
+        for one in self.records:
+            if one is record or (one.get("id") == record.get("id") and encode(one) == encode(record)):
+                return one
+        left = [one for one in self.records if one.get("id") != record.get("id")]
+        self.records = [*left, record]
+        return record
+
+    def ids(self, record: dict[str, Any]) -> set[str]:
+        """Give the ids that one of them may have had before it was attributed."""
+        if id(record) not in self._ids:
+            self._ids[id(record)] = _ids(record)
+        return self._ids[id(record)]
+
+    def attributed(self, together: list[dict[str, Any]], base: Base | None, wishes: Wishes) -> list[dict[str, Any]]:
+        """Attribute some of them again."""
+        for held, with_base, wished, made in self._made:
+            same = len(held) == len(together) and all(one is other for one, other in zip(held, together, strict=True))
+            if same and with_base is base and wished == wishes:
+                return made
+        made = attribute([before(one) for one in together], base, wishes)
+        self._made.append((together, base, wishes, made))
+        return made
+
+
+def check(record: dict[str, Any], joint: Joint, base: Base | None) -> tuple[str, str]:
+    """Redo the attribution of a record; gives the outcome, and what to say about it."""
+    record = joint.own(record)
     inputs = _inputs(record)
     named = inputs["base"].get("revision") if isinstance(inputs.get("base"), dict) else None
     if named is not None and (base is None or base.revision != named):
         return LACKING, f"it was made with a base, which has to be given: --base REPOSITORY@{named}"
-    together = _together(record, given)
+    together = _together(record, joint)
     if together is None:
         return LACKING, "it was made together with other records, which have to be named too"
     number = next(i for i, other in enumerate(together) if other is record)
-    again = attribute([before(other) for other in together], base if named is not None else None, _wishes(record))[number]
+    again = joint.attributed(together, base if named is not None else None, _wishes(record))[number]
     held = ours(record).get("attribution")
     if _same(again, record):
         return HOLDS, "attributed as the record yields"
@@ -69,20 +105,20 @@ def befores(record: dict[str, Any]) -> list[dict[str, Any]]:
     return [earlier, plain, {**plain, "vcs": {name: value for name, value in vcs.items() if name != "revision"}}]
 
 
-def _together(record: dict[str, Any], given: Sequence[dict[str, Any]]) -> list[dict[str, Any]] | None:
+def _together(record: dict[str, Any], joint: Joint) -> list[dict[str, Any]] | None:
     """Give the records that one was made with, in the order they were named, and itself; `None` when there are none."""
     names = _inputs(record).get("records")
     if not names or not isinstance(names, list):
         return [record]
     left, together = {str(name) for name in names}, []
-    for other in given:
-        met = left & _ids(other) if other is not record else set()
+    for other in joint.records:
+        met = left & joint.ids(other) if other is not record else set()
         left -= met
         together += [other] if met or other is record else []
     if not left:
         return together
     # The id of a record that others made cannot be found again once it was attributed: then all that was named counts.
-    return list(given) if len(given) > len(names) else None
+    return list(joint.records) if len(joint.records) > len(names) else None
 
 
 def _ids(record: dict[str, Any]) -> set[str]:

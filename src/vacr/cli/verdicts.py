@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from vacr.attribution import Base
+from vacr.attribution.checking import Joint
 from vacr.errors import InvalidStatement, UnreadableInput, VacrError
 from vacr.readers.source import Source
 from vacr.signing import keys
@@ -103,14 +104,15 @@ def _verified(pair: Pair, wanted: Wanted, beside: tuple[str, ...], now: datetime
     statement = read_bytes(pair.statement, _LARGEST_STATEMENT)
     sources, base = _sources(wanted.source) if wanted.source else (), _base(wanted.base) if wanted.base else None
     policy = replace(policy_of(wanted), needs_record=pair.is_record or wanted.source is not None)
-    return verify(statement, policy, payload=payload, source=sources, base=base, records=partial(_records, beside), now=now)
+    return verify(statement, policy, payload=payload, source=sources, base=base, joint=partial(_joint, beside), now=now)
 
 
 @cache
-def _records(names: tuple[str, ...]) -> tuple[dict[str, Any], ...]:
-    """Read the records among some files."""
+def _joint(names: tuple[str, ...]) -> Joint:
+    """Read the records among some files, each of them once."""
     found = (record_in(read_bytes(name)) for name in names)
-    return tuple(as_made(one[0], json=one[1] == "json") for one in found if one is not None)
+    records = [as_made(one[0], json=one[1] == "json") for one in found if one is not None]
+    return Joint(list({str(one.get("id")): one for one in records}.values()))
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -38,7 +38,7 @@ class Inputs:
 
     sources: tuple[Source, ...]
     base: Base | None
-    records: Callable[[], Sequence[dict[str, Any]]]
+    joint: Callable[[], checking.Joint]
 
 
 def check_record(message: Sign1, payload: bytes, policy: Policy, inputs: Inputs, checks: Checks) -> dict[str, Any] | None:
@@ -140,20 +140,14 @@ def _check_valid(
 
 
 def _check_attribution(record: dict[str, Any], inputs: Inputs, checks: Checks) -> None:
-    given = _with(record, inputs.records()) if checking.is_joint(record) else [record]
-    outcome, told = checking.check(record, given, inputs.base)
+    joint = inputs.joint() if checking.is_joint(record) else checking.Joint([record])
+    outcome, told = checking.check(record, joint, inputs.base)
     if outcome == checking.DIFFERS:
         raise InvalidStatement(told, reason="attribution-mismatch")
     if outcome == checking.HOLDS:
         checks.passed("attribution", told)
     else:
         checks.undecided("attribution", told)
-
-
-def _with(record: dict[str, Any], others: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Put a record among others, in its own place, each of them once."""
-    given = {str(one.get("id")): one for one in others}
-    return list((given | {str(record.get("id")): record}).values())
 
 
 def _check_source(record: dict[str, Any], inputs: Inputs, checks: Checks) -> None:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from vacr.attribution import Base
+from vacr.attribution.checking import Joint
 from vacr.errors import InvalidStatement
 from vacr.readers.source import Source
 from vacr.signing import labels
@@ -47,13 +48,13 @@ def verify(
     payload: bytes | None = None,
     source: Sequence[Source] = (),
     base: Base | None = None,
-    records: Callable[[], Sequence[dict[str, Any]]] = tuple,
+    joint: Callable[[], Joint] = lambda: Joint(()),
     now: datetime,
 ) -> Verified:
     """Verify a signed statement; `payload` is what it is about where that is not inside.
 
     What else is at hand: `source`, the native session, to make the record again; `base`, the repository that an attribution was
-    made with; `records` gives those that it was made together with, in the order they were named, the signed one too.
+    made with; `joint` gives the records that it was made together with, in the order they were named.
 
     Raises:
         VerificationFailed: something does not hold; it has the checks that were made.
@@ -82,7 +83,7 @@ def verify(
         when = _timestamp(message, covered, policy, checks)
     with checks.of("certificate"):
         _check_certificates(signer, claims.get(labels.IAT), when, now, checks)
-    record = check_record(message, covered, policy, Inputs(tuple(source), base, records), checks)
+    record = check_record(message, covered, policy, Inputs(tuple(source), base, joint), checks)
     return Verified(
         message,
         profile,
