@@ -220,5 +220,7 @@ def test_records_attributed_together_are_redone_once(tmp_path):
     for record in made:
         identify(record)
     joint = checking.Joint(made)
+    forged = {**made[1], "file-attribution": made[2]["file-attribution"]}
+    assert checking.check(forged, joint, None)[0] == checking.DIFFERS
     assert [checking.check(json.loads(encode(record)), joint, None)[0] for record in made] == [checking.HOLDS] * 4
-    assert len(joint._made) == 1
+    assert len(joint._made) == 2  # once with the forged one

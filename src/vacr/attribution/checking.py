@@ -25,23 +25,22 @@ class Joint:
     def __init__(self, records: Sequence[dict[str, Any]]) -> None:
         """Take the records in the order they were named."""
         self.records = records
-        self._ids: dict[int, set[str]] = {}
+        self._ids: dict[int, tuple[dict[str, Any], set[str]]] = {}  # with the record, so that no other gets its number
         self._made: list[tuple[list[dict[str, Any]], Base | None, Wishes, list[dict[str, Any]]]] = []
 
-    def own(self, record: dict[str, Any]) -> dict[str, Any]:
-        """Give the one of them that is a record, or take it in their place that has its id, or beside them."""
+    def beside(self, record: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        """Give a record as they have it, and all of them; one that they do not have stands where its id does, or at the end."""
         for one in self.records:
             if one is record or (one.get("id") == record.get("id") and encode(one) == encode(record)):
-                return one
-        left = [one for one in self.records if one.get("id") != record.get("id")]
-        self.records = [*left, record]
-        return record
+                return one, list(self.records)
+        given = [record if one.get("id") == record.get("id") else one for one in self.records]
+        return record, given if any(one is record for one in given) else [*given, record]
 
     def ids(self, record: dict[str, Any]) -> set[str]:
         """Give the ids that one of them may have had before it was attributed."""
         if id(record) not in self._ids:
-            self._ids[id(record)] = _ids(record)
-        return self._ids[id(record)]
+            self._ids[id(record)] = record, _ids(record)
+        return self._ids[id(record)][1]
 
     def attributed(self, together: list[dict[str, Any]], base: Base | None, wishes: Wishes) -> list[dict[str, Any]]:
         """Attribute some of them again."""
@@ -56,12 +55,12 @@ class Joint:
 
 def check(record: dict[str, Any], joint: Joint, base: Base | None) -> tuple[str, str]:
     """Redo the attribution of a record; gives the outcome, and what to say about it."""
-    record = joint.own(record)
+    record, given = joint.beside(record)
     inputs = _inputs(record)
     named = inputs["base"].get("revision") if isinstance(inputs.get("base"), dict) else None
     if named is not None and (base is None or base.revision != named):
         return LACKING, f"it was made with a base, which has to be given: --base REPOSITORY@{named}"
-    together = _together(record, joint)
+    together = _together(record, given, joint)
     if together is None:
         return LACKING, "it was made together with other records, which have to be named too"
     number = next(i for i, other in enumerate(together) if other is record)
@@ -105,20 +104,20 @@ def befores(record: dict[str, Any]) -> list[dict[str, Any]]:
     return [earlier, plain, {**plain, "vcs": {name: value for name, value in vcs.items() if name != "revision"}}]
 
 
-def _together(record: dict[str, Any], joint: Joint) -> list[dict[str, Any]] | None:
+def _together(record: dict[str, Any], given: list[dict[str, Any]], joint: Joint) -> list[dict[str, Any]] | None:
     """Give the records that one was made with, in the order they were named, and itself; `None` when there are none."""
     names = _inputs(record).get("records")
     if not names or not isinstance(names, list):
         return [record]
     left, together = {str(name) for name in names}, []
-    for other in joint.records:
+    for other in given:
         met = left & joint.ids(other) if other is not record else set()
         left -= met
         together += [other] if met or other is record else []
     if not left:
         return together
     # The id of a record that others made cannot be found again once it was attributed: then all that was named counts.
-    return list(joint.records) if len(joint.records) > len(names) else None
+    return given if len(given) > len(names) else None
 
 
 def _ids(record: dict[str, Any]) -> set[str]:

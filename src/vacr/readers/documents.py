@@ -10,13 +10,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import msgspec
-
 from vacr.codec import json_scan
 from vacr.codec.canonical_json import BYTE_ORDER_MARK, says_it_all
 from vacr.codec.depth import is_deeper_than
 from vacr.codec.json_text import native_text
-from vacr.readers.lines import NATIVE_DEPTH, Undecodable, decode_native, exact, lines, read_text, scanned
+from vacr.readers.lines import NATIVE_DEPTH, NOT_EXACT, Undecodable, decode_native, exact, lines, read_text, scanned
 
 _OPENS = re.compile(rb"(?:\xef\xbb\xbf)?\s*[{\[]")
 _LEAD = re.compile(rb'(?:[^\s{\["][^\n]*+\n\s*+){1,8}+(?=[{\[]\s*["{\[\]}])')
@@ -117,6 +115,6 @@ def _exact(text: bytes) -> list[Any]:
             is_exact = _TOO_DEEP not in text
         else:
             is_exact = says_it_all(value, text) and not is_deeper_than(NATIVE_DEPTH, value, text)
-    except (msgspec.DecodeError, ValueError, RecursionError):
+    except NOT_EXACT:
         return []
     return [value] if is_exact else []

@@ -30,7 +30,8 @@ _LONGEST = 200
 decode_native = msgspec.json.Decoder(float_hook=numbers.spelled).decode
 """Decode one value, keeping how its numbers were written."""
 
-_NOT_EXACT = (msgspec.DecodeError, TypeError, ValueError, RecursionError)
+NOT_EXACT = (msgspec.DecodeError, TypeError, ValueError, RecursionError)
+"""What decoding and writing again raise, for a text that is not plain."""
 _decode_lines = msgspec.json.Decoder(float_hook=numbers.spelled).decode_lines
 
 
@@ -89,7 +90,7 @@ def _exact(data: bytes, start: int, stop: int) -> list[Any] | None:
         # No string holds a line's end as it is, so that a comma in its place makes the lines one array.
         if native_text(values) != b"[%b]" % chunk.replace(b"\n", b","):
             return None
-    except _NOT_EXACT:
+    except NOT_EXACT:
         return None
     if len(chunk) > 2 * NATIVE_DEPTH and openings(chunk) > NATIVE_DEPTH:
         for value, line in zip(values, chunk.split(b"\n"), strict=True):
@@ -103,7 +104,7 @@ def _exact_line(data: bytes, start: int, end: int) -> list[Any] | None:
     try:
         value = decode_native(memoryview(data)[start:end])
         again = native_text(value)
-    except _NOT_EXACT:
+    except NOT_EXACT:
         return None
     if len(again) != end - start or not data.startswith(again, start):
         return None
@@ -116,7 +117,7 @@ def exact(text: bytes) -> list[Any]:
         value = decode_native(text)
         if says_it_all(value, text) and not is_deeper_than(NATIVE_DEPTH, value, text):
             return [value]
-    except _NOT_EXACT:
+    except NOT_EXACT:
         pass
     return []
 
