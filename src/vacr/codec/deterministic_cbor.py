@@ -56,6 +56,11 @@ def encode(value: Any) -> bytes:
         raise InvalidRecord(f"cannot be written as CBOR: {error}") from error
 
 
+def byte_string(data: bytes) -> bytes:
+    """Write a byte string."""
+    return _head(2, len(data)) + data
+
+
 def decode(data: bytes) -> Any:
     """Read one CBOR item, strictly.
 

@@ -9,15 +9,20 @@ SIGN1_TAG = 18
 
 # Header parameters.
 ALG, CRIT, CONTENT_TYPE, KID = 1, 2, 3, 4
-CWT_CLAIMS, TYP = 15, 16
+KCCS, CWT_CLAIMS, TYP = 14, 15, 16
 X5BAG, X5CHAIN, X5T, X5U = 32, 33, 34, 35
 TRACE_METADATA = 100
 PAYLOAD_HASH_ALG, PREIMAGE_CONTENT_TYPE, PAYLOAD_LOCATION = 258, 259, 260
 TIMESTAMP_THEN_COSE, COSE_THEN_TIMESTAMP = 269, 270
-RECEIPTS = 394
+RECEIPTS, VDS, VDP = 394, 395, 396
 
 # CWT claims.
-ISS, SUB, EXP, NBF, IAT = 1, 2, 4, 5, 6
+ISS, SUB, EXP, NBF, IAT, CNF = 1, 2, 4, 5, 6, 8
+CNF_COSE_KEY = 1
+
+# Verifiable data structures and their proofs.
+RFC9162_SHA256 = 1
+INCLUSION, CONSISTENCY = -1, -2
 
 # Algorithms.
 EDDSA, ED25519, ED448 = -8, -19, -53
@@ -40,6 +45,7 @@ NAMES = {
     CRIT: "crit",
     CONTENT_TYPE: "content type",
     KID: "kid",
+    KCCS: "kccs",
     CWT_CLAIMS: "CWT claims",
     TYP: "typ",
     X5BAG: "x5bag",
@@ -53,6 +59,8 @@ NAMES = {
     TIMESTAMP_THEN_COSE: "3161-ttc",
     COSE_THEN_TIMESTAMP: "3161-ctt",
     RECEIPTS: "receipts",
+    VDS: "vds",
+    VDP: "vdp",
 }
 
 

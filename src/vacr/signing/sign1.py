@@ -19,8 +19,10 @@ _PARTS = 4
 _DEPTH = 16
 _ITEMS = 20_000
 
-UNDERSTOOD = frozenset(labels.NAMES) - {labels.TYP, labels.X5U, labels.X5BAG, labels.PAYLOAD_LOCATION, labels.RECEIPTS}
-"""The labels that `crit` may name: those that verification acts on."""
+_PASSED_OVER = {labels.KCCS, labels.TYP, labels.X5U, labels.X5BAG, labels.PAYLOAD_LOCATION}
+_OF_LOGS = {labels.RECEIPTS, labels.VDS, labels.VDP}
+UNDERSTOOD = frozenset(labels.NAMES) - _PASSED_OVER - _OF_LOGS
+"""The labels that `crit` of a statement may name: those that verification acts on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +34,16 @@ class Sign1:
     unprotected: dict[Any, Any]
     payload: bytes | None
     signature: bytes
+    tagged: bool = True
 
     def to_be_signed(self, payload: bytes) -> bytes:
         """Give the bytes that the signature is over."""
         return to_be_signed(self.protected_bytes, payload)
 
     def encode(self) -> bytes:
-        """Write the message, tagged."""
+        """Write the message, as it was tagged or not."""
         parts = [self.protected_bytes, self.unprotected, self.payload, self.signature]
-        return deterministic_cbor.encode(cbor2.CBORTag(labels.SIGN1_TAG, parts))
+        return deterministic_cbor.encode(cbor2.CBORTag(labels.SIGN1_TAG, parts) if self.tagged else parts)
 
 
 def to_be_signed(protected: bytes, payload: bytes) -> bytes:
@@ -53,17 +56,19 @@ def encode_protected(headers: dict[Any, Any]) -> bytes:
     return deterministic_cbor.encode(headers) if headers else b""
 
 
-def parse(data: bytes) -> Sign1:
-    """Read a message, tagged or not.
+def parse(data: bytes, understood: frozenset[int] = UNDERSTOOD) -> Sign1:
+    """Read a message, tagged or not; `understood` are the labels that `crit` may name.
 
     Raises:
         InvalidStatement: the bytes are no message, or one that could be read in two ways.
     """
     value = _decode(data, "not CBOR", "cbor")
+    tagged = False
     if isinstance(value, cbor2.CBORTag):
         if value.tag != labels.SIGN1_TAG:
             raise InvalidStatement(f"tag {value.tag}, not {labels.SIGN1_TAG} (COSE_Sign1)", reason="tag")
         value = value.value
+        tagged = True
     if not isinstance(value, list | tuple) or len(value) != _PARTS:
         raise InvalidStatement("not an array of four parts", reason="structure")
     protected_bytes, unprotected, payload, signature = value
@@ -73,8 +78,8 @@ def parse(data: bytes) -> Sign1:
     if not isinstance(protected, dict) or not isinstance(unprotected, dict):
         raise InvalidStatement("a header that is no map", reason="structure")
     _check_labels(protected, unprotected)
-    _check_critical(protected, unprotected)
-    return Sign1(protected_bytes, dict(protected), dict(unprotected), payload, signature)
+    _check_critical(protected, unprotected, understood)
+    return Sign1(protected_bytes, dict(protected), dict(unprotected), payload, signature, tagged)
 
 
 def _decode(data: bytes, told: str, reason: str) -> Any:
@@ -92,7 +97,7 @@ def _check_labels(protected: dict[Any, Any], unprotected: dict[Any, Any]) -> Non
         raise InvalidStatement(f"{labels.name_of(label)} is in both headers", reason="label-twice")
 
 
-def _check_critical(protected: dict[Any, Any], unprotected: dict[Any, Any]) -> None:
+def _check_critical(protected: dict[Any, Any], unprotected: dict[Any, Any], understood: frozenset[int]) -> None:
     """Refuse a message that says it must not be understood in part; RFC 9052 section 3.1."""
     if labels.CRIT in unprotected:
         raise InvalidStatement("crit is not protected", reason="crit-unprotected")
@@ -102,7 +107,7 @@ def _check_critical(protected: dict[Any, Any], unprotected: dict[Any, Any]) -> N
     if not isinstance(critical, list | tuple) or not critical:
         raise InvalidStatement("crit is not a list of labels", reason="crit-malformed")
     for label in critical:
-        if type(label) not in (int, str) or label not in UNDERSTOOD:
+        if type(label) not in (int, str) or label not in understood:
             raise InvalidStatement(f"crit names {labels.name_of(label)}, which is not understood", reason="crit-unknown")
         if label not in protected:
             raise InvalidStatement(f"crit names {labels.name_of(label)}, which is not protected", reason="crit-absent")

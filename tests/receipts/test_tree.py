@@ -1,0 +1,153 @@
+"""The tree, against the definitions of RFC 9162 written out by recursion."""
+
+import hashlib
+import random
+
+import pytest
+
+from vacr.errors import InvalidStatement, UsageError
+from vacr.receipts import tiles, tree
+from vacr.receipts.tiles import Growing, Tile
+
+LEAVES = [tree.leaf_hash(bytes([number])) for number in range(70)]
+
+
+def split(count):
+    return 1 << ((count - 1).bit_length() - 1)
+
+
+def mth(leaves):
+    if not leaves:
+        return hashlib.sha256().digest()
+    if len(leaves) == 1:
+        return leaves[0]
+    at = split(len(leaves))
+    return hashlib.sha256(b"\x01" + mth(leaves[:at]) + mth(leaves[at:])).digest()
+
+
+def path(index, leaves):
+    if len(leaves) == 1:
+        return []
+    at = split(len(leaves))
+    if index < at:
+        return [*path(index, leaves[:at]), mth(leaves[at:])]
+    return [*path(index - at, leaves[at:]), mth(leaves[:at])]
+
+
+def subproof(older, leaves, is_whole):
+    if older == len(leaves):
+        return [] if is_whole else [mth(leaves)]
+    at = split(len(leaves))
+    if older <= at:
+        return [*subproof(older, leaves[:at], is_whole), mth(leaves[at:])]
+    return [*subproof(older - at, leaves[at:], False), mth(leaves[:at])]
+
+
+def nodes(leaves):
+    def node(height, index):
+        assert (index + 1) << height <= len(leaves), "asked for a subtree that is not complete"
+        return mth(leaves[index << height : (index + 1) << height])
+
+    return node
+
+
+@pytest.mark.parametrize("size", range(1, 70))
+def test_roots_and_proofs_are_those_of_the_rfc(size):
+    leaves, node = LEAVES[:size], nodes(LEAVES[:size])
+    assert tree.root(node, size) == mth(leaves)
+    edges = tree.edge(node, size)
+    for index in range(size):
+        proof = tree.inclusion_path(node, edges, index, size)
+        assert proof == path(index, leaves)
+        assert tree.root_by_inclusion(leaves[index], index, size, proof) == mth(leaves)
+    for older in range(1, size + 1):
+        proof = tree.consistency_path(node, older, size)
+        assert proof == subproof(older, leaves, True)
+        assert tree.root_by_consistency(older, size, proof, mth(leaves[:older])) == mth(leaves)
+
+
+def test_the_empty_tree():
+    assert tree.root(nodes([]), 0) == hashlib.sha256().digest()
+
+
+def test_nothing_but_the_proof_proves():
+    """Every proof for a wrong index, and every path that is cut, extended or changed, leads elsewhere or nowhere."""
+    for size in range(2, 20):
+        leaves, node = LEAVES[:size], nodes(LEAVES[:size])
+        whole, edges = mth(leaves), tree.edge(node, size)
+        for index in range(size):
+            proof = tree.inclusion_path(node, edges, index, size)
+            wrong = [proof[:-1], [*proof, bytes(32)], [bytes(32), *proof], [bytes(32), *proof[1:]]]
+            tries = [(index, one) for one in wrong] + [(other, proof) for other in range(-1, size + 2) if other != index]
+            for at, one in tries:
+                assert leads(tree.root_by_inclusion, leaves[index], at, size, one) != whole
+
+
+def leads(work, *given):
+    try:
+        return work(*given)
+    except InvalidStatement:
+        return None
+
+
+def test_another_past_is_not_consistent():
+    leaves = LEAVES[:20]
+    for older in range(1, 20):
+        other = mth([bytes(32), *leaves[1:older]])
+        for proof in (subproof(older, leaves, True), subproof(older, [bytes(32), *leaves[1:]], True)):
+            assert leads(tree.root_by_consistency, older, 20, proof, other) != mth(leaves)
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "proof"),
+    [(0, 5, []), (6, 5, []), (3, 3, [bytes(32)]), (3, 5, []), (3, 5, [b"short"]), (3, 5, [bytes(32)] * 65), (3, 5, ["text"])],
+)
+def test_proofs_of_consistency_that_are_none(older, newer, proof):
+    with pytest.raises(InvalidStatement):
+        tree.root_by_consistency(older, newer, proof, bytes(32))
+
+
+def grown(count, at=()):
+    """Grow a tree leaf by leaf, settling now and then, and starting anew from its tiles at some sizes."""
+    kept = {}
+    growing = Growing(0, [], lambda level, number: Tile(kept[level, number]))
+    for number in range(count):
+        growing.add(tree.leaf_hash(number.to_bytes(4, "big")))
+        if number % 97 == 0 or growing.size in at:
+            kept.update({place: tile.encode() for place, tile in growing.settle().items()})
+        if growing.size in at:
+            last = [Tile(kept[level, number] if width else b"") for level, number, width in tiles.last_tiles(growing.size)]
+            growing = Growing(growing.size, last, growing.older)
+    return growing
+
+
+def test_tiles_give_the_same_tree():
+    random.seed(1)
+    sizes = [1, 2, 255, 256, 257, 511, 512, 1000, 65_536, 65_537, 66_000]
+    leaves = [tree.leaf_hash(number.to_bytes(4, "big")) for number in range(sizes[-1])]
+    for size in sizes:
+        growing = grown(size, at={size // 2, size - 1, size, 256})
+        assert growing.root() == mth(leaves[:size])
+        edges = tree.edge(growing.node, size)
+        for index in {0, size - 1, *random.sample(range(size), min(size, 20))}:
+            proof = tree.inclusion_path(growing.node, edges, index, size)
+            assert tree.root_by_inclusion(leaves[index], index, size, proof) == growing.root()
+        for older in {1, size, *random.sample(range(1, size + 1), min(size, 5))}:
+            proof = tree.consistency_path(growing.node, older, size)
+            assert tree.root_by_consistency(older, size, proof, mth(leaves[:older])) == growing.root()
+
+
+@pytest.mark.parametrize(
+    ("number", "width", "name"), [(0, 256, "000"), (67, 256, "067"), (1234067, 256, "x001/x234/067"), (1000, 3, "x001/000.p/3")]
+)
+def test_names_of_tiles(number, width, name):
+    assert tiles.path_of(number, width) == name
+    assert tiles.number_of(name) == (number, width)
+
+
+@pytest.mark.parametrize(
+    "name", ["", "0", "0000", "x000/001", "001.p/0", "001.p/256", "001.p/257", "x001/1", "../001", "001/", "٣٣٣"]
+)
+def test_what_no_tile_is_named(name):
+    with pytest.raises(UsageError):
+        tiles.number_of(name)
