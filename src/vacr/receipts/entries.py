@@ -1,7 +1,8 @@
 """What of a statement is in a log: the entry, whose hash is a leaf of the tree. Step: register, verify.
 
 Follows RFC 9943 section 6.3. RFC 9942 does not say which bytes are the entry, and implementations differ. So the rule has a
-name: `statement` are the bytes that were received with an empty map in place of the unprotected header, `digest` is their SHA-256.
+name: `statement` are the bytes that were received with an empty map in place of the unprotected header, `digest` is their
+SHA-256.
 """
 
 from __future__ import annotations
