@@ -5,24 +5,23 @@ from __future__ import annotations
 import os
 import select
 import sys
-from difflib import get_close_matches
-from importlib import import_module
-from typing import Any, ClassVar
+from typing import Any
 
 import click
 
 from vacr import __version__, errors
 from vacr.cli.options import printable, silence_stdout
+from vacr.cli.verbs import Verbs
 from vacr.errors import UnreadableInput, VacrError
 
 INTERRUPTED = 130
 BUG = 70
 
 
-class Verbs(click.Group):
-    """The verbs, each in the module of its name, which is loaded when the verb is used and not to be listed."""
-
-    verbs: ClassVar = {
+@click.group(
+    cls=Verbs,
+    package="vacr.cli",
+    verbs={
         "list": "List the sessions of all agents on this machine.",
         "record": "Turn native sessions into records.",
         "restore": "Give back the native files of a record.",
@@ -33,41 +32,14 @@ class Verbs(click.Group):
         "convert": "Write records in another form or version.",
         "key": "Make keys to sign with.",
         "sign": "Sign records, or native sessions as they are.",
+        "register": "Register statements in a transparency log.",
+        "seal": "Record, validate, attribute, sign, register and verify in one go.",
         "verify": "Verify who signed what.",
+        "log": "Make a transparency log, serve it, and look after it.",
         "inspect": "Show what is in a signed statement, or in any CBOR.",
         "schema": "Show a schema, or make instances of it.",
         "completion": "Print completion for a shell.",
-    }
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """List the verbs in the order of the flow."""
-        del ctx
-        return list(self.verbs)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Load the module of a verb."""
-        del ctx
-        if cmd_name not in self.verbs:
-            return None
-        command: click.Command = import_module(f"vacr.cli.{cmd_name}").command
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Describe the verbs in a line each."""
-        del ctx
-        with formatter.section("Commands"):
-            formatter.write_dl(list(self.verbs.items()))
-
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the verb; for one that does not exist, name the one that was likely meant."""
-        close = get_close_matches(args[0], self.verbs, 1) if args[0] not in self.verbs else []
-        if close:
-            ctx.fail(f"No such command {args[0]!r}. Did you mean {close[0]!r}?")
-        return super().resolve_command(ctx, args)
-
-
-@click.group(
-    cls=Verbs,
+    },
     context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "VACR", "max_content_width": 100},
     epilog="Exit codes: 0 done · 1 checked and failed, or nothing found · 2 usage · 3 unreadable or unsupported · "
     "4 unreachable · 5 findings under --strict · 70 bug · 130 interrupted. Every option also reads an environment variable: "

@@ -1,0 +1,32 @@
+"""`vacr log`: make a transparency log, serve it, and look after it. One module a verb, as for the verbs above."""
+
+from __future__ import annotations
+
+import click
+
+from vacr.cli.verbs import Verbs
+
+
+@click.group(
+    cls=Verbs,
+    package="vacr.cli.log",
+    verbs={
+        "init": "Make a log.",
+        "serve": "Serve a log over HTTP.",
+        "fsck": "Check that every stored byte still hashes to what the log has signed.",
+        "prove": "Write the proof for an entry, or that the log only grew.",
+        "rotate": "Give a log new keys.",
+        "monitor": "Watch a log: it must never fork nor shrink.",
+        "witness": "Cosign the checkpoints of logs that only grew.",
+    },
+    no_args_is_help=True,
+)
+def command() -> None:
+    """Make a transparency log, serve it, and look after it.
+
+    \b
+    Example:
+      vacr log init mylog/
+      vacr log serve mylog/ --port 8080
+      vacr log fsck mylog/
+    """
