@@ -73,6 +73,18 @@ def first(entry: bytes) -> Description:
     return description
 
 
+def described(entry: bytes) -> Description:
+    """Read a description that is known to be one.
+
+    Raises:
+        InvalidStatement: it is none.
+    """
+    found = _read(entry)
+    if found is None:
+        raise InvalidStatement("an entry that should describe the log does not", reason="log-description")
+    return found[1]
+
+
 def following(entry: bytes, before: Description, log: str) -> Description | None:
     """Read the description that an entry is, if it is one and of this log: the key before has signed it."""
     try:

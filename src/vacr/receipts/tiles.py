@@ -47,6 +47,11 @@ class Tile:
             found = node_hash(row[-2], row[-1])
 
     @property
+    def is_full(self) -> bool:
+        """Whether no more can be added."""
+        return len(self.rows[0]) == WIDTH
+
+    @property
     def top(self) -> bytes:
         """The hash over a full tile."""
         return self.rows[HEIGHT][0]

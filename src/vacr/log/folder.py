@@ -1,0 +1,214 @@
+"""A log on disk: one folder with its keys, its name and, unless that is a PostgreSQL, its database. Step: register.
+
+log.json           what the log is called, and where its database is
+log.db             the database: entries, tree, signed heads
+keys/              the private keys
+receipt-keys.pem   the keys that verify receipts, to be given to others
+public/            checkpoint and tiles, as any web server could serve them
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from vacr.errors import UnreadableInput, UsageError
+from vacr.log.durable import sync_folder, write_durably
+from vacr.log.keyring import Keyring, NewKeys, write_public
+from vacr.log.ledger import Ledger
+from vacr.log.sqlite import SqliteStorage
+from vacr.log.storage import Batch, Storage, StoredHead
+from vacr.receipts import tree
+from vacr.receipts.description import first, following, identity_of
+from vacr.receipts.entries import entry_of
+from vacr.receipts.receipt import protected_header, sign_head
+from vacr.receipts.tiles import Growing, Tile
+from vacr.signing.algorithms import PublicKey
+from vacr.signing.keys import thumbprint
+from vacr.signing.sign1 import parse
+from vacr.sources.files import read_bytes
+
+_ABOUT, _DATABASE = "log.json", "log.db"
+_OWNER_ONLY = 0o600
+_MOST = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder that holds a log, or its keys."""
+
+    path: Path
+    database: str | None = None
+    """The address of a PostgreSQL, where the log is in one."""
+
+    @property
+    def keyring(self) -> Keyring:
+        """The keys."""
+        return Keyring(self.path)
+
+    @property
+    def public(self) -> Path:
+        """Where checkpoint and tiles are published."""
+        return self.path / "public"
+
+    def storage(self) -> Storage:
+        """Open the database.
+
+        Raises:
+            StorageFailed: it cannot be opened.
+        """
+        if self.database is not None:
+            from vacr.log.postgres import PostgresStorage
+
+            return PostgresStorage(self.database)
+        return SqliteStorage(self.path / _DATABASE)
+
+    def ledger(self, clock: Callable[[], float] = time.time) -> Ledger:
+        """Open the log to add to it.
+
+        Raises:
+            StorageFailed: it cannot be opened.
+            UsageError: its keys are not here.
+        """
+        return Ledger(self.storage, self.keyring, clock)
+
+
+def open_folder(path: str, database: str | None = None) -> Folder:
+    """Find the log in a folder; `database` is where it is if the folder does not say so.
+
+    Raises:
+        UnreadableInput: there is no log.
+    """
+    about = Path(path) / _ABOUT
+    if not about.is_file():
+        raise UnreadableInput("there is no log in this folder", where=path, hint=f"vacr log init {path} makes one.")
+    try:
+        stored = json.loads(read_bytes(about, _MOST))["database"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise UnreadableInput("it does not say where the log's database is", where=str(about)) from error
+    return Folder(Path(path), database or (str(stored) if stored is not None else None))
+
+
+def make(path: str, *, origin: str | None = None, database: str | None = None) -> Folder:
+    """Make a log: all of it or nothing.
+
+    Raises:
+        UsageError: there is something already.
+        UnreadableInput: the folder cannot be written.
+    """
+    place = Path(os.path.abspath(path))  # noqa: PTH100 - links stay as they are
+    if place.exists() and (not place.is_dir() or any(place.iterdir())):
+        known = "a log" if (place / _ABOUT).exists() else "something"
+        raise UsageError(f"there is {known} at {path} already", hint="Give another folder.")
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(".vacr-new", f".{place.name}.", place.parent))
+        try:
+            temporary.chmod(0o755)
+            _fill(temporary, place.name, origin, database)
+            temporary.replace(place)
+            sync_folder(place.parent)
+        except BaseException:
+            shutil.rmtree(temporary, ignore_errors=True)
+            raise
+    except OSError as error:
+        raise UnreadableInput(f"cannot be written: {error.strerror or error}", where=path) from error
+    return Folder(place, database)
+
+
+def _fill(folder: Path, name: str, origin: str | None, database: str | None) -> None:
+    made = NewKeys.make()
+    made.write(folder)
+    public = made.receipt.public_key()
+    write_public(folder, [public])
+    about = {"database": database}
+    write_durably(folder / _ABOUT, json.dumps(about).encode() + b"\n", mode=_OWNER_ONLY if database else 0o644)
+    origin = check_origin(origin or f"localhost/{name}-{thumbprint(public).hex()[:8]}")
+    if database is not None:
+        from vacr.log.postgres import PostgresStorage
+
+        storage: Storage = PostgresStorage(database, create=True)
+    else:
+        storage = SqliteStorage(folder / _DATABASE, create=True)
+    with closing(storage):
+        _begin(storage, made, origin)
+    sync_folder(folder)
+
+
+def _begin(storage: Storage, made: NewKeys, origin: str) -> None:
+    """Write the first entry: what the log says of itself."""
+    now = int(time.time())
+    entry = entry_of(parse(made.description(origin, now).statement(made.signer)))
+    leaf = tree.leaf_hash(entry)
+    growing = Growing(0, [], _nothing_older)
+    growing.add(leaf)
+    header = protected_header(made.signer, identity_of(entry), origin, now)
+    head = StoredHead(sign_head(made.signer, header, 1, growing.root()), now, 0)
+    with storage.writing() as writing:
+        writing.append(Batch(None, [entry], [leaf], growing.settle(), head))
+
+
+def _nothing_older(level: int, number: int) -> Tile:
+    raise KeyError(level, number)
+
+
+def check_origin(origin: str) -> str:
+    """Check the name of a log: one line of text, as checkpoints have it.
+
+    Raises:
+        UsageError: it cannot be one.
+    """
+    if not origin or not origin.isprintable() or " " in origin or "+" in origin or "://" in origin:
+        hint = "For example: --origin log.example.org/agents"
+        raise UsageError(f"{origin!r} cannot be the name of a log: no spaces, no + and no scheme", hint=hint)
+    return origin
+
+
+def rotate(folder: Folder) -> PublicKey:
+    """Give a log new keys: they are told by an entry that the old key signs, and the next head is signed by the new one.
+
+    Raises:
+        StorageFailed: the log cannot be written.
+        UsageError: the old key is not here.
+    """
+    made = NewKeys.make()
+    with closing(folder.ledger()) as ledger:
+        if ledger.signer is None or ledger.head is None:
+            raise UsageError("the key of the log is not at hand")
+        before = ledger.keyring.checkpoint_key(ledger.storage, ledger.head)
+        old, keyring = ledger.signer, ledger.keyring
+        made.write(folder.path)
+        entry = entry_of(parse(made.description(keyring.origin, int(time.time()), keyring.log).statement(old)))
+        keyring.next_signer = made.signer
+        ledger.append([entry], description=True)
+        write_public(folder.path, receipt_keys(ledger.storage))
+    for key in (old.public_key, before.public_key()):
+        with suppress(OSError):
+            keyring.retire(key)
+    return made.receipt.public_key()
+
+
+def receipt_keys(storage: Storage) -> list[PublicKey]:
+    """Give all keys that a log ever signed receipts with, the present one last, by its own descriptions.
+
+    Raises:
+        InvalidStatement: a description is not signed by the key before.
+    """
+    (entry,) = storage.entries(0, 1)
+    said, log = first(entry), identity_of(entry)
+    found = [said.receipt_key]
+    for position in sorted({head.description for head in storage.heads()} - {0}):
+        (entry,) = storage.entries(position, position + 1)
+        after = following(entry, said, log)
+        if after is None:
+            raise UnreadableInput(f"entry {position} is no description that the key before has signed")
+        said = after
+        found.append(said.receipt_key)
+    return found

@@ -1,0 +1,67 @@
+"""A real PostgreSQL of Debian's packages, started and stopped by the test that needs it, as a user without privileges."""
+
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from glob import glob
+from pathlib import Path
+
+
+def binaries():
+    """Give the folder with initdb and postgres, or nothing."""
+    found = sorted(glob("/usr/lib/postgresql/*/bin/postgres"))
+    if found:
+        return Path(found[-1]).parent
+    elsewhere = shutil.which("postgres")
+    return Path(elsewhere).parent if elsewhere else None
+
+
+class PostgreSQL:
+    """A server with a folder of its own, reached by a socket in it."""
+
+    def __init__(self):
+        self.folder = Path(tempfile.mkdtemp(prefix="vacr-pg-"))
+        self.owner = {}
+        if os.geteuid() == 0:
+            nobody = pwd.getpwnam("nobody")
+            os.chown(self.folder, nobody.pw_uid, nobody.pw_gid)
+            self.owner = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+        self.folder.chmod(0o755)
+        self.data = self.folder / "data"
+        made = [binaries() / "initdb", "-D", self.data, "-U", "vacr", "-A", "trust", "-E", "UTF8", "--locale=C"]
+        subprocess.run(made, check=True, capture_output=True, cwd=self.folder, **self.owner)
+        self.process = None
+        self.start()
+
+    def start(self):
+        settings = ["listen_addresses=", f"unix_socket_directories={self.folder}", "max_connections=40"]
+        command = [binaries() / "postgres", "-D", self.data]
+        for setting in settings:
+            command += ["-c", setting]
+        log = (self.folder / "server.log").open("ab")
+        self.process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self.folder, **self.owner)
+        ready = [binaries() / "pg_isready", "-q", "-h", self.folder]
+        while subprocess.run(ready).returncode:
+            assert self.process.poll() is None, (self.folder / "server.log").read_text()
+            time.sleep(0.05)
+
+    def kill(self):
+        """End it as a loss of power would end its processes."""
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)  # "fast": it does not wait for its clients
+            self.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def database(self, name):
+        """Make an empty database, and give its address."""
+        command = [binaries() / "createdb", "-h", self.folder, "-U", "vacr", name]
+        subprocess.run(command, check=True, capture_output=True)
+        return f"postgresql://vacr@/{name}?host={self.folder}"
