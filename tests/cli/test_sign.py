@@ -289,6 +289,7 @@ def test_inspect(vacr, signed):
     done = vacr("inspect", "s.acr.json.cose")
     assert done.returncode == 0
     assert "alg (1): EdDSA (-8)" in done.out
+    assert f"kccs (14): {vacr('key', 'show', 'keys/signing.pub.pem').out.split()[-1]}" in done.out
     assert "Not verified" in done.err
     vacr("convert", "s.acr.json", "--to", "cbor")
     assert '"version": "3.0.0-draft"' in vacr("inspect", "s.acr.cbor").out

@@ -15,8 +15,9 @@ from vacr.codec.cbor_scan import Scanner
 from vacr.codec.depth import MAX_DEPTH
 from vacr.codec.diagnostic import diagnostic
 from vacr.errors import InvalidStatement, UnreadableInput, VacrError
-from vacr.signing import labels
+from vacr.signing import keys, labels
 from vacr.signing.algorithms import ALGORITHMS
+from vacr.signing.carried import key_in
 from vacr.signing.certificates import chain_of
 from vacr.signing.sign1 import Sign1, parse
 from vacr.sources import read_bytes
@@ -96,11 +97,13 @@ def _told(label: Any, value: Any) -> str:
         return f"{told}: {ALGORITHMS[value].name} ({value})"
     if label == labels.CWT_CLAIMS and isinstance(value, dict):
         return f"{told}: {diagnostic({_claim(key, value): item for key, item in value.items()}, 2)}"
-    if label == labels.X5CHAIN:
-        try:
+    try:
+        if label == labels.X5CHAIN:
             return errors.printable(f"{told}: {'; '.join(one.subject.rfc4514_string() for one in chain_of(value))}")
-        except VacrError:
-            pass
+        if label == labels.KCCS:
+            return f"{told}: {keys.thumbprint_uri(key_in(value))}"
+    except VacrError:
+        pass  # it is shown as it is
     return f"{told}: {diagnostic(value, 2)}"
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from cryptography import x509
 
 from vacr.errors import InvalidStatement
-from vacr.signing import algorithms, certificates, keys, labels
+from vacr.signing import algorithms, carried, certificates, keys, labels
 from vacr.signing.algorithms import ALGORITHMS, PublicKey
 from vacr.signing.sign1 import Sign1
 from vacr.verification import chains
@@ -130,6 +130,17 @@ def check_signature(message: Sign1, algorithm: int, payload: bytes, found: list[
         else:
             return one
     raise refused or InvalidStatement("no key to verify with", reason="untrusted")
+
+
+def check_carried(message: Sign1, signer: Trusted) -> None:
+    """Check that the key that a statement carries, if it does, is the one that signed it.
+
+    Raises:
+        InvalidStatement: it is another, or none.
+    """
+    key = carried.kccs_of(message)
+    if key is not None and not _same(key, signer.key):
+        raise InvalidStatement("the statement carries another key than the one that signed it", reason="kccs-mismatch")
 
 
 def check_claims(message: Sign1, policy: Policy, signer: Trusted, now: datetime) -> dict[Any, Any]:

@@ -71,6 +71,8 @@ def verify(
         found = trust.candidates(message, algorithm, policy)
     with checks.of("signature"):
         signer = trust.check_signature(message, algorithm, contents.signed_payload(message, payload), found)
+    with checks.of("trust"):
+        trust.check_carried(message, signer)
         checks.passed("trust", str(signer))
         checks.passed("signature", f"{len(message.signature)} bytes")
     with checks.of("content"):
