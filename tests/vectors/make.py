@@ -15,7 +15,7 @@ from pathlib import Path
 
 import cbor2
 
-from tests.vectors import carried, statements, timestamps
+from tests.vectors import carried, receipts, statements, timestamps
 from tests.vectors.certificates import Authority, certificate, days
 from tests.vectors.statements import NOW, PAYLOAD, Key, message, pairs
 
@@ -27,7 +27,7 @@ ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
 CLAIMS = {1: "https://example.org", 2: "urn:example:it", 6: int(NOW.timestamp())}
 
 
-FAMILIES = {"kccs": carried.add}
+FAMILIES = {"kccs": carried.add, "receipt": receipts.add}
 """Those that have keys of their own, so that they can be made without the others."""
 
 

@@ -15,6 +15,7 @@ from vacr.codec.cbor_scan import Scanner
 from vacr.codec.depth import MAX_DEPTH
 from vacr.codec.diagnostic import diagnostic
 from vacr.errors import InvalidStatement, UnreadableInput, VacrError
+from vacr.receipts.receipt import Receipt, parse_receipt
 from vacr.signing import keys, labels
 from vacr.signing.algorithms import ALGORITHMS
 from vacr.signing.carried import key_in
@@ -102,9 +103,18 @@ def _told(label: Any, value: Any) -> str:
             return errors.printable(f"{told}: {'; '.join(one.subject.rfc4514_string() for one in chain_of(value))}")
         if label == labels.KCCS:
             return f"{told}: {keys.thumbprint_uri(key_in(value))}"
+        if label == labels.RECEIPTS and isinstance(value, list | tuple):
+            return errors.printable(f"{told}: {'; '.join(_receipt(parse_receipt(one)) for one in value)}")
     except VacrError:
         pass  # it is shown as it is
     return f"{told}: {diagnostic(value, 2)}"
+
+
+def _receipt(receipt: Receipt) -> str:
+    """Say what a receipt says, true or not."""
+    places = [f"entry {proof.index} of {proof.size}" for proof in receipt.inclusions]
+    places += [f"from {proof.older} to {proof.newer} entries" for proof in receipt.consistencies]
+    return f"of {receipt.claims.get(labels.ISS)}, {', '.join(places)}"
 
 
 _CLAIMS = {labels.ISS: "iss", labels.SUB: "sub", labels.EXP: "exp", labels.NBF: "nbf", labels.IAT: "iat"}
