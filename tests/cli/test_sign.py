@@ -12,9 +12,11 @@ import cbor2
 import pytest
 from cryptography import x509
 
+from tests.receipts.logs import Log
 from tests.vectors.certificates import Authority, certificate
 from tests.vectors.statements import Key, message
 from tests.vectors.timestamps import TimeAuthority
+from vacr.receipts.transparent import with_receipt
 from vacr.signing import keys
 
 EXAMPLE = "examples/claude-code.jsonl"
@@ -289,6 +291,7 @@ def test_inspect(vacr, signed):
     done = vacr("inspect", "s.acr.json.cose")
     assert done.returncode == 0
     assert "alg (1): EdDSA (-8)" in done.out
+    assert f"kccs (14): {vacr('key', 'show', 'keys/signing.pub.pem').out.split()[-1]}" in done.out
     assert "Not verified" in done.err
     vacr("convert", "s.acr.json", "--to", "cbor")
     assert '"version": "3.0.0-draft"' in vacr("inspect", "s.acr.cbor").out
@@ -329,3 +332,40 @@ def test_odd_certificates_make_no_warnings(vacr, tmp_path):
     (tmp_path / "x.cose").write_bytes(message(key, {1: -7, 33: signed, 15: {1: "https://example.org"}}))
     done = vacr("verify", "x.cose", "--trust", "root.pem")
     assert (done.returncode, done.err) == (0, "")
+
+
+def test_receipts(vacr, signed):
+    statement, log = signed / "s.acr.json.cose", Log()
+    bare = statement.read_bytes()
+    statement.write_bytes(with_receipt(bare, log.receipt(bare)))
+    (signed / "log").mkdir()
+    (signed / "log" / "receipt-keys.pem").write_bytes(Key.made("es256").public_pem + Key(log.signer.key).public_pem)
+    (signed / "log.cbor").write_bytes(cbor2.dumps([keys.to_cose(log.key), {1: 4711}]))
+    (signed / "other.pem").write_bytes(Key.made("es256").public_pem)
+    for name in ("log/", "log/receipt-keys.pem", "log.cbor"):
+        done = vacr("verify", "s.acr.json", *TRUST, "--log-key", name, "--log-key", "other.pem")
+        assert (done.returncode, "✓ receipt: in https://log.example, entry 1 of 2, 2023-11-14T22:13:20Z" in done.out) == (0, True)
+    assert "signed record" in done.out
+    assert "2023-11-14T22:13:20Z\n" in done.out.splitlines(keepends=True)[-2]
+    (result,) = json.loads(vacr("verify", "s.acr.json", *TRUST, "--log-key", "log/", "--format", "json").out)["results"]
+    (receipt,) = result["receipts"]
+    assert (result["logged-at"], receipt["log"], receipt["index"], receipt["size"]) == (receipt["time"], log.name, 1, 2)
+    assert "? receipt: there is one, and no log is trusted" in vacr("verify", "s.acr.json", *TRUST).out
+    for arguments, reason in (
+        (("--log-key", "other.pem"), "receipt-untrusted"),
+        (("--log-key", "log/", "--entry-rule", "digest"), "receipt-signature"),
+    ):
+        done = vacr("verify", "s.acr.json", *TRUST, *arguments)
+        assert (done.returncode, f"({reason})" in done.err) == (1, True)
+    assert "receipts (394): of https://log.example, entry 1 of 2\n" in vacr("inspect", "s.acr.json.cose").out
+    statement.write_bytes(bare)
+    done = vacr("verify", "s.acr.json", *TRUST, "--log-key", "log/")
+    assert (done.returncode, "(receipt-missing)" in done.err, "vacr register" in done.err) == (1, True, True)
+
+
+@pytest.mark.usefixtures("signed")
+def test_keys_of_logs_that_are_not_there(vacr):
+    done = vacr("verify", "s.acr.json", *TRUST, "--log-key", "keys/")
+    assert (done.returncode, "vacr log init" in done.err) == (4, True)
+    assert vacr("verify", "s.acr.json", *TRUST, "--log-key", "none.pem").returncode == 4
+    assert vacr("verify", "s.acr.json", *TRUST, "--log-key", "s.jsonl").returncode == 3

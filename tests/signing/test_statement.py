@@ -34,7 +34,8 @@ def test_profiles(signer, profile):
     uri = keys.thumbprint_uri(signer.public_key)
     claims = {1: uri, 2: f"urn:sha-256:{digest.hex()}", 6: 7}
     assert message.protected == {1: -8, 4: keys.thumbprint(signer.public_key), 15: claims, **headers}
-    assert message.unprotected == {100: metadata}
+    carried = {8: {1: keys.to_cose(signer.public_key)}}
+    assert message.unprotected == {14: carried, 100: metadata}
 
 
 def test_a_digest_is_enough_for_a_hash_envelope(signer):

@@ -1,19 +1,21 @@
 """Make the vectors: statements, what they are about, whom to trust, and what a verifier has to say.
 
-    python -m tests.vectors.make
+    python -m tests.vectors.make            all of them
+    python -m tests.vectors.make kccs       a family: those whose names begin so
 
-Everything is made anew, keys and certificates too. The verdicts are written here and not computed.
+What is made is made anew, keys and certificates too. The verdicts are written here and not computed.
 README.md tells how to use them.
 """
 
 import json
+import sys
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
 import cbor2
 
-from tests.vectors import statements, timestamps
+from tests.vectors import carried, receipts, statements, timestamps
 from tests.vectors.certificates import Authority, certificate, days
 from tests.vectors.statements import NOW, PAYLOAD, Key, message, pairs
 
@@ -25,12 +27,16 @@ ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
 CLAIMS = {1: "https://example.org", 2: "urn:example:it", 6: int(NOW.timestamp())}
 
 
+FAMILIES = {"kccs": carried.add, "receipt": receipts.add}
+"""Those that have keys of their own, so that they can be made without the others."""
+
+
 class Vectors:
     """Writes vectors, and remembers them for the manifest."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, listed=()):
         self.folder = folder
-        self.listed = []
+        self.listed = list(listed)
 
     def add(self, name, verdict, statement, *, payload=None, trust=("eddsa.pub.pem",), **policy):
         (self.folder / f"{name}.cose").write_bytes(statement)
@@ -41,14 +47,26 @@ class Vectors:
         self.listed.append(entry)
 
 
-def main():
+def main(families):
     FOLDER.mkdir(exist_ok=True)
+    vectors = Vectors(FOLDER, json.loads((HERE / "manifest.json").read_text())["vectors"] if families else ())
+    beginnings = tuple(f"{name}-" for name in families) or ("",)
     for old in FOLDER.iterdir():
-        old.unlink()
+        if old.name.startswith(beginnings):
+            old.unlink()
+    vectors.listed = [one for one in vectors.listed if not one["name"].startswith(beginnings)]
+    if not families:
+        all_but_families(vectors)
+    for name in families or FAMILIES:
+        FAMILIES[name](vectors)
+    manifest = {"now": NOW.isoformat(), "vectors": vectors.listed}
+    (HERE / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
+
+
+def all_but_families(vectors):
     keys = {name: Key.made("eddsa" if name == "other" else name) for name in KEY_NAMES}
     for name, key in keys.items():
         (FOLDER / f"{name}.pub.pem").write_bytes(key.public_pem)
-    vectors = Vectors(FOLDER)
     good(vectors, keys)
     structures(vectors, keys["eddsa"])
     algorithms(vectors, keys)
@@ -57,8 +75,6 @@ def main():
     payloads(vectors, keys["eddsa"])
     certificates(vectors, keys)
     timestamps.add(vectors, keys["eddsa"], keys["es256"])
-    manifest = {"now": NOW.isoformat(), "vectors": vectors.listed}
-    (HERE / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n")
 
 
 def good(vectors, keys):
@@ -295,4 +311,4 @@ def names(key, root, add):
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -15,8 +15,10 @@ from vacr.codec.cbor_scan import Scanner
 from vacr.codec.depth import MAX_DEPTH
 from vacr.codec.diagnostic import diagnostic
 from vacr.errors import InvalidStatement, UnreadableInput, VacrError
-from vacr.signing import labels
+from vacr.receipts.receipt import Receipt, parse_receipt
+from vacr.signing import keys, labels
 from vacr.signing.algorithms import ALGORITHMS
+from vacr.signing.carried import key_in
 from vacr.signing.certificates import chain_of
 from vacr.signing.sign1 import Sign1, parse
 from vacr.sources import read_bytes
@@ -96,12 +98,23 @@ def _told(label: Any, value: Any) -> str:
         return f"{told}: {ALGORITHMS[value].name} ({value})"
     if label == labels.CWT_CLAIMS and isinstance(value, dict):
         return f"{told}: {diagnostic({_claim(key, value): item for key, item in value.items()}, 2)}"
-    if label == labels.X5CHAIN:
-        try:
+    try:
+        if label == labels.X5CHAIN:
             return errors.printable(f"{told}: {'; '.join(one.subject.rfc4514_string() for one in chain_of(value))}")
-        except VacrError:
-            pass
+        if label == labels.KCCS:
+            return f"{told}: {keys.thumbprint_uri(key_in(value))}"
+        if label == labels.RECEIPTS and isinstance(value, list | tuple):
+            return errors.printable(f"{told}: {'; '.join(_receipt(parse_receipt(one)) for one in value)}")
+    except VacrError:
+        pass  # it is shown as it is
     return f"{told}: {diagnostic(value, 2)}"
+
+
+def _receipt(receipt: Receipt) -> str:
+    """Say what a receipt says, true or not."""
+    places = [f"entry {proof.index} of {proof.size}" for proof in receipt.inclusions]
+    places += [f"from {proof.older} to {proof.newer} entries" for proof in receipt.consistencies]
+    return f"of {receipt.claims.get(labels.ISS)}, {', '.join(places)}"
 
 
 _CLAIMS = {labels.ISS: "iss", labels.SUB: "sub", labels.EXP: "exp", labels.NBF: "nbf", labels.IAT: "iat"}

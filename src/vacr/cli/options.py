@@ -110,6 +110,11 @@ def schema_option(**settings: Any) -> Callable[[F], F]:
     return click.option("--schema", metavar="v3|v2|v1|FILE", type=PATH, **settings)
 
 
+def log_key_option(**settings: Any) -> Callable[[F], F]:
+    """Add `--log-key` to a verb."""
+    return click.option("--log-key", metavar="FILE|FOLDER", type=PATH, multiple=True, **settings)
+
+
 def complete_rule(context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
     """Complete the name of a rule."""
     from vacr.cli.schemas import load_schema

@@ -12,16 +12,18 @@ from vacr.attribution import Base
 from vacr.attribution.checking import Joint
 from vacr.errors import InvalidStatement, UnreadableInput, VacrError
 from vacr.readers.source import Source
+from vacr.receipts.entries import STATEMENT
 from vacr.signing import keys
 from vacr.signing.algorithms import ALGORITHMS, number_of
 from vacr.signing.certificates import load_certificates
 from vacr.signing.labels import ALG
 from vacr.sources import read, read_bytes
 from vacr.sources.git import base_of
-from vacr.sources.key_files import certificates_in, trust_bytes
+from vacr.sources.key_files import certificates_in, log_keys_in, trust_bytes
 from vacr.sources.statements import Pair
 from vacr.verification import Policy, VerificationFailed, Verified, verify
 from vacr.verification.contents import record_in
+from vacr.verification.receipts import Logged
 from vacr.versions.made import as_made
 
 FAILED = 1
@@ -42,6 +44,8 @@ class Wanted:
     schema_version: str | None = None
     source: str | None = None
     base: str | None = None
+    log_keys: tuple[str, ...] = ()
+    entry_rule: str = STATEMENT
 
 
 @cache
@@ -71,6 +75,8 @@ def policy_of(wanted: Wanted) -> Policy:
         extended_key_usage=wanted.usage,
         timestamp_roots=tuple(one for name in wanted.timestamp_trust for one in certificates_in(name)),
         needs_timestamp=wanted.needs_timestamp,
+        log_keys=tuple(one for name in wanted.log_keys for one in log_keys_in(name)),
+        entry_rule=wanted.entry_rule,
         schema_version=wanted.schema_version,
     )
 
@@ -138,8 +144,22 @@ def _about(verified: Verified) -> dict[str, Any]:
         "subject": verified.subject,
         "issued-at": _moment(issued),
         "timestamp": _moment(verified.timestamp),
+        "logged-at": _moment(verified.logged_at),
+        "receipts": [receipt_told(one) for one in verified.receipts],
         "record": verified.record.get("id") if verified.record is not None else None,
         "checks": [_check(one) for one in verified.checks],
+    }
+
+
+def receipt_told(logged: Logged) -> dict[str, Any]:
+    """Tell what a receipt shows, for programs."""
+    return {
+        "log": logged.issuer,
+        "subject": logged.subject,
+        "index": logged.index,
+        "size": logged.size,
+        "time": _moment(logged.time),
+        "key": keys.thumbprint_uri(logged.key),
     }
 
 

@@ -16,6 +16,7 @@ from vacr.cli import options
 from vacr.cli.options import PATH, Voice, plural
 from vacr.cli.tables import columns_of, laid_out
 from vacr.cli.verdicts import FAILED, Wanted, judge, policy_of
+from vacr.receipts.entries import RULES, STATEMENT
 from vacr.recording.pools import NoProcesses, local_pool
 from vacr.recording.run import cores
 from vacr.sources.statements import Pair, pairs
@@ -36,6 +37,10 @@ _HANDFUL = 16
 @click.option("--eku", metavar="OID", help="A usage that the signer's certificate has to have.")
 @click.option("--timestamp-trust", metavar="FILE", multiple=True, help="A root certificate of a timestamp authority.")
 @click.option("--require-timestamp", is_flag=True, help="Fail when there is no timestamp.")
+@options.log_key_option(help="A key of a log, or a log's folder: there has to be a receipt of one.")
+@click.option(
+    "--entry-rule", type=click.Choice(RULES), default=STATEMENT, show_default=True, help="What of a statement is in the log."
+)
 @click.option("--schema-version", metavar="N", help="The version of the schema that records have to follow, such as 3.")
 @click.option("--source", metavar="PATH", type=PATH, help="The native session: make the record again, and compare.")
 @click.option("--base", metavar="REPOSITORY[@REVISION]", help="The repository that an attribution was made with.")
@@ -49,6 +54,8 @@ def command(
     eku: str | None,
     timestamp_trust: tuple[str, ...],
     require_timestamp: bool,  # noqa: FBT001 - click passes flags so
+    log_key: tuple[str, ...],
+    entry_rule: str,
     schema_version: str | None,
     source: str | None,
     base: str | None,
@@ -65,10 +72,13 @@ def command(
     Example:
       vacr verify abc.acr.json --trust keys/signing.pub.pem
       vacr verify abc.acr.json --trust ca.pem --issuer https://example.org --source abc.jsonl
+      vacr verify abc.acr.json --trust keys/signing.pub.pem --log-key mylog/
       vacr verify records/ --trust keys/signing.pub.pem --format json
     """
     voice = Voice(format, quiet, verbose)
-    wanted = Wanted(trust, issuer, subject, alg, eku, timestamp_trust, require_timestamp, schema_version, source, base)
+    wanted = Wanted(
+        trust, issuer, subject, alg, eku, timestamp_trust, require_timestamp, schema_version, source, base, log_key, entry_rule
+    )
     policy_of(wanted)
     found = [pair for path in files for pair in pairs(path)]
     results = list(_judged(found, wanted))
@@ -112,17 +122,22 @@ def _tell(result: dict[str, Any], voice: Voice) -> None:
     if not result["verified"]:
         voice.error(f"{name}: not verified ({result['reason']}): {result['message']}", result["hint"])
         return
-    when = result["timestamp"] or result["issued-at"]
-    said = "" if when is None else f" {when}" if result["timestamp"] else f", as they say at {when}"
+    sure, said_at = surely(result), result["issued-at"]
+    said = f" {sure}" if sure else f", as they say at {said_at}" if said_at else ""
     what = f"record {result['record']}" if result["record"] else "these bytes"
     voice.result(f"{name}: verified: {result['signer']} signed {what}{said}")
+
+
+def surely(result: dict[str, Any]) -> str | None:
+    """Give the earliest time at which a signature surely existed, by a timestamp or a receipt."""
+    return min((result[name] for name in ("timestamp", "logged-at") if result.get(name)), default=None)
 
 
 def _tell_all(results: list[dict[str, Any]], voice: Voice) -> None:
     rows = [["", "file", "signer", "signed", ""]]
     for one in results:
         mark = "✓" if one["verified"] else "✗"
-        when = one.get("timestamp") or one.get("issued-at") or ""
+        when = surely(one) or one.get("issued-at") or ""
         rows.append([mark, one["file"] or one["statement"], one.get("signer", ""), when, one.get("message", "")])
     for line in laid_out(rows, right=frozenset(), width=columns_of(sys.stdout)):
         voice.result(line)

@@ -39,7 +39,7 @@ class Description:
     """The identity of the log; the first description cannot name it."""
 
     def statement(self, signer: Signer) -> bytes:
-        """Sign it; the first by the key in it, the others by the key before."""
+        """Sign it, as an entry; the first by the key in it, the others by the key before."""
         said = {
             "origin": self.origin,
             "receipt-key": keys.to_cose(self.receipt_key),
@@ -51,7 +51,7 @@ class Description:
             said["log"] = self.log
         claims = Claims(subject=self.origin, issued_at=self.created)
         payload = deterministic_cbor.encode(said)
-        return sign(payload, signer, profile=ATTACHED, content_type=CONTENT_TYPE, claims=claims)
+        return entry_of(parse(sign(payload, signer, profile=ATTACHED, content_type=CONTENT_TYPE, claims=claims)))
 
 
 def identity_of(entry: bytes) -> str:

@@ -24,6 +24,9 @@ from vacr.signing.signers import Signer
 UNDERSTOOD = frozenset((labels.ALG, labels.KID, labels.CWT_CLAIMS, labels.VDS))
 """The labels that `crit` of a receipt may name."""
 
+OTHER_TREE = "receipt-tree"
+"""Why a receipt for another kind of tree is refused: it may be a good one, for those who know that kind."""
+
 _MOST_PROOFS = 16
 _PARTS = 3
 
@@ -145,11 +148,13 @@ def parse_receipt(data: Any) -> Receipt:
         message = parse(data, UNDERSTOOD)
     except InvalidStatement as error:
         raise InvalidStatement(f"a receipt that cannot be read: {error.message}", reason="receipt-malformed") from error
+    if not message.tagged:
+        raise InvalidStatement("a receipt without the tag of COSE_Sign1", reason="receipt-untagged")
     if labels.VDS in message.unprotected or labels.ALG in message.unprotected:
         raise InvalidStatement("the kind of the tree or the algorithm is not protected", reason="receipt-unprotected")
     kind = message.protected.get(labels.VDS)
     if type(kind) is not int or kind != labels.RFC9162_SHA256:
-        raise InvalidStatement(f"a receipt for a kind of tree that is not known: {kind!r}", reason="receipt-tree")
+        raise InvalidStatement(f"a receipt for a kind of tree that is not known: {kind!r}", reason=OTHER_TREE)
     proofs = message.unprotected.get(labels.VDP)
     if not isinstance(proofs, dict) or not proofs.keys() <= {labels.INCLUSION, labels.CONSISTENCY} or not proofs:
         raise InvalidStatement("a receipt without proofs", reason="receipt-malformed")

@@ -103,10 +103,10 @@ def load_private(pem: bytes, passphrase: bytes | None = None) -> PrivateKey:
 
 
 def load_public(data: bytes) -> list[PublicKey]:
-    """Read public keys: those in a PEM text, or COSE keys.
+    """Read public keys: those in a PEM text, a COSE key, or a set of them.
 
     Raises:
-        UnreadableInput: there is none.
+        UnreadableInput: there is none that can be read.
     """
     if b"PRIVATE KEY-----" in data:
         raise UnreadableInput("a private key where a public one is wanted", hint="Give signing.pub.pem, not signing.pem.")
@@ -116,7 +116,20 @@ def load_public(data: bytes) -> list[PublicKey]:
         value = deterministic_cbor.decode(data)
     except (ValueError, UnsupportedAlgorithm, UnreadableInput) as error:
         raise UnreadableInput("not a public key in PEM, a certificate or a COSE key") from error
-    return [from_cose(item) for item in (value if isinstance(value, list) else [value])]
+    return _from_set(value) if isinstance(value, list) else [from_cose(value)]
+
+
+def _from_set(value: list[Any]) -> list[PublicKey]:
+    """Make keys of a set; those of kinds that are not known do not keep the others back, RFC 9052 section 7."""
+    found, failed = [], UnreadableInput("a set of keys without any")
+    for item in value:
+        try:
+            found.append(from_cose(item))
+        except UnreadableInput as error:
+            failed = error
+    if not found:
+        raise failed
+    return found
 
 
 def to_cose(key: PublicKey) -> dict[int, Any]:

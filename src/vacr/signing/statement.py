@@ -14,7 +14,7 @@ from typing import Any
 from cryptography import x509
 
 from vacr.errors import UsageError
-from vacr.signing import certificates, keys, labels
+from vacr.signing import carried, certificates, keys, labels
 from vacr.signing.sign1 import Sign1, encode_protected, to_be_signed
 from vacr.signing.signers import Signer
 
@@ -45,7 +45,8 @@ def sign(
 ) -> bytes:
     """Sign bytes; for a hash envelope their SHA-256 is enough, so that they need not be in memory.
 
-    The issuer is named by the key and the subject by the bytes, unless `claims` name them.
+    The issuer is named by the key and the subject by the bytes, unless `claims` name them. The statement carries the key, by
+    itself or in the chain of its certificates.
 
     Raises:
         UsageError: there is no such profile, or it needs what was not given.
@@ -63,8 +64,8 @@ def sign(
         headers[labels.CONTENT_TYPE] = content_type
     written = encode_protected({**headers, **(protected or {})})
     signature = signer.sign(to_be_signed(written, payload or b""))
-    message = Sign1(written, headers, dict(unprotected or {}), None if profile == DETACHED else payload, signature)
-    return message.encode()
+    beside = {**({} if chain else {labels.KCCS: carried.kccs(signer.public_key)}), **(unprotected or {})}
+    return Sign1(written, headers, beside, None if profile == DETACHED else payload, signature).encode()
 
 
 def _headers(signer: Signer, claims: Claims, digest: bytes, chain: Sequence[x509.Certificate]) -> dict[int, Any]:

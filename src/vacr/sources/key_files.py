@@ -11,11 +11,13 @@ from cryptography import x509
 
 from vacr.errors import Unreachable, UnreadableInput, UsageError
 from vacr.signing import KeySigner, Signer, keys
-from vacr.signing.algorithms import ALGORITHMS, number_of
+from vacr.signing.algorithms import ALGORITHMS, PublicKey, number_of
 from vacr.signing.certificates import load_certificates
 from vacr.sources.files import read_bytes, reason_of
 
 PKCS11 = "pkcs11:"
+RECEIPT_KEYS = "receipt-keys.pem"
+"""The file in the folder of a log that holds the public keys of its receipts."""
 
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _OWNER_ONLY = 0o600
@@ -110,6 +112,24 @@ def certificates_in(name: str) -> list[x509.Certificate]:
         return load_certificates(trust_bytes(name))
     except UnreadableInput as error:
         raise UnreadableInput(error.message, where=name, hint=error.hint) from error
+
+
+def log_keys_in(name: str) -> list[PublicKey]:
+    """Read the public keys of a log: in PEM, or as COSE keys; of the folder of a log, those that it keeps there.
+
+    Raises:
+        Unreachable: they cannot be read.
+        UnreadableInput: there are none.
+    """
+    folder = os.path.isdir(name)  # noqa: PTH112 - a path that a user gave
+    path = os.path.join(name, RECEIPT_KEYS) if folder else name  # noqa: PTH118
+    try:
+        return keys.load_public(trust_bytes(path))
+    except Unreachable as error:
+        hint = "It is no folder of a log: vacr log init makes one." if folder else error.hint
+        raise Unreachable(error.message, where=error.where, hint=hint) from error
+    except UnreadableInput as error:
+        raise UnreadableInput(error.message, where=path, hint=error.hint) from error
 
 
 def trust_bytes(name: str) -> bytes:

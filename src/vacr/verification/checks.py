@@ -17,6 +17,7 @@ NAMES = (
     "signature",
     "content",
     "claims",
+    "receipt",
     "timestamp",
     "certificate",
     "metadata",

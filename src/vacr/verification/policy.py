@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from cryptography import x509
 
+from vacr.receipts.entries import STATEMENT
 from vacr.signing.algorithms import ALGORITHMS, PublicKey
 
 CODE_SIGNING = "1.3.6.1.5.5.7.3.3"
@@ -26,6 +27,12 @@ class Policy:
     """A usage that the signer's certificate has to have; one that names usages has to name code signing or this."""
     timestamp_roots: tuple[x509.Certificate, ...] = ()
     needs_timestamp: bool = False
+    log_keys: tuple[PublicKey, ...] = ()
+    """Keys of transparency logs; with any, a statement has to have a receipt of one of them."""
+    entry_rule: str = STATEMENT
+    """What of a statement is in those logs, see `receipts.entries`."""
+    lenient_receipts: bool = False
+    """Whether a receipt may be for the only entry of a log, whose path is empty; RFC 9942 has no form for it."""
     needs_record: bool = False
     """Whether what was signed has to be a record, and not anything else."""
     schema_version: str | None = None

@@ -3,30 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 from cryptography import x509
 
 from vacr.errors import InvalidStatement
-from vacr.signing import algorithms, certificates, keys, labels
+from vacr.signing import algorithms, carried, certificates, keys, labels
 from vacr.signing.algorithms import ALGORITHMS, PublicKey
 from vacr.signing.sign1 import Sign1
 from vacr.verification import chains
 from vacr.verification.policy import Policy
-
-_TIME = (int, float)
-_CLAIMS: dict[int, tuple[type, ...]] = {
-    labels.ISS: (str,),
-    labels.SUB: (str,),
-    labels.IAT: _TIME,
-    labels.NBF: _TIME,
-    labels.EXP: _TIME,
-}
-"""The types of the claims that are looked at."""
-_LAST_SECOND = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
-_CLOCKS_DIFFER_BY = 300
-"""By how many seconds a signer's clock may be wrong by ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +58,7 @@ def candidates(message: Sign1, algorithm: int, policy: Policy) -> list[Trusted]:
     named = chain[0].public_key() if chain else None
     found = [Trusted(key) for key in policy.keys if fits(key) and (named is None or _same(key, named))]
     named_by = message.protected.get(labels.KID, message.unprotected.get(labels.KID))
-    found.sort(key=lambda one: not _is_named(one.key, named_by))
+    found.sort(key=lambda one: not is_named(one.key, named_by))
     if found and policy.extended_key_usage is None:
         return found
     if chain and policy.roots:
@@ -88,7 +74,7 @@ def candidates(message: Sign1, algorithm: int, policy: Policy) -> list[Trusted]:
         return [Trusted(chain[0].public_key(), tuple(path))]
     if found:
         raise InvalidStatement("the key is trusted without a certificate, which has no usage", reason="extended-key-usage")
-    if any(_is_named(key, named_by) for key in policy.keys):
+    if any(is_named(key, named_by) for key in policy.keys):
         raise InvalidStatement(f"{ALGORITHMS[algorithm].name} takes no key of this kind", reason="alg-key")
     told = "the chain leads to nobody who is trusted" if chain else "no trusted key takes this algorithm"
     raise InvalidStatement(told, reason="untrusted", hint="Name the signer's key, or the root of the chain, with --trust.")
@@ -110,9 +96,12 @@ def _same(one: PublicKey, other: PublicKey) -> bool:
     return keys.thumbprint(one) == keys.thumbprint(other)
 
 
-def _is_named(key: PublicKey, named: Any) -> bool:
+def is_named(key: PublicKey, named: Any) -> bool:
     """Tell whether a key is the one that a statement names, in bytes or, as some implementations do, in text."""
-    return named is not None and named in (keys.thumbprint(key), keys.thumbprint(key).hex(), keys.thumbprint_uri(key))
+    if named is None:
+        return False
+    name = keys.thumbprint(key)
+    return named == name or (isinstance(named, str) and named in (name.hex(), keys.thumbprint_uri(key)))
 
 
 def check_signature(message: Sign1, algorithm: int, payload: bytes, found: list[Trusted]) -> Trusted:
@@ -132,65 +121,12 @@ def check_signature(message: Sign1, algorithm: int, payload: bytes, found: list[
     raise refused or InvalidStatement("no key to verify with", reason="untrusted")
 
 
-def check_claims(message: Sign1, policy: Policy, signer: Trusted, now: datetime) -> dict[Any, Any]:
-    """Check what the signer says beside the signature, and give it; a statement may say nothing.
+def check_carried(message: Sign1, signer: Trusted) -> None:
+    """Check that the key that a statement carries, if it does, is the one that signed it.
 
     Raises:
-        InvalidStatement: it is not what it has to be, or not what is asked for.
+        InvalidStatement: it is another, or none.
     """
-    if labels.CWT_CLAIMS in message.unprotected:
-        raise InvalidStatement("the claims are not protected", reason="claims-unprotected")
-    claims = message.protected.get(labels.CWT_CLAIMS, {})
-    if not isinstance(claims, dict):
-        raise InvalidStatement("claims that are no map", reason="claims-malformed")
-    # 1, 1.0 and true are three labels in CBOR, and one in Python.
-    if not all(type(label) in (int, str) for label in claims):
-        raise InvalidStatement("a claim whose label is neither number nor text", reason="claims-malformed")
-    for label, kinds in _CLAIMS.items():
-        if label in claims and type(claims[label]) not in kinds:
-            raise InvalidStatement(f"claim {label} is of the wrong type", reason="claims-malformed")
-    _check_times(claims, now)
-    issuer = claims.get(labels.ISS)
-    if (labels.X5CHAIN in message.protected or labels.X5T in message.protected) and not certificates.is_uri(issuer):
-        raise InvalidStatement("with certificates, the issuer has to be a URI", reason="issuer-not-uri")
-    if policy.issuer is not None:
-        if issuer != policy.issuer:
-            raise InvalidStatement(f"the issuer is {issuer!r}, not {policy.issuer!r}", reason="issuer")
-        if signer.path and not _is_thumbprint(issuer) and not chains.is_for(signer.path[0], issuer):
-            raise InvalidStatement("the signer's certificate is for another issuer", reason="issuer-unbound")
-    if _is_thumbprint(issuer) and issuer != keys.thumbprint_uri(signer.key):
-        raise InvalidStatement("the issuer is named as another key", reason="issuer-unbound")
-    if policy.subject is not None and claims.get(labels.SUB) != policy.subject:
-        raise InvalidStatement(f"the subject is {claims.get(labels.SUB)!r}, not {policy.subject!r}", reason="subject")
-    return dict(claims)
-
-
-def told(claims: dict[Any, Any], policy: Policy) -> str:
-    """Say who the issuer is, and whether that is more than what the signer says."""
-    issuer = claims.get(labels.ISS)
-    if issuer is None:
-        return "no issuer is named"
-    return f"by {issuer}" if policy.issuer is not None or _is_thumbprint(issuer) else f"by {issuer}, as they say"
-
-
-def _check_times(claims: dict[Any, Any], now: datetime) -> None:
-    """Check when it says that it was signed, and between which times it says that it holds; RFC 8392 section 3.1."""
-    said = {label: claims[label] for label in (labels.IAT, labels.NBF, labels.EXP) if label in claims}
-    if not all(0 <= time < _LAST_SECOND for time in said.values()):
-        raise InvalidStatement("a time that no calendar has", reason="claims-malformed")
-    latest, earliest = now.timestamp() + _CLOCKS_DIFFER_BY, now.timestamp() - _CLOCKS_DIFFER_BY
-    if said.get(labels.IAT, 0) > latest:
-        raise InvalidStatement(f"it says that it will be signed at {_moment(said[labels.IAT])}", reason="issued-in-future")
-    if said.get(labels.NBF, 0) > latest:
-        raise InvalidStatement(f"it says that it holds from {_moment(said[labels.NBF])} on", reason="claims-not-yet")
-    if said.get(labels.EXP, latest) < earliest:
-        raise InvalidStatement(f"it says that it held until {_moment(said[labels.EXP])}", reason="claims-expired")
-
-
-def _moment(time: float) -> str:
-    return f"{datetime.fromtimestamp(time, UTC):%Y-%m-%dT%H:%M:%SZ}"
-
-
-def _is_thumbprint(issuer: Any) -> bool:
-    """Tell whether an issuer is named by a key, which then has to be the one that signed."""
-    return isinstance(issuer, str) and issuer.startswith(keys.THUMBPRINT_URI)
+    key = carried.kccs_of(message)
+    if key is not None and not _same(key, signer.key):
+        raise InvalidStatement("the statement carries another key than the one that signed it", reason="kccs-mismatch")

@@ -18,9 +18,10 @@ from vacr.readers.source import Source
 from vacr.signing import labels
 from vacr.signing.algorithms import ALGORITHMS
 from vacr.signing.sign1 import Sign1, parse
-from vacr.verification import chains, contents, tokens, trust
+from vacr.verification import chains, claims, contents, tokens, trust
 from vacr.verification.checks import Check, Checks
 from vacr.verification.policy import Policy
+from vacr.verification.receipts import Logged, check_receipts
 from vacr.verification.records import Inputs, check_record
 from vacr.verification.trust import Trusted
 
@@ -38,6 +39,9 @@ class Verified:
     subject: str | None
     issued_at: float | None
     timestamp: datetime | None
+    logged_at: datetime | None
+    """When a trusted log had it at the latest."""
+    receipts: tuple[Logged, ...]
     checks: tuple[Check, ...]
 
 
@@ -71,18 +75,23 @@ def verify(
         found = trust.candidates(message, algorithm, policy)
     with checks.of("signature"):
         signer = trust.check_signature(message, algorithm, contents.signed_payload(message, payload), found)
+    with checks.of("trust"):
+        trust.check_carried(message, signer)
         checks.passed("trust", str(signer))
         checks.passed("signature", f"{len(message.signature)} bytes")
     with checks.of("content"):
         covered = contents.check_content(message, profile, payload)
         checks.passed("content", f"{len(covered)} bytes, as they were signed")
     with checks.of("claims"):
-        claims = trust.check_claims(message, policy, signer, now)
-        checks.passed("claims", trust.told(claims, policy))
+        said = claims.check_claims(message, policy, signer, now)
+        checks.passed("claims", claims.told(said, policy))
+    with checks.of("receipt"):
+        receipts = check_receipts(message, policy, now, checks)
+        logged_at = min((one.time for one in receipts if one.time is not None), default=None)
     with checks.of("timestamp"):
         when = _timestamp(message, covered, policy, checks)
     with checks.of("certificate"):
-        _check_certificates(signer, claims.get(labels.IAT), when, now, checks)
+        _check_certificates(signer, said.get(labels.IAT), {"timestamp": when, "receipt": logged_at}, now, checks)
     record = check_record(message, covered, policy, Inputs(tuple(source), base, joint), checks)
     return Verified(
         message,
@@ -90,10 +99,12 @@ def verify(
         covered,
         record,
         signer,
-        claims.get(labels.ISS),
-        claims.get(labels.SUB),
-        claims.get(labels.IAT),
+        said.get(labels.ISS),
+        said.get(labels.SUB),
+        said.get(labels.IAT),
         when,
+        logged_at,
+        receipts,
         tuple(checks.made),
     )
 
@@ -124,13 +135,18 @@ def _timestamp(message: Sign1, payload: bytes, policy: Policy, checks: Checks) -
     return when
 
 
-def _check_certificates(signer: Trusted, issued_at: Any, when: datetime | None, now: datetime, checks: Checks) -> None:
-    """Check that the certificates were valid at the time of the timestamp, or else when the signer says and now."""
+def _check_certificates(signer: Trusted, issued_at: Any, sure: dict[str, datetime | None], now: datetime, checks: Checks) -> None:
+    """Check that the certificates were valid when the signature first surely existed, or else when the signer says and now.
+
+    `sure` are times at which it surely existed, each by the name of what proves it.
+    """
     if not signer.path:
         return
-    times = [when] if when is not None else [now]
-    if when is None and issued_at is not None:
+    proofs = {when: name for name, when in sure.items() if when is not None}
+    earliest = min(proofs, default=None)
+    times = [earliest or now]
+    if earliest is None and issued_at is not None:
         times.append(datetime.fromtimestamp(issued_at, UTC))
     for time in times:
         chains.check_valid(signer.path, time)
-    checks.passed("certificate", "valid at the time of the timestamp" if when is not None else "valid now")
+    checks.passed("certificate", f"valid at the time of the {proofs[earliest]}" if earliest is not None else "valid now")

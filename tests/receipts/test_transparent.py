@@ -1,0 +1,101 @@
+"""Receipts in statements: what is added, what is replaced, and what stays as it was."""
+
+from dataclasses import replace
+
+import cbor2
+import pytest
+
+from tests.receipts.logs import Log
+from vacr.errors import InvalidStatement
+from vacr.receipts.entries import entry_of
+from vacr.receipts.transparent import MOST, receipts_in, with_receipt
+from vacr.receipts.tree import leaf_hash
+from vacr.schema import validate
+from vacr.signing import KeySigner, keys, sign
+from vacr.signing.sign1 import parse
+
+STATEMENT = sign(b'{"what":"was signed"}', KeySigner(keys.generate("eddsa")))
+
+
+def written(statement):
+    return list(parse(statement).unprotected.get(394, []))
+
+
+def odd(value, header=1):
+    parts = list(cbor2.loads(STATEMENT).value)
+    parts[header] = {**parts[1], 394: value} if header else cbor2.dumps({**cbor2.loads(parts[0]), 394: value})
+    return cbor2.dumps(cbor2.CBORTag(18, parts))
+
+
+def test_nothing_but_the_receipts_changes():
+    log = Log()
+    receipt = log.receipt(STATEMENT)
+    transparent = with_receipt(STATEMENT, receipt)
+    before, after = parse(STATEMENT), parse(transparent)
+    assert after == replace(before, unprotected={**before.unprotected, 394: [receipt]})
+    assert entry_of(after) == entry_of(before)
+    assert not validate(cbor2.loads(transparent), rule="scitt-signed-agent-record", json=False).findings
+    (found,) = receipts_in(after)
+    found.check(found.inclusions[0].root(leaf_hash(entry_of(after))), log.key)
+
+
+def test_the_same_receipt_twice_stays_once():
+    receipt = Log().receipt(STATEMENT)
+    once = with_receipt(STATEMENT, receipt)
+    assert with_receipt(once, receipt) == once
+
+
+def test_a_newer_receipt_of_a_log_takes_the_place_of_the_older():
+    log, other = Log(), Log("https://other.example")
+    older = log.receipt(STATEMENT)
+    both = with_receipt(with_receipt(STATEMENT, older), other.receipt(STATEMENT))
+    assert len(written(both)) == 2
+    log.fill(5)
+    newer = log.receipt(STATEMENT)
+    now = with_receipt(both, newer)
+    assert (len(written(now)), newer in written(now), older in written(now)) == (2, True, False)
+    moved = log.receipt(STATEMENT, issuer="https://moved.example")
+    assert moved in written(with_receipt(now, moved))
+    assert len(written(with_receipt(now, moved))) == 2, "the key is the same"
+    rotated = Log()
+    assert len(written(with_receipt(now, rotated.receipt(STATEMENT)))) == 2, "the name is the same"
+
+
+def test_a_receipt_for_another_kind_of_tree_stays():
+    other = cbor2.dumps(cbor2.CBORTag(18, [cbor2.dumps({1: -7, 395: 2}), {396: {-1: [b"x"]}}, None, bytes(64)]))
+    transparent = with_receipt(odd([other]), Log().receipt(STATEMENT))
+    assert written(transparent)[0] == other
+    with pytest.raises(InvalidStatement, match="kind of tree"):
+        receipts_in(parse(transparent))
+
+
+@pytest.mark.parametrize("value", [b"x", {}, [], ["x"], [b"x"], [7], [b""], None, [[b"x"]]])
+def test_what_is_no_list_of_receipts(value):
+    with pytest.raises(InvalidStatement) as caught:
+        receipts_in(parse(odd(value)))
+    assert caught.value.reason == "receipt-malformed"
+    with pytest.raises(InvalidStatement):
+        with_receipt(odd(value), Log().receipt(STATEMENT))
+
+
+def test_receipts_have_a_tag_and_a_place():
+    receipt = Log().receipt(STATEMENT)
+    with pytest.raises(InvalidStatement) as caught:
+        with_receipt(STATEMENT, receipt[1:])
+    assert caught.value.reason == "receipt-untagged"
+    with pytest.raises(InvalidStatement) as caught:
+        receipts_in(parse(odd([receipt], 0)))
+    assert caught.value.reason == "receipt-protected"
+    with pytest.raises(InvalidStatement):
+        with_receipt(STATEMENT, STATEMENT)
+
+
+def test_there_is_an_end_to_receipts():
+    statement = STATEMENT
+    for number in range(MOST):
+        statement = with_receipt(statement, Log(f"https://{number}.example").receipt(STATEMENT))
+    assert len(written(statement)) == MOST
+    with pytest.raises(InvalidStatement, match="already"):
+        with_receipt(statement, Log("https://more.example").receipt(STATEMENT))
+    with pytest.raises(InvalidStatement):
+        receipts_in(parse(odd([written(statement)[0]] * (MOST + 1))))

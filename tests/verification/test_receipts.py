@@ -1,0 +1,106 @@
+"""Receipts, verified: what they show, and that nothing else passes for one."""
+
+from datetime import UTC, datetime, timedelta
+
+import cbor2
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.receipts.logs import Log
+from vacr.errors import InvalidStatement
+from vacr.receipts.transparent import with_receipt
+from vacr.signing import KeySigner, keys, sign
+from vacr.signing.sign1 import parse
+from vacr.verification import Policy, VerificationFailed, verify
+from vacr.verification.receipts import check_receipt
+
+NOW = datetime(2026, 11, 15, tzinfo=UTC)
+TIME = NOW - timedelta(days=3)
+PAYLOAD = b'{"what":"was signed"}'
+SIGNER = KeySigner(keys.generate("es256"))
+STATEMENT = sign(PAYLOAD, SIGNER)
+LOG = Log(began=int(TIME.timestamp()))
+LOG.fill(40)
+TRANSPARENT = with_receipt(STATEMENT, LOG.receipt(STATEMENT))
+POLICY = Policy(keys=(SIGNER.public_key,), log_keys=(LOG.key,))
+
+
+def verified(statement=TRANSPARENT, policy=POLICY):
+    return verify(statement, policy, payload=PAYLOAD, now=NOW)
+
+
+def told(found):
+    return [(one.outcome, one.told) for one in found.checks if one.name == "receipt"]
+
+
+@pytest.mark.parametrize("kind", ["es256", "eddsa", "es384", "ps256", "ml-dsa-65"])
+def test_what_a_receipt_shows(kind):
+    log = Log(kind=kind, began=int(TIME.timestamp()))
+    log.fill(6)
+    found = verified(with_receipt(STATEMENT, log.receipt(STATEMENT)), Policy(keys=(SIGNER.public_key,), log_keys=(log.key,)))
+    (one,) = found.receipts
+    assert (one.issuer, one.subject, one.size, one.index, one.time) == ("https://log.example", "log.example", 8, 7, TIME)
+    assert found.logged_at == TIME
+    assert told(found) == [("passed", "in https://log.example, entry 7 of 8, 2026-11-12T00:00:00Z")]
+
+
+def test_the_earliest_of_several_receipts_counts():
+    earlier = Log("https://early.example", began=int(TIME.timestamp()) - 60)
+    both = with_receipt(TRANSPARENT, earlier.receipt(STATEMENT))
+    found = verified(both, Policy(keys=(SIGNER.public_key,), log_keys=(LOG.key, earlier.key)))
+    assert (len(found.receipts), found.logged_at) == (2, TIME - timedelta(minutes=1))
+    found = verified(both)
+    assert (len(found.receipts), found.logged_at) == (1, TIME)
+    assert told(found)[1] == ("not decidable", "1 more, of logs that are not trusted")
+
+
+def test_no_log_is_trusted_unless_named():
+    found = verified(policy=Policy(keys=(SIGNER.public_key,)))
+    assert (found.receipts, found.logged_at) == ((), None)
+    assert told(found) == [("not decidable", "there is one, and no log is trusted")]
+    assert told(verified(STATEMENT, Policy(keys=(SIGNER.public_key,)))) == []
+
+
+def test_the_name_of_a_key_only_orders_the_keys():
+    others = tuple(keys.generate("es256").public_key() for _ in range(3))
+    assert verified(policy=Policy(keys=(SIGNER.public_key,), log_keys=(*others, LOG.key))).receipts
+
+
+def test_every_entry_of_every_tree():
+    for size in range(1, 20):
+        log = Log()
+        statements = [sign(b"%d" % number, SIGNER) for number in range(size)]
+        for statement in statements:
+            log.add(statement)
+        for number, statement in enumerate(statements):
+            logged = check_receipt(parse(statement), log.receipt(statement), [log.key], NOW)
+            assert (logged.index, logged.size) == (number + 1, size + 1)
+            with pytest.raises(InvalidStatement):
+                check_receipt(parse(STATEMENT), log.receipt(statement), [log.key], NOW)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.data())
+def test_changed_bytes(data):
+    receipt = parse(TRANSPARENT).unprotected[394][0]
+    at = data.draw(st.integers(0, len(TRANSPARENT) - 1))
+    changed = bytearray(TRANSPARENT)
+    changed[at] ^= data.draw(st.integers(1, 255))
+    try:
+        found = verified(bytes(changed))
+    except VerificationFailed:
+        return
+    (shown,) = found.message.unprotected[394]
+    before, after = parse(receipt), parse(shown)
+    assert (after.protected_bytes, after.signature) == (before.protected_bytes, before.signature)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.binary(max_size=200) | st.lists(st.binary(max_size=60) | st.integers() | st.none(), max_size=3))
+def test_any_receipts(value):
+    parts = list(cbor2.loads(STATEMENT).value)
+    parts[1] = {**parts[1], 394: value}
+    with pytest.raises(VerificationFailed) as caught:
+        verified(cbor2.dumps(cbor2.CBORTag(18, parts)))
+    assert caught.value.reason.startswith(("receipt-", "cbor"))
