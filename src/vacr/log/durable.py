@@ -1,46 +1,47 @@
-"""Files that outlast a loss of power: whole or not at all, and on the disk before this goes on. Step: register."""
+"""Files that are there, whole, after the machine lost its power: written beside their place, synced, and moved there."""
 
 from __future__ import annotations
 
 import os
-import secrets
+import sys
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 
 from vacr.errors import UnreadableInput
 
-_SUFFIX = ".vacr-new"
+_PUBLIC = 0o644
 
 
-def write_durably(path: Path, data: bytes, mode: int = 0o644) -> None:
-    """Write a file in place of what is there, and see it to the disk.
+def write(path: Path, data: bytes, mode: int = _PUBLIC) -> None:
+    """Write a file, or replace it, so that there is the old one or the new one at any moment.
 
     Raises:
-        UnreadableInput: it cannot be written; what was there is as it was.
+        UnreadableInput: it cannot be written; what was there before is there.
     """
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}{_SUFFIX}")
+    name = ""
     try:
-        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+        handle, name = tempfile.mkstemp(".tmp", f".{path.name}-", path.parent)
+        with os.fdopen(handle, "wb") as file:
+            os.chmod(name, mode)  # noqa: PTH101 - a path that mkstemp gave
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
+            os.fsync(handle)
+        os.replace(name, path)  # noqa: PTH105 - a path that mkstemp gave
         sync_folder(path.parent)
     except OSError as error:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
         raise UnreadableInput(f"cannot be written: {error.strerror or error}", where=str(path)) from error
+    finally:
+        with suppress(OSError):
+            os.unlink(name)  # noqa: PTH108 - a path that mkstemp gave; gone where all went well
 
 
 def sync_folder(folder: Path) -> None:
-    """See the names in a folder to the disk."""
+    """Make sure that the names in a folder stay."""
+    if sys.platform == "win32":
+        return  # folders cannot be opened there, and names are kept with the files
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def is_left_over(path: Path) -> bool:
-    """Tell whether a file is one that was being written when its process ended."""
-    return path.name.startswith(".") and path.name.endswith(_SUFFIX)

@@ -20,13 +20,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vacr.errors import UnreadableInput, UsageError
-from vacr.log.durable import sync_folder, write_durably
-from vacr.log.keyring import Keyring, NewKeys, write_public
+from vacr.log import durable
+from vacr.log.keyring import Keyring, NewKeys, descriptions, write_public
 from vacr.log.ledger import Ledger
 from vacr.log.sqlite import SqliteStorage
 from vacr.log.storage import Batch, Storage, StoredHead
 from vacr.receipts import tree
-from vacr.receipts.description import first, following, identity_of
+from vacr.receipts.description import identity_of
 from vacr.receipts.entries import entry_of
 from vacr.receipts.receipt import protected_header, sign_head
 from vacr.receipts.tiles import Growing, Tile
@@ -70,6 +70,18 @@ class Folder:
             return PostgresStorage(self.database)
         return SqliteStorage(self.path / _DATABASE)
 
+    def reader(self) -> Storage:
+        """Open the database to read from it.
+
+        Raises:
+            StorageFailed: it cannot be opened.
+        """
+        if self.database is not None:
+            from vacr.log.postgres import PostgresStorage
+
+            return PostgresStorage(self.database, readonly=True)
+        return SqliteStorage(self.path / _DATABASE, readonly=True)
+
     def ledger(self, clock: Callable[[], float] = time.time) -> Ledger:
         """Open the log to add to it.
 
@@ -96,6 +108,26 @@ def open_folder(path: str, database: str | None = None) -> Folder:
     return Folder(Path(path), database or (str(stored) if stored is not None else None))
 
 
+def for_database(database: str) -> Folder:
+    """Find the keys of a log in a PostgreSQL where no folder is named: in the folder of the user's data, made with the log if
+    there is none yet.
+
+    Raises:
+        UsageError: there is a log in the database, and its keys are not here.
+        StorageFailed: it cannot be reached.
+    """
+    from vacr.log.postgres import PostgresStorage
+
+    base = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
+    place = Path(base).expanduser() / "vacr" / "logs" / PostgresStorage.name_of(database)
+    if (place / _ABOUT).is_file():
+        return Folder(place, database)
+    if PostgresStorage.holds_log(database):
+        hint = "Copy the folder that it was made with, and name it: vacr log serve FOLDER --database URL."
+        raise UsageError(f"the keys of the log are not at {place}", hint=hint)
+    return make(str(place), database=database)
+
+
 def make(path: str, *, origin: str | None = None, database: str | None = None) -> Folder:
     """Make a log: all of it or nothing.
 
@@ -114,7 +146,7 @@ def make(path: str, *, origin: str | None = None, database: str | None = None) -
             temporary.chmod(0o755)
             _fill(temporary, place.name, origin, database)
             temporary.replace(place)
-            sync_folder(place.parent)
+            durable.sync_folder(place.parent)
         except BaseException:
             shutil.rmtree(temporary, ignore_errors=True)
             raise
@@ -129,7 +161,7 @@ def _fill(folder: Path, name: str, origin: str | None, database: str | None) -> 
     public = made.receipt.public_key()
     write_public(folder, [public])
     about = {"database": database}
-    write_durably(folder / _ABOUT, json.dumps(about).encode() + b"\n", mode=_OWNER_ONLY if database else 0o644)
+    durable.write(folder / _ABOUT, json.dumps(about).encode() + b"\n", mode=_OWNER_ONLY if database else 0o644)
     origin = check_origin(origin or f"localhost/{name}-{thumbprint(public).hex()[:8]}")
     if database is not None:
         from vacr.log.postgres import PostgresStorage
@@ -139,7 +171,7 @@ def _fill(folder: Path, name: str, origin: str | None, database: str | None) -> 
         storage = SqliteStorage(folder / _DATABASE, create=True)
     with closing(storage):
         _begin(storage, made, origin)
-    sync_folder(folder)
+    durable.sync_folder(folder)
 
 
 def _begin(storage: Storage, made: NewKeys, origin: str) -> None:
@@ -188,27 +220,8 @@ def rotate(folder: Folder) -> PublicKey:
         entry = entry_of(parse(made.description(keyring.origin, int(time.time()), keyring.log).statement(old)))
         keyring.next_signer = made.signer
         ledger.append([entry], description=True)
-        write_public(folder.path, receipt_keys(ledger.storage))
+        write_public(folder.path, [one.receipt_key for one in descriptions(ledger.storage)])
     for key in (old.public_key, before.public_key()):
         with suppress(OSError):
             keyring.retire(key)
     return made.receipt.public_key()
-
-
-def receipt_keys(storage: Storage) -> list[PublicKey]:
-    """Give all keys that a log ever signed receipts with, the present one last, by its own descriptions.
-
-    Raises:
-        InvalidStatement: a description is not signed by the key before.
-    """
-    (entry,) = storage.entries(0, 1)
-    said, log = first(entry), identity_of(entry)
-    found = [said.receipt_key]
-    for position in sorted({head.description for head in storage.heads()} - {0}):
-        (entry,) = storage.entries(position, position + 1)
-        after = following(entry, said, log)
-        if after is None:
-            raise UnreadableInput(f"entry {position} is no description that the key before has signed")
-        said = after
-        found.append(said.receipt_key)
-    return found

@@ -12,9 +12,9 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric import ed25519
 
 from vacr.errors import UnreadableInput, UsageError
-from vacr.log.durable import write_durably
+from vacr.log import durable
 from vacr.log.storage import Damaged, Reading, StoredHead
-from vacr.receipts.description import Description, described, first, identity_of
+from vacr.receipts.description import Description, described, first, following, identity_of
 from vacr.signing import KeySigner, keys
 from vacr.signing.algorithms import PrivateKey, PublicKey
 from vacr.signing.signers import Signer
@@ -53,7 +53,7 @@ class NewKeys:
         place = folder / _FOLDER
         place.mkdir(mode=0o700, exist_ok=True)
         for key in (self.receipt, self.checkpoint):
-            write_durably(place / _name(key.public_key()), keys.private_pem(key), mode=_OWNER_ONLY)
+            durable.write(place / _name(key.public_key()), keys.private_pem(key), mode=_OWNER_ONLY)
 
 
 class Keyring:
@@ -114,7 +114,28 @@ class Keyring:
 
 def write_public(folder: Path, found: list[PublicKey]) -> None:
     """Write the keys that verify receipts, the present one last."""
-    write_durably(folder / PUBLIC, b"".join(map(keys.public_pem, found)))
+    durable.write(folder / PUBLIC, b"".join(map(keys.public_pem, found)))
+
+
+def descriptions(reading: Reading) -> list[Description]:
+    """Give all that a log said of itself, from the first on, each signed by the key before.
+
+    Raises:
+        Damaged: one of them is not.
+    """
+    entry = _entry(reading, 0)
+    found, log = [first(entry)], identity_of(entry)
+    positions = []
+    head = reading.head()
+    while head is not None and head.description:
+        positions.append(head.description)
+        head = reading.head_until(head.description)
+    for position in reversed(positions):
+        after = following(_entry(reading, position), found[-1], log)
+        if after is None:
+            raise Damaged(f"entry {position} is no description that the key before has signed")
+        found.append(after)
+    return found
 
 
 def _name(key: PublicKey) -> str:

@@ -18,6 +18,7 @@ try:
 except ImportError as error:
     raise UsageError("the package for PostgreSQL is missing", hint="pip install 'vacr[postgres]'") from error
 
+_EXAMPLE = "For example: postgresql://user@host/database"
 _LOCK = 0x76616372  # "vacr"
 _SCHEMA = """
 CREATE SCHEMA vacr;
@@ -76,6 +77,35 @@ class PostgresStorage:
         if version != FORMAT:
             raise UnreadableInput(f"a log of layout {version}, not {FORMAT}", where=self.where)
 
+    @classmethod
+    def holds_log(cls, address: str) -> bool:
+        """Tell whether there is a log in a database.
+
+        Raises:
+            StorageFailed: it cannot be reached.
+        """
+        try:
+            storage = cls(address, readonly=True)
+        except UnreadableInput:
+            return False
+        try:
+            return storage.head() is not None
+        finally:
+            storage.close()
+
+    @staticmethod
+    def name_of(address: str) -> str:
+        """Give the name of the database that an address is of.
+
+        Raises:
+            UsageError: it is none.
+        """
+        try:
+            named = psycopg.conninfo.conninfo_to_dict(address)
+        except psycopg.Error as error:
+            raise UsageError("this is no address of a PostgreSQL", hint=_EXAMPLE) from error
+        return str(named.get("dbname") or named.get("user") or "postgres").replace("/", "_")
+
     @property
     def where(self) -> str:
         """The address without what is secret in it."""
@@ -90,8 +120,7 @@ class PostgresStorage:
             yield
         except psycopg.ProgrammingError as error:
             if "invalid dsn" in str(error) or "missing" in str(error):
-                hint = "For example: postgresql://user@host/database"
-                raise UsageError("this is no address of a PostgreSQL", hint=hint) from error
+                raise UsageError("this is no address of a PostgreSQL", hint=_EXAMPLE) from error
             raise StorageFailed(f"the log's database: {_said(error)}", where=self.where) from error
         except (psycopg.Error, OSError) as error:
             raise StorageFailed(f"the log's database: {_said(error)}", where=self.where) from error
@@ -110,9 +139,9 @@ class PostgresStorage:
         """Give the head; nothing where there is no log yet."""
         return next(self._heads(f"{_HEADS} JOIN vacr.head now ON now.size = h.size"), None)
 
-    def head_at(self, size: int) -> StoredHead | None:
-        """Give the head that was signed for a size, if one was."""
-        return next(self._heads(f"{_HEADS} WHERE h.size = %s", size), None)
+    def head_until(self, size: int) -> StoredHead | None:
+        """Give the last head of at most a size."""
+        return next(self._heads(f"{_HEADS} WHERE h.size <= %s ORDER BY h.size DESC LIMIT 1", size), None)
 
     def heads(self) -> Iterator[StoredHead]:
         """Give all heads, from the first on."""

@@ -105,9 +105,9 @@ class SqliteStorage:
         """Give the head; nothing where there is no log yet."""
         return next(self._heads(f"{_HEADS} JOIN head ON head.size = heads.size"), None)
 
-    def head_at(self, size: int) -> StoredHead | None:
-        """Give the head that was signed for a size, if one was."""
-        return next(self._heads(f"{_HEADS} WHERE size = ?", size), None)
+    def head_until(self, size: int) -> StoredHead | None:
+        """Give the last head of at most a size."""
+        return next(self._heads(f"{_HEADS} WHERE size <= ? ORDER BY size DESC LIMIT 1", size), None)
 
     def heads(self) -> Iterator[StoredHead]:
         """Give all heads, from the first on."""

@@ -68,8 +68,8 @@ class Reading(Protocol):
         """Give the head; nothing where there is no log yet."""
         ...
 
-    def head_at(self, size: int) -> StoredHead | None:
-        """Give the head that was signed for a size, if one was."""
+    def head_until(self, size: int) -> StoredHead | None:
+        """Give the last head of at most a size."""
         ...
 
     def heads(self) -> Iterator[StoredHead]:

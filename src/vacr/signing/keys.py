@@ -195,4 +195,9 @@ def thumbprint(key: PublicKey) -> bytes:
 
 def thumbprint_uri(key: PublicKey) -> str:
     """Give the name of a key as a URI."""
-    return THUMBPRINT_URI + base64.urlsafe_b64encode(thumbprint(key)).rstrip(b"=").decode()
+    return uri_of(thumbprint(key))
+
+
+def uri_of(name: bytes) -> str:
+    """Write the thumbprint of a key as a URI."""
+    return THUMBPRINT_URI + base64.urlsafe_b64encode(name).rstrip(b"=").decode()

@@ -43,7 +43,7 @@ def check_claims(message: Sign1, policy: Policy, signer: Trusted, now: datetime)
             raise InvalidStatement(f"the issuer is {issuer!r}, not {policy.issuer!r}", reason="issuer")
         if signer.path and not _is_thumbprint(issuer) and not chains.is_for(signer.path[0], issuer):
             raise InvalidStatement("the signer's certificate is for another issuer", reason="issuer-unbound")
-    if _is_thumbprint(issuer) and issuer != keys.thumbprint_uri(signer.key):
+    if _is_thumbprint(issuer) and issuer != signer.uri:
         raise InvalidStatement("the issuer is named as another key", reason="issuer-unbound")
     if policy.subject is not None and claims.get(labels.SUB) != policy.subject:
         raise InvalidStatement(f"the subject is {claims.get(labels.SUB)!r}, not {policy.subject!r}", reason="subject")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from cryptography import x509
@@ -15,7 +16,7 @@ from vacr.verification import chains
 from vacr.verification.policy import Policy
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Trusted:
     """A key that is trusted: by itself, or by a path of certificates from the signer's to a root."""
 
@@ -26,7 +27,17 @@ class Trusted:
         """Name who it is."""
         if self.path:
             return f"{self.path[0].subject.rfc4514_string()}, certified by {self.path[-1].subject.rfc4514_string()}"
-        return f"key {keys.thumbprint(self.key).hex()[:16]}"
+        return f"key {self.thumbprint.hex()[:16]}"
+
+    @cached_property
+    def thumbprint(self) -> bytes:
+        """The name of the key."""
+        return keys.thumbprint(self.key)
+
+    @cached_property
+    def uri(self) -> str:
+        """The name of the key as a URI."""
+        return keys.uri_of(self.thumbprint)
 
 
 def check_algorithm(message: Sign1, policy: Policy) -> int:

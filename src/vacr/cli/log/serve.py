@@ -1,0 +1,144 @@
+"""`vacr log serve`: a log over HTTP."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+from contextlib import closing
+from typing import Any
+
+import click
+
+from vacr.cli import options
+from vacr.cli.log.about import about, tell
+from vacr.cli.options import PATH, Voice
+from vacr.cli.verdicts import Wanted, policy_of
+from vacr.errors import UsageError
+from vacr.log.folder import Folder, for_database, open_folder
+from vacr.log.sequencer import WAITING
+from vacr.log.serving import Tls, serve
+from vacr.receipts.entries import LARGEST
+from vacr.receipts.notes import read_key
+from vacr.sources.key_files import trust_bytes
+
+_LINGER = 2.0
+
+
+@click.command()
+@click.argument("folder", metavar="[FOLDER]", required=False, type=PATH)
+@click.option("--database", metavar="URL", help="The PostgreSQL that the log is in, where the folder does not say so.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0 takes any that is free.")
+@click.option("--async", "always_303", is_flag=True, help="Answer every statement with 303 and the address of its receipt.")
+@click.option("--trust", metavar="FILE", multiple=True, help="A key or authority that may register.  [default: every key]")
+@click.option("--issuer", metavar="URI", multiple=True, help="An issuer that may register.  [default: all]")
+@click.option("--alg", metavar="NAME", multiple=True, help="An algorithm that is allowed.  [default: all known]")
+@click.option("--token-file", metavar="FILE", type=PATH, help="Tokens that callers need, one a line.")
+@click.option("--anyone", is_flag=True, help="Let anybody who reaches it register, also beyond this machine.")
+@click.option("--max-size", type=click.IntRange(1, LARGEST), default=LARGEST, show_default=True, help="The largest entry.")
+@click.option("--rate", type=click.FloatRange(min=0.1), default=10_000, show_default=True, help="Statements a second a caller.")
+@click.option("--queue", type=click.IntRange(1, 100_000), default=WAITING, show_default=True, help="How many may wait.")
+@click.option(
+    "--linger", type=click.FloatRange(0, 1000), default=_LINGER, show_default=True, help="Milliseconds to gather a batch for."
+)
+@click.option("--tls-cert", metavar="FILE", type=PATH, help="The certificate to show, in PEM; with --tls-key.")
+@click.option("--tls-key", metavar="FILE", type=PATH, help="The key of that certificate.")
+@click.option("--client-ca", metavar="FILE", type=PATH, help="Callers need a certificate of this authority (mTLS).")
+@click.option("--witness", metavar="URL VKEY", multiple=True, nargs=2, help="A witness to cosign checkpoints; may be repeated.")
+@options.voice_options
+def command(
+    folder: str | None,
+    database: str | None,
+    host: str,
+    port: int,
+    always_303: bool,  # noqa: FBT001 - click passes flags so
+    trust: tuple[str, ...],
+    issuer: tuple[str, ...],
+    alg: tuple[str, ...],
+    token_file: str | None,
+    anyone: bool,  # noqa: FBT001
+    max_size: int,
+    rate: float,
+    queue: int,
+    linger: float,
+    tls_cert: str | None,
+    tls_key: str | None,
+    client_ca: str | None,
+    witness: tuple[tuple[str, str], ...],
+    format: str,  # noqa: A002 - the option's name
+    quiet: bool,  # noqa: FBT001
+    verbose: int,
+) -> int:
+    """Serve a log over HTTP: SCRAPI for statements and receipts, C2SP for checkpoints and tiles.
+
+    Every statement's signature is verified. Unless --trust names keys, that is by the key that the statement carries.
+
+    \b
+    Example:
+      vacr log serve mylog/ --port 8080
+      vacr log serve mylog/ --host 0.0.0.0 --token-file tokens --tls-cert cert.pem --tls-key key.pem
+      vacr log serve --database postgresql://vacr@db/log
+    """
+    voice = Voice(format, quiet, verbose)
+    logging.basicConfig(format="vacr: %(message)s", level=logging.INFO if verbose else logging.WARNING)
+    if folder is None and database is None:
+        raise UsageError("which log?", hint="vacr log serve FOLDER, or --database URL.")
+    tls = _tls(tls_cert, tls_key, client_ca)
+    _refuse_open(host, guarded=token_file is not None or client_ca is not None or anyone)
+    found = open_folder(folder, database) if folder is not None else for_database(str(database))
+    app = _app(
+        found,
+        {"trust": trust, "issuers": issuer, "algorithms": alg, "token_file": token_file, "largest": max_size, "rate": rate}
+        | {"always_303": always_303, "waiting": queue, "linger": linger / 1000, "witnesses": witness},
+    )
+    with closing(found.storage()) as storage:
+        facts = about(found, storage)
+
+    def told(url: str) -> None:
+        voice.result(f"serving {facts['origin']} at {url}")
+        tell(facts, voice)
+        voice.data({**facts, "url": url})
+
+    serve(app, host, port, told=told, tls=tls)
+    return 0
+
+
+def _app(folder: Folder, given: dict[str, Any]) -> Any:
+    try:
+        from vacr.log.service.app import Service
+    except ImportError as error:
+        raise UsageError("serving needs the extra log", hint="pip install 'vacr[log]'") from error
+    from vacr.log.service.admission import Admission
+    from vacr.log.service.callers import Rates, Tokens
+    from vacr.log.service.metrics import Metrics
+    from vacr.log.service.publishing import Publisher, Witness
+    from vacr.log.service.reading import Readers
+    from vacr.log.service.registration import Registration
+
+    policy = policy_of(Wanted(given["trust"], algorithms=given["algorithms"]))
+    tokens = Tokens(trust_bytes(given["token_file"]).decode().splitlines()) if given["token_file"] else None
+    admission = Admission(policy, frozenset(given["issuers"]), given["largest"])
+    registration = Registration(admission, Metrics(), tokens, Rates(given["rate"]), given["always_303"])
+    readers = Readers(folder.reader)
+    witnesses = [Witness(url, read_key(key)) for url, key in given["witnesses"]]
+    publisher = Publisher(readers, folder.keyring, folder.public, witnesses)
+    return Service(folder, registration, publisher, readers, given["waiting"], given["linger"]).app()
+
+
+def _refuse_open(host: str, *, guarded: bool) -> None:
+    """Refuse to let anybody write from elsewhere, unless that is asked for."""
+    try:
+        here = host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        here = False
+    if not here and not guarded:
+        hint = "Give --token-file or --client-ca, or ask for it by name: --anyone."
+        raise UsageError(f"at {host} anybody could register", hint=hint)
+
+
+def _tls(certificate: str | None, key: str | None, authority: str | None) -> Tls | None:
+    if certificate is None and key is None and authority is None:
+        return None
+    if certificate is None or key is None:
+        raise UsageError("TLS needs a certificate and its key", hint="Give --tls-cert and --tls-key.")
+    return Tls(certificate, key, authority)

@@ -1,0 +1,101 @@
+"""The one place where entries get their order: a thread that takes what is waiting, a batch at a time. Step: register.
+
+What waits is bounded: who comes when it is full is told so at once. An error of the storage ends the batch; the storage is opened
+again and the batch is tried once more, which adds nothing twice, since entries are known by their hashes.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
+
+from vacr.errors import Unreachable, VacrError
+from vacr.log.ledger import MOST, Ledger, Placed
+from vacr.log.storage import StorageFailed
+
+T = TypeVar("T")
+Results = list[tuple[T, Placed | VacrError]]
+
+WAITING = 4096
+"""How many entries may wait."""
+_PAUSE = 0.25
+
+
+class Busy(Unreachable):
+    """More is waiting than may wait, or the log is going down."""
+
+
+class Sequencer(Generic[T]):
+    """Adds entries to a log in the order they come; each comes with a ticket, by which its result is delivered."""
+
+    def __init__(
+        self, ledger: Ledger, deliver: Callable[[Results[T]], None], *, waiting: int = WAITING, linger: float = 0.0
+    ) -> None:
+        """Take over a ledger; `deliver` is called from the sequencer's thread. A batch is gathered for `linger` seconds."""
+        self.ledger = ledger
+        self.deliver = deliver
+        self.waiting = waiting
+        self.linger = linger
+        self.queue: deque[tuple[bytes, T]] = deque()
+        self.changed = threading.Condition()
+        self.stopping = False
+        self.failure: VacrError | None = None
+        """What kept the last batch from being added; none when all is well."""
+        self.batches = 0
+        self.thread = threading.Thread(target=self._run, name="sequencer", daemon=True)
+        self.thread.start()
+
+    def submit(self, entry: bytes, ticket: T) -> None:
+        """Have an entry added.
+
+        Raises:
+            Busy: too many are waiting.
+        """
+        with self.changed:
+            if self.stopping or len(self.queue) >= self.waiting:
+                raise Busy("too many entries are waiting" if not self.stopping else "the log is going down")
+            self.queue.append((entry, ticket))
+            if len(self.queue) == 1:
+                self.changed.notify()
+
+    def close(self) -> None:
+        """Add what is still waiting, and end."""
+        with self.changed:
+            self.stopping = True
+            self.changed.notify()
+        self.thread.join()
+        self.ledger.close()
+
+    def _run(self) -> None:
+        while batch := self._next():
+            results = self._append([entry for entry, _ in batch])
+            self.deliver([(ticket, result) for (_, ticket), result in zip(batch, results, strict=True)])
+
+    def _next(self) -> list[tuple[bytes, T]]:
+        with self.changed:
+            while not self.queue and not self.stopping:
+                self.changed.wait()
+        if self.linger and not self.stopping and len(self.queue) < MOST:
+            time.sleep(self.linger)
+        with self.changed:
+            return [self.queue.popleft() for _ in range(min(MOST, len(self.queue)))]
+
+    def _append(self, entries: Sequence[bytes]) -> Sequence[Placed | VacrError]:
+        try:
+            try:
+                placed = self.ledger.append(entries)
+            except StorageFailed:
+                time.sleep(_PAUSE)
+                placed = self.ledger.append(entries)
+        except VacrError as error:
+            self.failure = error
+            return [error] * len(entries)
+        except Exception as error:  # noqa: BLE001 - whoever waits has to be told, whatever it is
+            self.failure = Unreachable(f"a bug in vacr: {type(error).__name__}: {error}")
+            return [self.failure] * len(entries)
+        self.failure = None
+        self.batches += 1
+        return placed

@@ -1,0 +1,221 @@
+"""The service as a web application: what is at which address. Step: register.
+
+Follows SCRAPI for `/entries` and `/.well-known/scitt-keys`, C2SP tlog-tiles for `/checkpoint` and `/tile/…`. Query parameters are
+ignored.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from vacr.codec import deterministic_cbor
+from vacr.errors import UsageError, VacrError
+from vacr.log.folder import Folder
+from vacr.log.keyring import descriptions
+from vacr.log.ledger import Tiles, find, receipt_for
+from vacr.log.sequencer import Sequencer
+from vacr.log.service import pages
+from vacr.log.service.problems import MEDIA_TYPE, Problem
+from vacr.log.service.publishing import ENTRIES, Publisher, bundle_bytes, tile_bytes
+from vacr.log.service.reading import Readers
+from vacr.log.service.registration import COSE, Registration
+from vacr.log.storage import Damaged, Reading
+from vacr.receipts.tiles import WIDTH, node_in, number_of
+from vacr.signing import algorithms, keys
+from vacr.signing.algorithms import PublicKey
+
+_NAME = re.compile(r"[0-9a-f]{64}")
+_POSITION = re.compile(r"0|[1-9][0-9]{0,18}")
+_LEVEL = re.compile(r"[0-9]|[1-5][0-9]|6[0-3]")
+_FOREVER = {"cache-control": "public, max-age=31536000, immutable"}
+_KEY_ID, _KEY_ALG = 2, 3
+
+
+@dataclass
+class Service:
+    """A log that is served."""
+
+    folder: Folder
+    registration: Registration
+    publisher: Publisher
+    readers: Readers
+    waiting: int
+    linger: float
+
+    def app(self) -> Starlette:
+        """Make the application."""
+        routes = [
+            Route("/entries", self.registration, methods=["POST"]),
+            Route("/entries/{name}", _told(self.entry)),
+            Route("/.well-known/scitt-keys", _told(self.keys)),
+            Route("/.well-known/scitt-keys/{kid}", _told(self.key)),
+            Route("/checkpoint", _told(self.checkpoint)),
+            Route("/tile/{path:path}", _told(self.tile)),
+            Route("/health", _told(self.health)),
+            Route("/metrics", _told(self.metrics)),
+            Route("/openapi.json", _told(pages.openapi)),
+            Route("/", _told(self.page)),
+        ]
+        return Starlette(routes=routes, lifespan=self._lifespan, exception_handlers={HTTPException: _no_such_address})
+
+    @asynccontextmanager
+    async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        registration = self.registration
+        registration.loop = asyncio.get_running_loop()
+        registration.on_batch = self.publisher.due.set
+        sequencer = registration.sequencer = Sequencer(
+            self.folder.ledger(), registration.deliver, waiting=self.waiting, linger=self.linger
+        )
+        self.publisher.start()
+        try:
+            yield
+        finally:
+            await asyncio.to_thread(sequencer.close)
+            await asyncio.to_thread(self.publisher.close)
+            self.readers.close()
+
+    # --- SCRAPI ---
+
+    async def entry(self, request: Request) -> Response:
+        """Give the receipt of an entry, by its name or its position."""
+        name = request.path_params["name"]
+        if name in self.registration.pending:
+            return RedirectResponse(str(request.url.path), 302, {"retry-after": "1"})
+        if _NAME.fullmatch(name) is None and _POSITION.fullmatch(name) is None:
+            raise Problem(404, "Not Found", "an entry is named by 64 hexadecimal digits, or by its position")
+        receipt = await self.readers.read(lambda reading: _receipt(reading, name))
+        if receipt is None:
+            raise Problem(404, "Operation Not Found", "no such entry; if it was sent and not confirmed, send it again")
+        return Response(receipt, 200, {"content-type": COSE.decode(), "location": str(request.url.path)})
+
+    async def keys(self, _: Request) -> Response:
+        """Give the keys that verify receipts."""
+        found = await self.readers.read(_keys)
+        return _cbor([_cose_key(key) for key in found])
+
+    async def key(self, request: Request) -> Response:
+        """Give one of them."""
+        kid = request.path_params["kid"]
+        for key in await self.readers.read(_keys):
+            name = keys.thumbprint(key)
+            if kid in (base64.urlsafe_b64encode(name).rstrip(b"=").decode(), name.hex()):
+                return _cbor(_cose_key(key))
+        raise Problem(404, "No such key", "this log has no such key")
+
+    # --- C2SP ---
+
+    async def checkpoint(self, _: Request) -> Response:
+        """Give the last checkpoint."""
+        if not self.publisher.note:
+            raise Problem(503, "Unavailable", "nothing is published yet", retry_after=1)
+        return PlainTextResponse(self.publisher.note, headers={"cache-control": "no-cache"})
+
+    async def tile(self, request: Request) -> Response:
+        """Give a tile, or the entries under one."""
+        level, _, name = request.path_params["path"].partition("/")
+        if level != ENTRIES and _LEVEL.fullmatch(level) is None:
+            raise Problem(404, "Not Found", f"no tile is on level {level}")
+        try:
+            number, width = number_of(name)
+        except UsageError as error:
+            raise Problem(404, "Not Found", str(error)) from error
+
+        def read(reading: Reading) -> bytes:
+            return bundle_bytes(reading, number, width) if level == ENTRIES else tile_bytes(reading, int(level), number, width)
+
+        try:
+            data = await self.readers.read(read)
+        except Damaged as error:
+            raise Problem(404, "Not Found", "there is no such tile yet") from error
+        return Response(data, 200, _FOREVER if width == WIDTH else None, "application/octet-stream")
+
+    # --- for those who look after it ---
+
+    async def health(self, _: Request) -> Response:
+        """Tell whether the log takes entries and publishes them."""
+        sequencer = self.registration.sequencer
+        failures = {
+            "sequencer": str(sequencer.failure) if sequencer is not None and sequencer.failure else None,
+            "publisher": str(self.publisher.failure) if self.publisher.failure else None,
+        }
+        size = await self.readers.read(_size)
+        found = {"status": "failing" if any(failures.values()) else "ok", "size": size, **failures}
+        return JSONResponse(found, 503 if failures["sequencer"] else 200)
+
+    async def metrics(self, _: Request) -> Response:
+        """Give what is counted."""
+        sequencer = self.registration.sequencer
+        gauges = {
+            "log_size": ("Entries in the log.", float(await self.readers.read(_size))),
+            "published_size": ("Entries under the last checkpoint.", float(self.publisher.size)),
+            "waiting": ("Statements that wait for their batch.", float(len(sequencer.queue) if sequencer else 0)),
+            "batches": ("Batches that this process added.", float(sequencer.batches if sequencer else 0)),
+        }
+        return PlainTextResponse(self.registration.metrics.text(gauges), media_type="text/plain; version=0.0.4")
+
+    async def page(self, _: Request) -> Response:
+        """Say to a person what this is."""
+        found = await self.readers.read(descriptions)
+        return pages.page(found[-1], self.publisher.keyring.log, self.publisher.size)
+
+
+def _told(work: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
+    """Answer with what went wrong."""
+
+    async def answer(request: Request) -> Response:
+        try:
+            return await work(request)
+        except Problem as problem:
+            return _problem(problem)
+        except VacrError as error:
+            return _problem(Problem(503, "Unavailable", error.message, retry_after=1))
+
+    return answer
+
+
+async def _no_such_address(_: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    title = "Method Not Allowed" if status == 405 else "Not Found"  # noqa: PLR2004
+    return _problem(Problem(status, title, "there is nothing here; / says what there is"))
+
+
+def _problem(problem: Problem) -> Response:
+    headers = {name.decode(): value.decode() for name, value in problem.headers()}
+    return Response(problem.body(), problem.status, headers, MEDIA_TYPE)
+
+
+def _cbor(value: Any) -> Response:
+    return Response(deterministic_cbor.encode(value), media_type="application/cbor")
+
+
+def _cose_key(key: PublicKey) -> dict[int, Any]:
+    return keys.to_cose(key) | {_KEY_ID: keys.thumbprint(key), _KEY_ALG: algorithms.default_for(key)}
+
+
+def _keys(reading: Reading) -> list[PublicKey]:
+    return [one.receipt_key for one in reversed(descriptions(reading))]
+
+
+def _size(reading: Reading) -> int:
+    head = reading.head()
+    return head.head.size if head is not None else 0
+
+
+def _receipt(reading: Reading, name: str) -> bytes | None:
+    if _POSITION.fullmatch(name):
+        return receipt_for(reading, int(name))
+    leaf = bytes.fromhex(name)
+    position = find(reading, node_in(Tiles(reading)), [leaf]).get(leaf)
+    return receipt_for(reading, position) if position is not None else None

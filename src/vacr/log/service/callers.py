@@ -1,0 +1,91 @@
+"""Who calls: tokens, and how often each may call. Step: register."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from vacr.errors import UnreadableInput
+from vacr.log.service.problems import Problem
+
+RATE = 10_000.0
+"""How many statements a caller may send a second, unless told otherwise."""
+_SHORTEST = 16
+_CALLERS = 10_000
+_BEARER = b"bearer "
+
+
+class Tokens:
+    """The tokens that may register; only their hashes are kept."""
+
+    def __init__(self, tokens: Iterable[str]) -> None:
+        """Take tokens.
+
+        Raises:
+            UnreadableInput: there is none, or one that could be guessed.
+        """
+        found = [token.strip() for token in tokens]
+        self.hashes = [_hash(token.encode()) for token in found if token and not token.startswith("#")]
+        if not self.hashes:
+            raise UnreadableInput("there is no token", hint="Write one token a line.")
+        if any(len(token) < _SHORTEST for token in found if token and not token.startswith("#")):
+            raise UnreadableInput(f"a token with fewer than {_SHORTEST} letters", hint="openssl rand -hex 16 makes one.")
+
+    def check(self, authorization: bytes | None) -> str:
+        """Check the token of a request; gives the name of the caller.
+
+        Raises:
+            Problem: there is none, or another.
+        """
+        if authorization is not None and authorization[: len(_BEARER)].lower() == _BEARER:
+            given = _hash(authorization[len(_BEARER) :].strip())
+            for known in self.hashes:
+                if hmac.compare_digest(known, given):
+                    return known.hex()
+        raise Problem(401, "Unauthorized", "who registers here needs a token: vacr register --token-file FILE")
+
+
+def _hash(token: bytes) -> bytes:
+    return hashlib.sha256(token).digest()
+
+
+class Rates:
+    """How often each caller may call: so many a second, and as many at once."""
+
+    def __init__(self, rate: float = RATE, clock: Callable[[], float] = time.monotonic) -> None:
+        """Allow `rate` calls a second."""
+        self.rate = rate
+        self.clock = clock
+        self.left: dict[str, tuple[float, float]] = {}
+
+    def take(self, caller: str) -> None:
+        """Count a call.
+
+        Raises:
+            Problem: there were too many.
+        """
+        now = self.clock()
+        before, left = self.left.pop(caller, (now, self.rate))
+        left = min(self.rate, left + (now - before) * self.rate)
+        if len(self.left) >= _CALLERS:
+            self.left.pop(next(iter(self.left)))  # whoever has not called for longest
+        if left < 1:
+            self.left[caller] = (now, left)
+            raise Problem(429, "Too Many Requests", f"more than {self.rate:g} a second", retry_after=1)
+        self.left[caller] = (now, left - 1)
+
+
+def caller_of(scope: dict[str, Any], tokens: Tokens | None) -> str:
+    """Name who calls: by their token, else by their address.
+
+    Raises:
+        Problem: a token is needed.
+    """
+    if tokens is not None:
+        headers = dict(scope["headers"])
+        return tokens.check(headers.get(b"authorization"))
+    client = scope.get("client")
+    return client[0] if client else ""

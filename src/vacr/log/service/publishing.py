@@ -1,0 +1,184 @@
+"""What a log publishes beside receipts: tiles, then a checkpoint over them, with the cosignatures of witnesses. Step: register.
+
+Follows C2SP tlog-tiles, tlog-checkpoint and tlog-witness. A thread does it after batches are committed, and never before: several
+batches that are committed meanwhile are published at once. Tiles are also written as files, if there is a folder for them, so
+that any web server can serve them; they can be made again from the database at any time.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from vacr.errors import VacrError
+from vacr.log import durable
+from vacr.log.keyring import Keyring
+from vacr.log.ledger import Tiles
+from vacr.log.service.reading import Readers
+from vacr.log.storage import Damaged, Reading, StoredHead
+from vacr.receipts import bundles, checkpoint, notes, tree
+from vacr.receipts.checkpoint import Checkpoint
+from vacr.receipts.notes import VerifierKey
+from vacr.receipts.tiles import HEIGHT, WIDTH, node_in, path_of
+
+ENTRIES = "entries"
+_PAUSE = 0.2
+_log = logging.getLogger("vacr.log")
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """Somebody who cosigns checkpoints."""
+
+    url: str
+    key: VerifierKey
+
+
+@dataclass
+class Publisher:
+    """Publishes a log."""
+
+    readers: Readers
+    keyring: Keyring
+    folder: Path | None = None
+    witnesses: Sequence[Witness] = ()
+    note: bytes = b""
+    """The last checkpoint that was published."""
+    size: int = 0
+    failure: VacrError | None = None
+    written: int = 0
+    """Of how large a tree the files are."""
+    seen: dict[str, int] = field(default_factory=dict)
+    """What witnesses have last cosigned."""
+
+    def __post_init__(self) -> None:
+        """Start the thread."""
+        self.due = threading.Event()
+        self.stopping = threading.Event()
+        self.thread = threading.Thread(target=self._run, name="publisher", daemon=True)
+
+    def start(self) -> None:
+        """Publish what there is, then what comes."""
+        self.due.set()
+        self.thread.start()
+
+    def close(self) -> None:
+        """Publish what is committed, and end."""
+        self.stopping.set()
+        self.due.set()
+        self.thread.join()
+
+    def _run(self) -> None:
+        while True:
+            self.due.wait()
+            self.due.clear()
+            try:
+                self.readers.now(self._publish)
+                self.failure = None
+            except VacrError as error:
+                self.failure = error
+                _log.warning("not published: %s", error)
+            except OSError as error:
+                self.failure = VacrError(f"not published: {error}")
+                _log.warning("not published: %s", error)
+            if self.stopping.wait(_PAUSE):
+                return
+
+    def _publish(self, reading: Reading) -> None:
+        head = reading.head()
+        if head is None or head.head.size == self.size:
+            return
+        size = head.head.size
+        self.keyring.learn(reading)
+        if self.folder is not None:
+            self._write_tiles(reading, self.folder, size)
+        signed = checkpoint.sign_checkpoint(
+            Checkpoint(self.keyring.origin, size, head.head.root), self.keyring.checkpoint_key(reading, head)
+        )
+        note = self._cosigned(signed, reading, head)
+        if self.folder is not None:
+            durable.write(self.folder / "checkpoint", note)
+        self.note, self.size, self.written = note, size, size
+
+    # --- files ---
+
+    def _write_tiles(self, reading: Reading, folder: Path, size: int) -> None:
+        """Write the tiles that are not there yet, the full ones first: what a checkpoint needs is there before it is."""
+        for name, data in changed(reading, self.written or published_size(folder), size):
+            path = folder / "tile" / name
+            if not path.exists():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                durable.write(path, data())
+
+    # --- witnesses ---
+
+    def _cosigned(self, note: bytes, reading: Reading, head: StoredHead) -> bytes:
+        for witness in self.witnesses:
+            try:
+                note += self._ask(witness, note, reading, head.head.size)
+            except VacrError as error:
+                _log.warning("not cosigned by %s: %s", witness.key.name, error)
+        return note
+
+    def _ask(self, witness: Witness, note: bytes, reading: Reading, size: int) -> bytes:
+        from vacr.log.cosigning import AtAnotherSize, cosign
+
+        signed = notes.Note(notes.parse(note).text, notes.parse(note).signatures[:1]).encode()
+        node = node_in(Tiles(reading))
+        old = self.seen.get(witness.url, 0)
+        try:
+            lines = cosign(signed, old, tree.consistency_path(node, old, size), witness.url, witness.key)
+        except AtAnotherSize as other:
+            if other.size > size:
+                raise
+            lines = cosign(signed, other.size, tree.consistency_path(node, other.size, size), witness.url, witness.key)
+        self.seen[witness.url] = size
+        return lines
+
+
+def changed(reading: Reading, old: int, size: int) -> Iterator[tuple[str, Callable[[], bytes]]]:
+    """Name the tiles of a tree that one of an older size did not have, each with how to get it."""
+    level, old_width, width = 0, old, size
+    while width:
+        for number in range(old_width // WIDTH, (width + WIDTH - 1) // WIDTH):
+            wide = min(WIDTH, width - number * WIDTH)
+            name = path_of(number, wide)
+            yield f"{level}/{name}", lambda at=(level, number, wide): tile_bytes(reading, *at)  # type: ignore[misc]
+            if level == 0:
+                yield f"{ENTRIES}/{name}", lambda at=(number, wide): bundle_bytes(reading, *at)  # type: ignore[misc]
+        level, old_width, width = level + 1, old_width >> HEIGHT, width >> HEIGHT
+
+
+def tile_bytes(reading: Reading, level: int, number: int, width: int) -> bytes:
+    """Give the hashes of a tile.
+
+    Raises:
+        Damaged: it does not have so many.
+    """
+    found = reading.tile(level, number) or b""
+    if len(found) < width * tree.HASH_SIZE:
+        raise Damaged(f"tile {level}/{number} has no {width} hashes")
+    return found[: width * tree.HASH_SIZE]
+
+
+def bundle_bytes(reading: Reading, number: int, width: int) -> bytes:
+    """Give the entries under a tile.
+
+    Raises:
+        Damaged: there are not so many.
+    """
+    found = reading.entries(number * WIDTH, number * WIDTH + width)
+    if len(found) != width:
+        raise Damaged(f"entries from {number * WIDTH} on are missing")
+    return bundles.encode(found)
+
+
+def published_size(folder: Path) -> int:
+    """Give the size of the tree that a folder of tiles was last published for; nothing there is 0."""
+    try:
+        return checkpoint.read_text(notes.parse((folder / "checkpoint").read_bytes()).text).size
+    except (OSError, VacrError):
+        return 0

@@ -1,0 +1,155 @@
+"""`/entries`: statements in, receipts out. Step: register. Follows SCRAPI.
+
+This is written against ASGI itself, since it is what a log spends its time on: one statement in, a wait for its batch, one
+receipt out. With `always_303` a statement is answered at once with the address of its receipt.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from vacr.errors import VacrError
+from vacr.log.ledger import Placed
+from vacr.log.sequencer import Busy, Results, Sequencer
+from vacr.log.service.admission import Admission
+from vacr.log.service.callers import Rates, Tokens, caller_of
+from vacr.log.service.metrics import Metrics
+from vacr.log.service.problems import Problem
+from vacr.receipts.tree import leaf_hash
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+COSE = b"application/cose"
+_TYPES = (COSE, b"application/scitt-statement+cose", b"application/octet-stream")
+_LARGEST_BODY = 1 << 18
+_BODY_SECONDS = 30
+_RETRY = 1
+_FAILED = 503
+
+
+@dataclass
+class Registration:
+    """What takes statements."""
+
+    admission: Admission
+    metrics: Metrics
+    tokens: Tokens | None = None
+    rates: Rates = field(default_factory=Rates)
+    always_303: bool = False
+    pending: dict[str, asyncio.Future[Placed]] = field(default_factory=dict)
+    """What was taken and is not yet in the log, by the names of the entries."""
+    sequencer: Sequencer[asyncio.Future[Placed]] | None = None
+    loop: asyncio.AbstractEventLoop | None = None
+    on_batch: Callable[[], None] = lambda: None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Take a statement."""
+        started = time.perf_counter()
+        try:
+            status, headers, body = await self._register(scope, receive)
+        except Problem as problem:
+            status, headers, body = problem.status, problem.headers(), problem.body()
+        self.metrics.responses[status] += 1
+        self.metrics.took(time.perf_counter() - started)
+        headers.append((b"content-length", b"%d" % len(body)))
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+    async def _register(self, scope: Scope, receive: Receive) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
+        self.rates.take(caller_of(scope, self.tokens))  # type: ignore[arg-type]
+        _check_type(scope)
+        statement = await _body(receive)
+        entry = self.admission.admit(statement)
+        name = leaf_hash(entry).hex()
+        location = (b"location", f"{scope.get('root_path', '')}/entries/{name}".encode())
+        future = self._submit(entry, name)
+        if self.always_303:
+            return 303, [location, (b"retry-after", b"%d" % _RETRY)], b""
+        placed = await _result(future)
+        return 201, [(b"content-type", COSE), location], placed.receipt
+
+    def _submit(self, entry: bytes, name: str) -> asyncio.Future[Placed]:
+        if self.loop is None or self.sequencer is None:
+            raise Problem(_FAILED, "Unavailable", "the log is not open", retry_after=_RETRY)
+        future: asyncio.Future[Placed] = self.loop.create_future()
+        try:
+            self.sequencer.submit(entry, future)
+        except Busy as error:
+            raise Problem(_FAILED, "Busy", str(error), retry_after=_RETRY) from error
+        if self.always_303:
+            self.pending[name] = future
+            future.add_done_callback(lambda done: (self.pending.pop(name, None), done.exception()))
+        return future
+
+    def deliver(self, results: Results[asyncio.Future[Placed]]) -> None:
+        """Hand results over to the loop, from the sequencer's thread."""
+        if self.loop is not None and not self.loop.is_closed():
+            self.loop.call_soon_threadsafe(self._settle, results)
+
+    def _settle(self, results: Results[asyncio.Future[Placed]]) -> None:
+        added = False
+        for future, result in results:
+            if isinstance(result, VacrError):
+                if not future.done():
+                    future.set_exception(result)
+                continue
+            added = added or result.new
+            self.metrics.entries += result.new
+            if not future.done():  # whoever asked may have gone
+                future.set_result(result)
+        if added:
+            self.on_batch()
+
+
+async def _result(future: asyncio.Future[Placed]) -> Placed:
+    try:
+        return await future
+    except Problem:
+        raise
+    except VacrError as error:
+        detail = f"{error.message}; it may or may not have been registered, which sending it again settles"
+        raise Problem(_FAILED, "Unavailable", detail, retry_after=_RETRY) from error
+
+
+def _check_type(scope: Scope) -> None:
+    for name, value in scope["headers"]:
+        if name == b"content-type":
+            if value.partition(b";")[0].strip().lower() not in _TYPES:
+                break
+            return
+    raise Problem(415, "Unsupported Media Type", "a statement is sent as application/cose")
+
+
+async def _body(receive: Receive) -> bytes:
+    """Read the body of a request, no longer than one may be and no slower."""
+    first = await receive()
+    if first["type"] == "http.request" and not first.get("more_body"):
+        return _limited(first.get("body", b""))
+    try:
+        async with asyncio.timeout(_BODY_SECONDS):
+            return await _rest(first, receive)
+    except TimeoutError as error:
+        raise Problem(408, "Request Timeout", f"the statement did not arrive within {_BODY_SECONDS} seconds") from error
+
+
+async def _rest(message: MutableMapping[str, Any], receive: Receive) -> bytes:
+    body = b""
+    while True:
+        if message["type"] == "http.disconnect":
+            raise Problem(400, "Disconnected", "the connection ended before the statement")
+        body = _limited(body + message.get("body", b""))
+        if not message.get("more_body"):
+            return body
+        message = await receive()
+
+
+def _limited(body: bytes) -> bytes:
+    if len(body) > _LARGEST_BODY:
+        raise Problem(413, "Statement Too Large", f"more than {_LARGEST_BODY} bytes. Sign it as a hash envelope.")
+    return body
