@@ -132,18 +132,36 @@ def complete_agent(_context: click.Context, _parameter: click.Parameter, typed: 
 @contextmanager
 def progress(count: Callable[[], int], voice: Voice) -> Iterator[Callable[[], None]]:
     """Show on a terminal how far a long run is; give the function to call when one more is done."""
-    shown = not voice.quiet and not voice.json and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-    total = count() if shown else 1
+    total = count() if _shows_progress(voice) else 1
     if total == 1:
         yield lambda: None
         return
+    with _bar() as bar:
+        task = bar.add_task("recording", total=total)
+        yield lambda: bar.advance(task)
+
+
+@contextmanager
+def advancing(what: str, voice: Voice) -> Iterator[Callable[[int, int], None]]:
+    """Show on a terminal how far a long job is; give the function to call with how much is done, of how much."""
+    if not _shows_progress(voice):
+        yield lambda _done, _of: None
+        return
+    with _bar() as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, of: bar.update(task, completed=done, total=of)
+
+
+def _shows_progress(voice: Voice) -> bool:
+    return not voice.quiet and not voice.json and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def _bar() -> Any:
     from rich.console import Console
     from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 
     columns = (*Progress.get_default_columns()[:3], MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("recording", total=total)
-        yield lambda: bar.advance(task)
+    return Progress(*columns, console=Console(stderr=True), transient=True)
 
 
 def printable(text: str) -> str:

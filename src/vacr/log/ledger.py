@@ -206,3 +206,24 @@ def receipt_for(reading: Reading, position: int) -> bytes | None:
     node = node_in(Tiles(reading))
     edges = tree.edge(node, stored.head.size)
     return stored.head.inclusion(position, tree.inclusion_path(node, edges, position, stored.head.size))
+
+
+def consistency_receipt(reading: Reading, keyring: Keyring, older: int, newer: int) -> bytes:
+    """Make the receipt that shows that an older tree is the beginning of a newer one.
+
+    Where no head was signed for the newer size, one is signed now: what it says is true of any size that the log had.
+
+    Raises:
+        UsageError: the log never had these sizes, or its key is not at hand.
+    """
+    last = reading.head()
+    if last is None or not 0 < older < newer <= last.head.size:
+        size = last.head.size if last is not None else 0
+        raise UsageError(f"no proof from {older} to {newer}", hint=f"The first is smaller, and the second {size} at most.")
+    node = node_in(Tiles(reading))
+    stored = reading.head_until(newer)
+    head = stored.head if stored is not None else last.head
+    if head.size != newer:
+        signer = keyring.signer(reading, last)
+        head = sign_head(signer, protected_header(signer, keyring.log, keyring.origin, last.time), newer, tree.root(node, newer))
+    return head.consistency(older, tree.consistency_path(node, older, newer))

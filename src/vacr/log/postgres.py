@@ -178,6 +178,17 @@ class PostgresStorage:
         with self._failing():
             return {name: self._one(f"SELECT count(*) FROM vacr.{name}") for name in ("entries", "leaves", "tiles", "heads")}  # noqa: S608
 
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Read the log as it is at this moment, whatever is added meanwhile."""
+        with self._failing():
+            self._ask("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        try:
+            yield
+        finally:
+            with suppress(psycopg.Error):
+                self._ask("ROLLBACK")
+
     def check(self) -> list[str]:
         """Have the database check itself; it has no way to, beyond what reading all of it finds."""
         return []

@@ -141,6 +141,17 @@ class SqliteStorage:
         with self._failing():
             return {name: self._one(f"SELECT count(*) FROM {name}") for name in ("entries", "leaves", "tiles", "heads")}  # noqa: S608
 
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Read the log as it is at this moment, whatever is added meanwhile."""
+        with self._failing():
+            self._ask("BEGIN")
+        try:
+            yield
+        finally:
+            with suppress(sqlite3.Error):
+                self._ask("ROLLBACK")
+
     def check(self) -> list[str]:
         """Have the database check itself; gives what it complains about."""
         with self._failing():

@@ -116,6 +116,10 @@ class Storage(Reading, Protocol):
         """Open another connection, for another thread, that only reads."""
         ...
 
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Read the log as it is at this moment, whatever is added meanwhile."""
+        ...
+
     def check(self) -> list[str]:
         """Have the database check itself; gives what it complains about."""
         ...

@@ -1,0 +1,48 @@
+"""`vacr log fsck`: whether every stored byte still hashes to what the log has signed."""
+
+from __future__ import annotations
+
+import click
+
+from vacr.cli import options
+from vacr.cli.options import PATH, Voice, plural
+from vacr.log.folder import open_folder
+from vacr.log.fsck import check
+
+FAILED = 1
+
+
+@click.command(no_args_is_help=True)
+@click.argument("folder", metavar="FOLDER", type=PATH)
+@click.option("--database", metavar="URL", help="The PostgreSQL that the log is in, where the folder does not say so.")
+@options.voice_options
+def command(
+    folder: str,
+    database: str | None,
+    format: str,  # noqa: A002 - the option's name
+    quiet: bool,  # noqa: FBT001 - click passes flags so
+    verbose: int,
+) -> int:
+    """Check a log: entries, tree, every head that was signed, the index, and what is published. It may be served meanwhile.
+
+    \b
+    Example:
+      vacr log fsck mylog/
+    """
+    voice = Voice(format, quiet, verbose)
+    found = open_folder(folder, database)
+    with options.advancing("checking", voice) as advance:
+        checked = check(found, advance)
+    problems, more = checked.findings.found, checked.findings.more
+    for problem in problems:
+        voice.error(f"{folder}: {problem}")
+    if more:
+        voice.error(f"{folder}: and {more} more")
+    heads = plural(checked.heads, "signed head")
+    verdict = "damaged" if problems else "clean"
+    voice.result(f"{folder}: {verdict}: {checked.size} entries, {heads}, {plural(checked.files, 'published file')}")
+    voice.data(
+        {"clean": not problems, "size": checked.size, "heads": checked.heads, "files": checked.files, "findings": problems}
+        | {"more": more}
+    )
+    return FAILED if problems else 0

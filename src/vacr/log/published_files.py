@@ -1,0 +1,75 @@
+"""What a log has published as files, compared with its database. Step: register."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from vacr.errors import VacrError
+from vacr.log.findings import Findings
+from vacr.log.folder import Folder
+from vacr.log.keyring import PUBLIC, descriptions
+from vacr.log.ledger import Tiles
+from vacr.log.service.publishing import ENTRIES, bundle_bytes, tile_bytes
+from vacr.log.storage import Reading, StoredHead
+from vacr.receipts import checkpoint, tree
+from vacr.receipts.description import Description
+from vacr.receipts.notes import ED25519, VerifierKey
+from vacr.receipts.tiles import node_in, number_of
+from vacr.signing import keys
+from vacr.sources.files import read_bytes
+
+
+def check_files(storage: Reading, head: StoredHead, folder: Folder, findings: Findings) -> int:
+    """Compare the files of a log with its database; gives how many there are."""
+    try:
+        said = descriptions(storage)
+    except VacrError as error:
+        findings.add(str(error))
+        return 0
+    public = folder.path / PUBLIC
+    wanted = [keys.thumbprint(one.receipt_key) for one in said]
+    try:
+        if [keys.thumbprint(key) for key in keys.load_public(read_bytes(public))] != wanted:
+            findings.add(f"{public} does not hold the keys that the log names")
+    except VacrError as error:
+        findings.add(f"{public}: {error.message}")
+    if not folder.public.is_dir():
+        return 0
+    _check_checkpoint(storage, head, folder.public / "checkpoint", said, findings)
+    count = 0
+    for path in sorted((folder.public / "tile").rglob("*")):
+        if path.is_file() and not path.name.startswith("."):
+            count += 1
+            _check_file(storage, path, folder.public / "tile", findings)
+    return count
+
+
+def _check_checkpoint(storage: Reading, head: StoredHead, path: Path, said: list[Description], findings: Findings) -> None:
+    if not path.exists():
+        return
+    known = [VerifierKey(one.origin, ED25519, one.checkpoint_key.public_bytes_raw()) for one in said]
+    try:
+        published = checkpoint.open_checkpoint(read_bytes(path), *known)
+    except VacrError as error:
+        findings.add(f"{path}: {error}")
+        return
+    if published.size > head.head.size:
+        findings.add(
+            f"{path}: {published.size} entries were published, and the log has {head.head.size}: "
+            "the database is older than what others have seen"
+        )
+        return
+    if tree.root(node_in(Tiles(storage)), published.size) != published.root:
+        findings.add(f"{path}: another root than the entries give")
+
+
+def _check_file(storage: Reading, path: Path, folder: Path, findings: Findings) -> None:
+    level, _, name = path.relative_to(folder).as_posix().partition("/")
+    try:
+        number, width = number_of(name)
+        wanted = bundle_bytes(storage, number, width) if level == ENTRIES else tile_bytes(storage, int(level), number, width)
+    except (VacrError, ValueError) as error:
+        findings.add(f"{path}: {error}")
+        return
+    if read_bytes(path) != wanted:
+        findings.add(f"{path} is not what the log has")
