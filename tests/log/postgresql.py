@@ -7,15 +7,14 @@ import signal
 import subprocess
 import tempfile
 import time
-from glob import glob
 from pathlib import Path
 
 
 def binaries():
     """Give the folder with initdb and postgres, or nothing."""
-    found = sorted(glob("/usr/lib/postgresql/*/bin/postgres"))
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
     if found:
-        return Path(found[-1]).parent
+        return found[-1].parent
     elsewhere = shutil.which("postgres")
     return Path(elsewhere).parent if elsewhere else None
 
@@ -42,8 +41,8 @@ class PostgreSQL:
         command = [binaries() / "postgres", "-D", self.data]
         for setting in settings:
             command += ["-c", setting]
-        log = (self.folder / "server.log").open("ab")
-        self.process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self.folder, **self.owner)
+        with (self.folder / "server.log").open("ab") as log:
+            self.process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self.folder, **self.owner)
         ready = [binaries() / "pg_isready", "-q", "-h", self.folder]
         while subprocess.run(ready).returncode:
             assert self.process.poll() is None, (self.folder / "server.log").read_text()

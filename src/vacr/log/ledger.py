@@ -78,10 +78,18 @@ class Ledger:
         self.head: StoredHead | None = None
         self.growing: Growing | None = None
         self.signer: Signer | None = None
-        head = self.storage.head()
+        try:
+            self._load(self.storage, self._stored_head(self.storage))
+        except BaseException:
+            self.storage.close()
+            raise
+
+    @staticmethod
+    def _stored_head(reading: Reading) -> StoredHead:
+        head = reading.head()
         if head is None:
             raise UsageError("there is no log in the database", hint="vacr log init makes one.")
-        self._load(self.storage, head)
+        return head
 
     def close(self) -> None:
         """Close the storage."""
@@ -147,9 +155,7 @@ class Ledger:
 
     def _current(self, writing: Writing) -> tuple[Growing, StoredHead]:
         """Give the tree as it is now, which another writer may have added to."""
-        head = writing.head()
-        if head is None:
-            raise Damaged("the log has no head")
+        head = self._stored_head(writing)
         if self.growing is None or self.head != head:
             return self._load(writing, head), head
         return self.growing, head

@@ -22,6 +22,7 @@ class Readers:
         self.open_storage = open_storage
         self.pool = ThreadPoolExecutor(_THREADS, "reader")
         self.own = threading.local()
+        self.opened: set[Storage] = set()
 
     async def read(self, work: Callable[[Reading], T]) -> T:
         """Do some reading in one of the threads.
@@ -40,15 +41,25 @@ class Readers:
         try:
             return work(self._reader())
         except StorageFailed:
-            self.own.reader = None  # a connection that was lost is lost: the next one may do
+            self._drop()  # a connection that was lost is lost: the next one may do
             return work(self._reader())
 
     def _reader(self) -> Reading:
-        found: Reading | None = getattr(self.own, "reader", None)
+        found: Storage | None = getattr(self.own, "reader", None)
         if found is None:
             found = self.own.reader = self.open_storage()
+            self.opened.add(found)
         return found
 
+    def _drop(self) -> None:
+        found: Storage | None = getattr(self.own, "reader", None)
+        if found is not None:
+            self.own.reader = None
+            self.opened.discard(found)
+            found.close()
+
     def close(self) -> None:
-        """End the threads."""
+        """End the threads, and close what they opened."""
         self.pool.shutdown(wait=True, cancel_futures=True)
+        while self.opened:
+            self.opened.pop().close()

@@ -1,0 +1,235 @@
+"""A log in either storage: entries in, receipts out, and nothing lost between."""
+
+import sqlite3
+from contextlib import closing
+from datetime import UTC, datetime
+
+import pytest
+
+from tests.log.statements import entries, statements
+from vacr.errors import InvalidStatement, UsageError
+from vacr.log import ledger as ledgers
+from vacr.log.folder import make, open_folder, rotate
+from vacr.log.fsck import check
+from vacr.log.keyring import descriptions
+from vacr.log.storage import Batch, Damaged, HeadMoved, StorageFailed
+from vacr.receipts import tree
+from vacr.receipts.entries import entry_of
+from vacr.receipts.receipt import parse_receipt
+from vacr.signing.sign1 import parse
+from vacr.verification.receipts import check_receipt
+
+NOW = datetime(2100, 1, 1, tzinfo=UTC)
+
+
+def keys_of(folder):
+    with closing(folder.reader()) as reading:
+        return [one.receipt_key for one in descriptions(reading)]
+
+
+def test_receipts_verify(folder):
+    known = keys_of(folder)
+    with closing(folder.ledger()) as ledger:
+        handed = []
+        for size in (1, 2, 3, 300, 1, 512):
+            given = statements(size)
+            placed = ledger.append([entry_of(parse(one)) for one in given])
+            assert [one.position for one in placed] == list(range(ledger.head.head.size - size, ledger.head.head.size))
+            assert all(one.new for one in placed)
+            handed += zip(given, placed, strict=True)
+        for given, placed in handed:
+            logged = check_receipt(parse(given), placed.receipt, known, NOW)
+            assert (logged.index, logged.subject) == (placed.position, ledger.keyring.origin)
+            assert logged.issuer == ledger.keyring.log
+        (other,) = statements(1)
+        with pytest.raises(InvalidStatement):
+            check_receipt(parse(other), handed[0][1].receipt, known, NOW)
+    assert check(folder).findings.found == []
+
+
+def test_a_statement_has_one_place(folder):
+    first, second = entries(2)
+    with closing(folder.ledger()) as ledger:
+        (placed,) = ledger.append([first])
+        size = ledger.head.head.size
+        again, fresh, twice = ledger.append([first, second, second])
+        assert (again.position, again.new) == (placed.position, False)
+        assert (fresh.position, twice.position) == (size, size)
+        assert ledger.head.head.size == size + 1
+        head = ledger.head
+        assert [one.position for one in ledger.append([first, second])] == [placed.position, size]
+        assert ledger.head == head  # nothing new is signed for what is there
+    assert check(folder).findings.found == []
+
+
+def test_many_entries_over_many_openings(folder):
+    known = keys_of(folder)
+    handed = []
+    for size in (200, 57, 1, 255, 600):
+        with closing(folder.ledger()) as ledger:
+            given = statements(size)
+            for at in range(0, size, ledgers.MOST):
+                part = given[at : at + ledgers.MOST]
+                handed += zip(part, ledger.append([entry_of(parse(one)) for one in part]), strict=True)
+    with closing(folder.reader()) as reading:
+        for given, placed in handed[::7]:
+            receipt = ledgers.receipt_for(reading, placed.position)
+            assert check_receipt(parse(given), receipt, known, NOW).size == len(handed) + 1
+            assert check_receipt(parse(given), placed.receipt, known, NOW).index == placed.position
+        assert ledgers.receipt_for(reading, len(handed) + 1) is None
+        assert ledgers.receipt_for(reading, -1) is None
+    assert check(folder).findings.found == []
+
+
+def test_two_writers_keep_one_log(folder):
+    with closing(folder.ledger()) as one, closing(folder.ledger()) as other:
+        given = entries(60)
+        places = []
+        for number, entry in enumerate(given):
+            places += [placed.position for placed in (one, other)[number % 2].append([entry])]
+        assert places == list(range(1, 61))
+        assert [placed.position for placed in other.append(given[::-1])] == places[::-1]
+    assert check(folder).findings.found == []
+
+
+def test_the_head_moves_only_from_where_it_was(folder):
+    """Compare-and-swap: a batch that was prepared for an older head is not written, not even in part."""
+    with closing(folder.ledger()) as ledger:
+        before = ledger.head
+        ledger.append(entries(3))
+        (late,) = entries(1)
+        stale = Batch(before, [late], [tree.leaf_hash(late)], {}, ledger.head.__class__(ledger.head.head, 0, 0))
+        size = ledger.head.head.size
+        moved = Batch(before, [late], [tree.leaf_hash(late)], {}, _at(stale.after, size + 1))
+        with pytest.raises(HeadMoved), ledger.storage.writing() as writing:
+            writing.append(moved)
+        assert ledger.storage.head().head.size == size
+        assert ledger.storage.counts()["entries"] == size
+    assert check(folder).findings.found == []
+
+
+def _at(stored, size):
+    head = stored.head
+    return stored.__class__(head.__class__(size, head.root, head.protected, head.signature), stored.time, 0)
+
+
+def test_a_clock_that_goes_back_does_not_take_the_log_with_it(folder):
+    times = iter([2_000_000_000, 1_000_000_000, 1_500_000_000, 2_000_000_001])
+    known, claimed = keys_of(folder), []
+    with closing(folder.ledger(clock=lambda: next(times))) as ledger:
+        for given in statements(4):
+            (placed,) = ledger.append([entry_of(parse(given))])
+            claimed.append(check_receipt(parse(given), placed.receipt, known, NOW).time.timestamp())
+    assert claimed == [2_000_000_000] * 3 + [2_000_000_001]
+    assert check(folder).findings.found == []
+
+
+def test_new_keys_and_the_same_log(folder):
+    first, second = statements(2)
+    with closing(folder.ledger()) as running:
+        (old,) = running.append([entry_of(parse(first))])
+        identity, old_signer = running.keyring.log, running.signer
+        rotate(folder)
+        (new,) = running.append([entry_of(parse(second))])  # a service that runs takes the new keys
+        assert running.signer.public_key != old_signer.public_key
+        assert (running.keyring.log, new.position) == (identity, old.position + 2)
+        with pytest.raises(InvalidStatement):
+            check_receipt(parse(second), new.receipt, [old_signer.public_key], NOW)
+    before, after = keys_of(folder)
+    check_receipt(parse(first), old.receipt, [before], NOW)
+    check_receipt(parse(second), new.receipt, [after], NOW)
+    assert len(list((folder.path / "keys").iterdir())) == 2  # the old private keys are gone
+    rotate(folder)
+    assert len(keys_of(folder)) == 3
+    assert check(folder).findings.found == []
+
+
+def test_a_log_without_its_keys(folder):
+    for key in (folder.path / "keys").iterdir():
+        key.unlink()
+    with pytest.raises(UsageError, match="the receipt key of the log is not in"):
+        folder.ledger()
+
+
+def test_a_log_whose_keys_others_can_read(folder):
+    for key in (folder.path / "keys").iterdir():
+        key.chmod(0o644)
+    with pytest.raises(UsageError, match="can be read by others"):
+        folder.ledger()
+
+
+def test_receipts_of_consistency(folder):
+    with closing(folder.ledger()) as ledger:
+        heads = [ledger.head.head]
+        for size in (3, 5, 300):
+            ledger.append(entries(size))
+            heads.append(ledger.head.head)
+        for older in heads:
+            for newer in heads:
+                if older.size < newer.size:
+                    receipt = parse_receipt(ledgers.consistency_receipt(ledger.storage, ledger.keyring, older.size, newer.size))
+                    (proof,) = receipt.consistencies
+                    receipt.check(proof.root(older.root), ledger.signer.public_key)
+        unsigned = parse_receipt(ledgers.consistency_receipt(ledger.storage, ledger.keyring, 2, 6))
+        unsigned.check(unsigned.consistencies[0].root(tree_root(ledger, 2)), ledger.signer.public_key)
+        for wrong in ((0, 5), (5, 5), (6, 5), (5, 5000)):
+            with pytest.raises(UsageError, match="no proof from"):
+                ledgers.consistency_receipt(ledger.storage, ledger.keyring, *wrong)
+
+
+def tree_root(ledger, size):
+    return tree.root(ledgers.node_in(ledgers.Tiles(ledger.storage)), size)
+
+
+def test_an_error_in_a_batch_leaves_nothing_of_it(folder, monkeypatch):
+    with closing(folder.ledger()) as ledger:
+        size = ledger.head.head.size
+
+        def fails(*_):
+            raise StorageFailed("no space left")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(type(ledger.storage), "append", fails)
+            with pytest.raises(StorageFailed):
+                ledger.append(entries(5))
+        given = entries(3)
+        assert [one.position for one in ledger.append(given)] == [size, size + 1, size + 2]
+    assert check(folder).findings.found == []
+
+
+def test_what_is_stored_is_checked_when_it_is_read(tmp_path):
+    folder = make(str(tmp_path / "log"))
+    with closing(folder.ledger()) as ledger:
+        ledger.append(entries(5))
+    with closing(sqlite3.connect(folder.path / "log.db")) as database, database:
+        database.execute("UPDATE tiles SET hashes = zeroblob(length(hashes))")
+    with pytest.raises(Damaged, match="does not lead to the root"):
+        folder.ledger()
+
+
+def test_a_log_is_made_whole_or_not_at_all(tmp_path):
+    place = tmp_path / "log"
+    make(str(place))
+    with pytest.raises(UsageError, match="there is a log at"):
+        make(str(place))
+    with pytest.raises(UsageError, match="cannot be the name of a log"):
+        make(str(tmp_path / "other"), origin="https://example.org/")
+    assert [path.name for path in tmp_path.iterdir()] == ["log"]
+    (tmp_path / "empty").mkdir()
+    assert make(str(tmp_path / "empty"), origin="example.org/log").path.name == "empty"
+
+
+def test_the_same_log_elsewhere(tmp_path):
+    folder = make(str(tmp_path / "log"))
+    with closing(folder.ledger()) as ledger:
+        identity = ledger.keyring.log
+    folder.path.rename(tmp_path / "moved")
+    with closing(open_folder(str(tmp_path / "moved")).ledger()) as ledger:
+        assert ledger.keyring.log == identity
+
+
+def test_one_log_a_database(database, tmp_path):
+    make(str(tmp_path / "log"), database=database)
+    with pytest.raises(UsageError, match="there is a log in this database already"):
+        make(str(tmp_path / "other"), database=database)
+    assert not (tmp_path / "other").exists()

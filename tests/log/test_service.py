@@ -1,0 +1,365 @@
+"""The service over HTTP, as its callers meet it: a real process for each test."""
+
+import base64
+import json
+import signal
+import socket
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from datetime import UTC, datetime
+
+import cbor2
+import pytest
+
+from tests.log.running import Running
+from tests.log.statements import SIGNER, statement, statements
+from vacr.log.folder import make, rotate
+from vacr.log.fsck import check
+from vacr.receipts import bundles, checkpoint, notes, tree
+from vacr.receipts.entries import entry_of
+from vacr.signing import Claims, KeySigner, keys, sign
+from vacr.signing.sign1 import Sign1, encode_protected, parse, to_be_signed
+from vacr.verification.receipts import check_receipt
+
+TITLE, DETAIL = -1, -2
+
+
+def verified(service, given, receipt):
+    """Verify a receipt by the keys that the service names."""
+    status, headers, body = service.get("/.well-known/scitt-keys")
+    assert (status, headers["content-type"]) == (200, "application/cbor")
+    return check_receipt(parse(given), receipt, keys.load_public(body), datetime.now(UTC))
+
+
+@pytest.fixture
+def log(tmp_path):
+    return make(str(tmp_path / "log"), origin="example.org/log")
+
+
+@pytest.fixture
+def service(log):
+    with Running(log.path) as running:
+        yield running
+
+
+def test_a_statement_gets_a_receipt(service, log):
+    given = statement()
+    status, headers, receipt = service.post(given)
+    assert (status, headers["content-type"]) == (201, "application/cose")
+    logged = verified(service, given, receipt)
+    assert (logged.index, logged.size, logged.subject, logged.issuer) == (1, 2, "example.org/log", service.said["identity"])
+    name = tree.leaf_hash(entry_of(parse(given))).hex()
+    assert headers["location"] == f"/entries/{name}"
+    for path in (headers["location"], "/entries/1", "/entries/1?api-version=2026-03-26"):
+        status, found, again = service.get(path)
+        assert (status, found["content-type"], again) == (200, "application/cose", receipt)
+    assert service.stop() == (0, "")
+    assert check(log).findings.found == []
+
+
+def test_the_same_statement_keeps_its_place(service):
+    first, second = statements(2)
+    _, _, receipt = service.post(first)
+    service.post(second)
+    # What is not signed makes no other statement of it.
+    message = parse(first)
+    other = Sign1(message.protected_bytes, message.protected, {394: [receipt]}, message.payload, message.signature).encode()
+    for again in (first, other):
+        status, _, body = service.post(again)
+        assert (status, verified(service, first, body).index) == (201, 1)
+    assert json.loads(service.get("/health")[2])["size"] == 3
+
+
+def test_query_parameters_are_ignored(service):
+    assert service.post(statement(), "/entries?api-version=1")[0] == 201
+    assert service.get("/checkpoint?x=1")[0] in (200, 503)
+
+
+def test_many_at_once(service, log):
+    given = statements(200)
+    with ThreadPoolExecutor(16) as pool:
+        answers = list(pool.map(service.post, given))
+    assert [status for status, _, _ in answers] == [201] * 200
+    positions = {verified(service, one, receipt).index for one, (_, _, receipt) in zip(given, answers, strict=True)}
+    assert positions == set(range(1, 201))
+    service.stop()
+    assert check(log).findings.found == []
+
+
+def test_keys_by_name(service):
+    (key,) = cbor2.loads(service.get("/.well-known/scitt-keys")[2])
+    name = base64.urlsafe_b64encode(key[2]).rstrip(b"=").decode()
+    status, headers, body = service.get(f"/.well-known/scitt-keys/{name}")
+    assert (status, headers["content-type"], cbor2.loads(body)) == (200, "application/cbor", key)
+    assert (key[1], key[3], key[-1]) == (2, -7, 1)  # EC2, ES256, P-256
+    status, headers, body = service.get("/.well-known/scitt-keys/AAAA")
+    assert (status, cbor2.loads(body)[TITLE]) == (404, "No such key")
+
+
+def bad(change):
+    def make_it():
+        return change(statement())
+
+    return make_it
+
+
+def without_payload():
+    return statement(profile="detached")
+
+
+def unsigned_headers(headers, payload=b"x"):
+    protected = encode_protected(headers)
+    return Sign1(protected, headers, {}, payload, SIGNER.sign(to_be_signed(protected, payload))).encode()
+
+
+CLAIMS = {15: {1: "me", 2: "it"}}
+REFUSED = {
+    "garbage": (lambda: b"garbage", 400, "Malformed Statement"),
+    "empty": (lambda: b"", 400, "Malformed Statement"),
+    "trailing bytes": (bad(lambda one: one + b"\x00"), 400, "Malformed Statement"),
+    "indefinite": (lambda: b"\xd2\x9f\xff", 400, "Malformed Statement"),
+    "detached": (without_payload, 400, "Payload Missing"),
+    "signature": (bad(lambda one: one[:-1] + bytes([one[-1] ^ 1])), 400, "Rejected"),
+    "no algorithm": (lambda: unsigned_headers({4: b"k", **CLAIMS}), 400, "Bad Signature Algorithm"),
+    "unknown algorithm": (lambda: unsigned_headers({1: -999, 4: b"k", **CLAIMS}), 400, "Bad Signature Algorithm"),
+    "no claims": (lambda: unsigned_headers({1: -7, 4: b"k"}), 400, "Rejected"),
+    "no key named": (lambda: unsigned_headers({1: -7, **CLAIMS}), 400, "Rejected"),
+    "no key carried": (lambda: unsigned_headers({1: -7, 4: b"k", **CLAIMS}), 400, "Confirmation Missing"),
+    "too large": (lambda: sign(b"x" * 70_000, SIGNER, profile="attached"), 413, "Statement Too Large"),
+    "far too large": (lambda: b"x" * 1_000_000, 413, "Statement Too Large"),
+    "in the future": (lambda: statement(claims=Claims(issued_at=4_000_000_000)), 400, "Rejected"),
+    "another's name": (
+        lambda: statement(claims=Claims(issuer=keys.thumbprint_uri(keys.generate("es256").public_key()))),
+        400,
+        "Rejected",
+    ),
+    "untagged": (bad(lambda one: one[1:]), 400, "Rejected"),
+}
+
+
+def test_what_is_refused(service):
+    for name, (given, status, title) in REFUSED.items():
+        found, problem = service.refused(given())
+        assert (found, problem[TITLE]) == (status, title), (name, problem)
+        assert problem[DETAIL], name
+    assert "hash envelope" in service.refused(without_payload())[1][DETAIL]
+    assert service.post(statement())[0] == 201
+
+
+def test_the_largest_entry(service):
+    room = 65_535 - len(entry_of(parse(sign(b"x" * 60_000, SIGNER, profile="attached")))) + 60_000
+    assert service.post(sign(b"x" * room, SIGNER, profile="attached"))[0] == 201
+    assert service.refused(sign(b"x" * (room + 1), SIGNER, profile="attached"))[0] == 413
+
+
+def test_other_requests(service):
+    assert service.ask("POST", "/entries", statement(), {"Content-Type": "text/plain"})[0] == 415
+    assert service.ask("POST", "/entries", statement(), {})[0] == 415
+    for path in ("/entries/zzz", "/entries/99", "/entries/" + "0" * 64, "/entries/-1", "/nothing", "/tile/0/999", "/tile/x/000"):
+        status, headers, _ = service.get(path)
+        assert (status, headers["content-type"]) == (404, "application/concise-problem-details+cbor"), path
+    assert service.ask("DELETE", "/entries/1")[0] == 405
+    assert service.get("/tile/0/../../log.json")[0] == 404
+
+
+def test_every_kind_of_key(service):
+    for kind in ("es256", "es384", "es512", "eddsa", "ps256", "ml-dsa-44"):
+        given = statement(KeySigner(keys.generate(kind)))
+        status, _, receipt = service.post(given)
+        assert status == 201, (kind, receipt)
+        verified(service, given, receipt)
+
+
+def test_only_those_who_are_trusted(log, tmp_path):
+    trusted, other = (KeySigner(keys.generate("eddsa")) for _ in range(2))
+    (tmp_path / "trusted.pem").write_bytes(keys.public_pem(trusted.public_key))
+    with Running(log.path, "--trust", tmp_path / "trusted.pem", "--issuer", "https://example.org") as service:
+        claims = Claims(issuer="https://example.org")
+        assert service.post(statement(trusted, claims=claims))[0] == 201
+        assert service.refused(statement(other, claims=claims))[1][TITLE] == "Rejected"
+        assert "issuer" in service.refused(statement(trusted))[1][DETAIL]
+        carries_another = parse(statement(other, claims=claims))
+        named = {**carries_another.protected, 4: keys.thumbprint(trusted.public_key)}
+        protected = encode_protected(named)
+        signature = other.sign(to_be_signed(protected, carries_another.payload))
+        forged = Sign1(protected, named, carries_another.unprotected, carries_another.payload, signature).encode()
+        assert service.refused(forged)[1][TITLE] == "Rejected"
+
+
+def test_tokens(log, tmp_path):
+    (tmp_path / "tokens").write_text("# who\ncorrect-horse-battery\n")
+    with Running(log.path, "--token-file", tmp_path / "tokens") as service:
+        given = statement()
+        for wrong in ({}, {"Authorization": "Bearer wrong-horse-battery"}, {"Authorization": "Basic correct-horse-battery"}):
+            assert service.refused(given, **wrong)[0] == 401
+        assert service.post(given, Authorization="Bearer correct-horse-battery")[0] == 201
+        assert service.get("/entries/1")[0] == 200
+
+
+def test_how_often(log):
+    with Running(log.path, "--rate", "2") as service:
+        given = statement()
+        answers = [service.post(given) for _ in range(4)]
+        assert [answers[0][0], answers[1][0]] == [201, 201]
+        assert 429 in {answers[2][0], answers[3][0]}
+        limited = next(answer for answer in answers if answer[0] == 429)
+        assert limited[1]["retry-after"] == "1"
+        assert cbor2.loads(limited[2])[TITLE] == "Too Many Requests"
+
+
+def test_always_303(log):
+    with Running(log.path, "--async", "--linger", "300") as service:
+        given = statement()
+        status, headers, body = service.post(given)
+        assert (status, body, headers["retry-after"]) == (303, b"", "1")
+        seen = []
+        while True:
+            status, found, receipt = service.get(headers["location"])
+            seen.append(status)
+            if status == 200:
+                break
+            assert (status, found["location"], found["retry-after"]) == (302, headers["location"], "1")
+            time.sleep(0.05)
+        assert 302 in seen
+        assert verified(service, given, receipt).index == 1
+        assert service.post(given)[0] == 303  # also when there is a receipt already
+        assert service.refused(b"garbage")[0] == 400
+
+
+def test_when_too_many_wait(log):
+    with Running(log.path, "--queue", "1", "--linger", "1000") as service, ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(service.post, statements(8)))
+        statuses = [status for status, _, _ in answers]
+        assert set(statuses) == {201, 503}
+        busy = next(answer for answer in answers if answer[0] == 503)
+        assert busy[1]["retry-after"] == "1"
+
+
+def test_checkpoint_and_tiles(service, log):
+    given = statements(300)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(service.post, given))
+    key = notes.read_key(service.said["checkpoint-key"])
+    while True:
+        status, headers, note = service.get("/checkpoint")
+        if status == 200 and (found := checkpoint.open_checkpoint(note, key)).size == 301:
+            break
+        time.sleep(0.05)
+    assert headers["content-type"].startswith("text/plain")
+    entries, leaves = [], []
+    for path, width in (("000", 256), ("001.p/45", 45)):
+        under = bundles.decode(service.get(f"/tile/entries/{path}")[2], width)
+        entries += under
+        leaves += map(tree.leaf_hash, under)
+        assert service.get(f"/tile/0/{path}")[2] == b"".join(leaves[-width:])
+    assert "immutable" in service.get("/tile/0/000")[1]["cache-control"]
+    assert {entry_of(parse(one)) for one in given} == set(entries[1:])
+    assert root_of(leaves) == found.root
+    assert (log.path / "public" / "checkpoint").read_bytes() == note
+    assert (log.path / "public" / "tile" / "0" / "000").read_bytes() == service.get("/tile/0/000")[2]
+    assert service.get("/tile/1/000.p/1")[2] == root_of(leaves[:256])
+
+
+def root_of(leaves):
+    return tree.root(lambda height, index: _node(leaves, height, index), len(leaves))
+
+
+def _node(leaves, height, index):
+    row = leaves[index << height : (index + 1) << height]
+    while len(row) > 1:
+        row = [tree.node_hash(*row[at : at + 2]) for at in range(0, len(row), 2)]
+    return row[0]
+
+
+def test_what_it_says_of_itself(service):
+    service.post(statement())
+    assert json.loads(service.get("/health")[2])["status"] == "ok"
+    counted = service.get("/metrics")[2].decode()
+    assert 'vacr_responses_total{status="201"} 1' in counted
+    assert "vacr_log_size 2" in counted
+    described = json.loads(service.get("/openapi.json")[2])
+    assert {"/entries", "/entries/{name}", "/checkpoint"} < described["paths"].keys()
+    status, headers, page = service.get("/")
+    assert (status, headers["content-type"].partition(";")[0]) == (200, "text/html")
+    assert service.said["identity"] in page.decode()
+
+
+def test_new_keys_while_it_runs(service, log):
+    first, second = statements(2)
+    _, _, old = service.post(first)
+    rotate(log)
+    _, _, new = service.post(second)
+    assert len(cbor2.loads(service.get("/.well-known/scitt-keys")[2])) == 2
+    verified(service, first, old)
+    verified(service, second, new)
+    before, after = (keys.load_public(pem) for pem in pems((log.path / "receipt-keys.pem").read_bytes()))
+    check_receipt(parse(first), old, before, datetime.now(UTC))
+    check_receipt(parse(second), new, after, datetime.now(UTC))
+
+
+def pems(data):
+    return [b"-----BEGIN" + part for part in data.split(b"-----BEGIN")[1:]]
+
+
+def test_beyond_loopback_only_when_asked(log):
+    def tried(*more):
+        command = [sys.executable, "-m", "vacr", "log", "serve", log.path, "--host", "0.0.0.0", "--port", "0", *more]  # noqa: S104
+        return subprocess.run(command, capture_output=True, text=True)
+
+    done = tried()
+    assert done.returncode == 2
+    assert "anybody could register" in done.stderr
+    assert "--anyone" in done.stderr
+    with Running(log.path, "--host", "0.0.0.0", "--anyone") as service:  # noqa: S104
+        service.url = service.url.replace("0.0.0.0", "127.0.0.1")  # noqa: S104
+        assert service.post(statement())[0] == 201
+
+
+def test_two_services_on_one_postgresql(database, tmp_path):
+    log = make(str(tmp_path / "log"), database=database)
+    given = statements(200)
+    with Running(log.path) as one, Running(log.path) as other, ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda at: (one, other)[at % 2].post(given[at]), range(200)))
+        assert [status for status, _, _ in answers] == [201] * 200
+        found = {verified(other, one_, receipt).index for one_, (_, _, receipt) in zip(given, answers, strict=True)}
+        assert found == set(range(1, 201))
+        assert verified(one, given[0], other.post(given[0])[2]).index == verified(other, given[0], answers[0][2]).index
+    assert check(log).findings.found == []
+
+
+def test_a_postgresql_without_a_folder(database, tmp_path):
+    with Running("--database", database, XDG_DATA_HOME=str(tmp_path)) as service:
+        identity = service.said["identity"]
+        given = statement()
+        assert verified(service, given, service.post(given)[2]).index == 1
+    with Running("--database", database, XDG_DATA_HOME=str(tmp_path)) as service:
+        assert service.said["identity"] == identity
+    command = [sys.executable, "-m", "vacr", "log", "serve", "--database", database, "--port", "0"]
+    (tmp_path / "other").mkdir()
+    done = subprocess.run(command, capture_output=True, text=True, env={"XDG_DATA_HOME": str(tmp_path / "other")})
+    assert done.returncode == 2
+    assert "the keys of the log are not at" in done.stderr
+
+
+def test_a_client_that_leaves_in_the_middle(service, log):
+    given = statement()
+    host, port = "127.0.0.1", int(service.url.rstrip("/").rpartition(":")[2])
+    head = f"POST /entries HTTP/1.1\r\nHost: x\r\nContent-Type: application/cose\r\nContent-Length: {len(given)}\r\n\r\n".encode()
+    for sent in (head[:40], head, head + given[:50], head + given):
+        with closing(socket.create_connection((host, port))) as connection:
+            connection.sendall(sent)
+    status, _, receipt = service.post(given)
+    assert (status, verified(service, given, receipt).index) == (201, 1)
+    assert service.stop() == (0, "")
+    assert check(log).findings.found == []
+
+
+def test_it_ends_well(log):
+    for how in (signal.SIGTERM, signal.SIGINT):
+        service = Running(log.path)
+        service.post(statement())
+        assert service.stop(how) == (0, "")
+    assert check(log).findings.found == []
