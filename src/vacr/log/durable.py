@@ -1,0 +1,47 @@
+"""Files that are there, whole, after the machine lost its power: written beside their place, synced, and moved there."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+from vacr.errors import UnreadableInput
+
+_PUBLIC = 0o644
+
+
+def write(path: Path, data: bytes, mode: int = _PUBLIC) -> None:
+    """Write a file, or replace it, so that there is the old one or the new one at any moment.
+
+    Raises:
+        UnreadableInput: it cannot be written; what was there before is there.
+    """
+    name = ""
+    try:
+        handle, name = tempfile.mkstemp(".tmp", f".{path.name}-", path.parent)
+        with os.fdopen(handle, "wb") as file:
+            os.chmod(name, mode)  # noqa: PTH101 - a path that mkstemp gave
+            file.write(data)
+            file.flush()
+            os.fsync(handle)
+        os.replace(name, path)  # noqa: PTH105 - a path that mkstemp gave
+        sync_folder(path.parent)
+    except OSError as error:
+        raise UnreadableInput(f"cannot be written: {error.strerror or error}", where=str(path)) from error
+    finally:
+        with suppress(OSError):
+            os.unlink(name)  # noqa: PTH108 - a path that mkstemp gave; gone where all went well
+
+
+def sync_folder(folder: Path) -> None:
+    """Make sure that the names in a folder stay."""
+    if sys.platform == "win32":
+        return  # folders cannot be opened there, and names are kept with the files
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
