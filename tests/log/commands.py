@@ -36,8 +36,8 @@ def start(*arguments, cwd):
 
 
 @contextmanager
-def service(*arguments, cwd, ends=0):
-    """Run a service that says `name: value` on lines of its own, the address last; ends it, which has to end well."""
+def service(*arguments, cwd, ends=0, says=""):
+    """Run a service that says `name: value` on lines of its own, the address last; it has to end well, or as is said."""
     process = start(*arguments, cwd=cwd)
     try:
         process.told = {}
@@ -50,7 +50,8 @@ def service(*arguments, cwd, ends=0):
         yield process
         process.send_signal(signal.SIGTERM)
         _, errors = process.communicate()
-        assert (process.returncode, errors) == (ends, "")
+        assert process.returncode == ends
+        assert says in errors if says else not errors
     finally:
         if process.poll() is None:
             process.kill()

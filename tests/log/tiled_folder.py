@@ -90,6 +90,10 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
             self.close_connection = True
             trick(self)
 
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.do_GET()
+
     def log_message(self, *_):
         pass
 
