@@ -17,7 +17,7 @@ from vacr.receipts.notes import read_key
 
 @click.command(no_args_is_help=True)
 @click.argument("folder", metavar="FOLDER", type=PATH)
-@click.option("--log", "logs", metavar="VKEY", multiple=True, required=True, help="The key of a log; may be given again.")
+@click.option("--log", metavar="VKEY", multiple=True, required=True, help="The key of a log; may be given again.")
 @click.option("--name", metavar="NAME", help="What to call the witness, when it is made.  [default: made from its key]")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Which port to listen at.  [default: any that is free]")
@@ -27,7 +27,7 @@ from vacr.receipts.notes import read_key
 @options.voice_options
 def command(
     folder: str,
-    logs: tuple[str, ...],
+    log: tuple[str, ...],
     name: str | None,
     host: str,
     port: int,
@@ -47,7 +47,7 @@ def command(
       vacr log witness mywitness/ --log example.org/log+0123abcd+AQ… --port 8090
     """
     voice = Voice(format, quiet, verbose)
-    trusted = [read_key(one) for one in logs]
+    trusted = [read_key(one) for one in log]
     tls = None
     if tls_certificate is not None and tls_key is not None:
         tls = Tls(tls_certificate, tls_key, tls_client_ca)
