@@ -1,0 +1,111 @@
+"""`vacr log monitor`: watch a log, which must never fork nor shrink."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from vacr.cli import options
+from vacr.cli.options import PATH, Voice, plural
+from vacr.errors import Unreachable, UsageError
+from vacr.log import evidence, monitor, monitor_state
+from vacr.log.monitor import Misbehaved
+from vacr.log.monitor_state import Known
+from vacr.log.tiled import TiledLog
+from vacr.receipts.notes import VerifierKey, read_key
+
+
+@click.command(no_args_is_help=True)
+@click.argument("url", metavar="URL")
+@click.option("--state", metavar="FILE", type=PATH, required=True, help="Where to remember what was seen; made the first time.")
+@click.option("--key", metavar="VKEY", help="The key of the log.  [default: what its first entry says, then the remembered one]")
+@click.option("--interval", metavar="SECONDS", type=click.IntRange(1), help="Look again and again, until something is wrong.")
+@options.voice_options
+def command(
+    url: str,
+    state: str,
+    key: str | None,
+    interval: int | None,
+    format: str,  # noqa: A002 - the option's name
+    quiet: bool,  # noqa: FBT001 - click passes flags so
+    verbose: int,
+) -> int:
+    """Watch a log: it must never fork nor shrink, and every new entry must be what the log signed.
+
+    Exit 0 when all is fine, and 1 when it is not: then the checkpoints that show it are kept beside the state, which stays as it
+    is, so that it goes on failing. Exit 4 when the log cannot be reached.
+
+    \b
+    Example:
+      vacr log monitor https://log.example.org/ --state log.json
+      vacr log monitor https://log.example.org/ --state log.json --interval 300
+    """
+    voice = Voice(format, quiet, verbose)
+    given = read_key(key) if key is not None else None
+    log, path = TiledLog(url), Path(state)
+    with monitor_state.alone(path):
+        while True:
+            exit_code = _look(log, path, given, voice)
+            if interval is None or exit_code not in (0, Unreachable.exit_code):
+                return exit_code
+            time.sleep(interval)
+
+
+def _look(log: TiledLog, path: Path, given: VerifierKey | None, voice: Voice) -> int:
+    known = monitor_state.load(path)
+    if known is not None and given is not None and given not in (known.pinned, *known.keys):
+        raise UsageError(f"{path} is of a log with another key, {known.keys[-1]}", hint="Give another --state for another log.")
+    try:
+        found = monitor.look(log, known, given)
+    except Misbehaved as error:
+        return _tell_failure(log.site.url, path, known, error, voice)
+    except Unreachable as error:
+        voice.error(f"vacr: {error.diagnostics()}")
+        voice.data({"url": log.site.url, "outcome": "unreachable", "message": str(error), "exit": error.exit_code})
+        return error.exit_code
+    finally:
+        log.site.close()
+    if found.known != known:
+        monitor_state.save(path, found.known)
+    _tell(log.site.url, known, found, voice)
+    return 0
+
+
+def _tell(url: str, before: Known | None, found: monitor.Look, voice: Voice) -> None:
+    now = found.known
+    entries, new = plural(now.size, "entry"), now.size - (before.size if before is not None else 0)
+    said = {
+        monitor.FIRST: f"{entries}, seen for the first time; from now on its key is {now.keys[-1]}",
+        monitor.SAME: f"{entries}, as before",
+        monitor.GROWN: f"{entries}, {new} of them new",
+    }[found.outcome]
+    changed = f"; it has a new key, {now.keys[-1]}" if found.rotations and before is not None else ""
+    voice.result(f"{now.origin}: fine: {said}{changed}")
+    voice.data(
+        {
+            "url": url,
+            "outcome": found.outcome,
+            "identity": now.identity,
+            "origin": now.origin,
+            "size": now.size,
+            "new": new,
+            "root": now.root.hex(),
+            "key": str(now.keys[-1]),
+            "rotations": found.rotations,
+            "exit": 0,
+        }
+    )
+
+
+def _tell_failure(url: str, path: Path, known: Known | None, error: Misbehaved, voice: Voice) -> int:
+    before = known.note.decode() if known is not None else None
+    kept: dict[str, str | None] = {"url": url, "reason": error.reason, "message": error.message, "known": before}
+    file = evidence.keep(path, {**kept, "seen": error.note.decode("utf-8", "replace")})
+    name = known.origin if known is not None else url
+    voice.error(f"{name}: not fine ({error.reason}): {error.message}", f"What was seen is kept in {file}.")
+    document: dict[str, Any] = {"url": url, "outcome": "failed", "reason": error.reason, "message": error.message}
+    voice.data({**document, "evidence": str(file), "exit": error.exit_code})
+    return error.exit_code

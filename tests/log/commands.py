@@ -1,0 +1,58 @@
+"""The command, run as a user runs it; and services that it starts."""
+
+import os
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+
+ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("VACR_")}
+
+
+def vacr(*arguments, cwd):
+    """Run the command to its end."""
+    done = subprocess.run(
+        [sys.executable, "-m", "vacr", *map(str, arguments)],
+        cwd=cwd,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def start(*arguments, cwd):
+    """Start the command."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "vacr", *map(str, arguments)],
+        cwd=cwd,
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@contextmanager
+def service(*arguments, cwd, ends=0, says=""):
+    """Run a service that says `name: value` on lines of its own, the address last; it has to end well, or as is said."""
+    process = start(*arguments, cwd=cwd)
+    try:
+        process.told = {}
+        for line in process.stdout:
+            name, _, value = line.strip().partition(": ")
+            process.told[name] = value
+            if name == "url":
+                break
+        assert "url" in process.told, process.stderr.read()
+        yield process
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate()
+        assert process.returncode == ends
+        assert says in errors if says else not errors
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()

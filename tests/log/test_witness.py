@@ -1,0 +1,491 @@
+"""The witness, a process of its own on this machine, and its client."""
+
+import http.client
+import json
+import signal
+import sqlite3
+import ssl
+import stat
+import threading
+import time
+from datetime import UTC, datetime
+from ipaddress import IPv4Address
+from urllib.parse import urlsplit
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509.oid import NameOID
+
+from tests.log.commands import service, vacr
+from tests.log.tiled_folder import ORIGIN, served
+from vacr.errors import InvalidStatement, Unreachable
+from vacr.log.cosigning import AtAnotherSize, cosign
+from vacr.log.witness import Witness
+from vacr.log.witness_folder import open_folder
+from vacr.log.witness_store import Seen
+from vacr.receipts import checkpoint, notes, submissions, tree
+from vacr.receipts.checkpoint import Checkpoint, sign_checkpoint
+from vacr.receipts.submissions import Submission
+from vacr.signing import keys
+
+EMPTY = bytes.fromhex("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
+
+SINCE, UNTIL = datetime(2020, 1, 1, tzinfo=UTC), datetime(2090, 1, 1, tzinfo=UTC)
+
+
+class Log:
+    """A log that signs the checkpoint of any size it ever had, and proves what lies between."""
+
+    def __init__(self, origin=ORIGIN, text="entry"):
+        self.origin, self.key = origin, Ed25519PrivateKey.generate()
+        self.leaves = [tree.leaf_hash(f"{text} {number}".encode()) for number in range(100)]
+
+    @property
+    def vkey(self):
+        return notes.key_of(self.origin, self.key.public_key())
+
+    def node(self, height, index):
+        if not height:
+            return self.leaves[index]
+        return tree.node_hash(self.node(height - 1, 2 * index), self.node(height - 1, 2 * index + 1))
+
+    def said(self, size):
+        return Checkpoint(self.origin, size, tree.root(self.node, size))
+
+    def note(self, size, key=None):
+        return sign_checkpoint(self.said(size), key or self.key)
+
+    def asks(self, old, new):
+        return Submission(old, tree.consistency_path(self.node, old, new), self.note(new)).encode()
+
+
+def post(url, body, method="POST"):
+    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=60)
+    try:
+        connection.request(method, "/add-checkpoint", body)
+        reply = connection.getresponse()
+        return reply.status, reply.headers["Content-Type"], reply.read()
+    finally:
+        connection.close()
+
+
+@pytest.fixture
+def log():
+    return Log()
+
+
+@pytest.fixture
+def running(log, tmp_path):
+    with service("log", "witness", "w/", "--log", log.vkey, "--port", 0, cwd=tmp_path) as process:
+        process.url, process.vkey = process.told["url"], notes.read_key(process.told["key"])
+        yield process
+
+
+def cosigned(running, log, size, reply):
+    status, kind, line = reply
+    assert (status, kind) == (200, "text/plain; charset=utf-8")
+    return checkpoint.cosigned_at(notes.parse(log.note(size) + line), running.vkey)
+
+
+def test_a_log_that_only_grows(running, log):
+    before = int(time.time())
+    times = [
+        cosigned(running, log, size, post(running.url, log.asks(old, size))) for old, size in [(0, 5), (5, 5), (5, 8), (8, 77)]
+    ]
+    assert before <= times[0]
+    assert times == sorted(times)
+
+
+def test_every_status(running, log):
+    assert post(running.url, log.asks(0, 5))[0] == 200
+    proof = tree.consistency_path(log.node, 5, 9)
+    other = Log(text="another")
+    other.key = log.key
+    stranger = Log("example.org/stranger")
+    thief = Ed25519PrivateKey.generate()
+    empty = sign_checkpoint(Checkpoint(ORIGIN, 0, EMPTY), log.key)
+    false_line = log.note(9) + notes.Signature(ORIGIN, log.vkey.id, bytes(64)).line.encode()
+    other_name = notes.Note(log.said(9).text, (notes.sign(log.said(9).text, "example.org/other", log.key),)).encode()
+    for status, body in [
+        (400, b""),
+        (400, b"garbage"),
+        (400, b"\xff" * 1000),
+        (400, b"old 5\n\nno note"),
+        (400, log.asks(5, 9).replace(b"old 5", b"old 05")),
+        (400, log.asks(5, 9).replace(b"old 5", b"old x")),
+        (400, Submission(5, proof * 30, log.note(9)).encode()),
+        (400, Submission(5, [b"short"], log.note(9)).encode()),
+        (400, b"old 5\n\n" + notes.Note("text\n", (notes.sign("text\n", ORIGIN, log.key),)).encode()),
+        (400, Submission(10, [], log.note(9)).encode()),
+        (404, stranger.asks(0, 9)),
+        (403, Submission(5, proof, log.note(9, thief)).encode()),
+        (403, Submission(5, proof, false_line).encode()),
+        (403, Submission(5, proof, other_name).encode()),
+        (403, Submission(5, proof, log.note(9).replace(b"\n9\n", b"\n8\n")).encode()),
+        (409, log.asks(0, 9)),
+        (409, log.asks(4, 9)),
+        (409, log.asks(6, 9)),
+        (409, log.asks(4, 4)),
+        (409, Submission(0, [], empty).encode()),
+        (409, Submission(5, [], other.note(5)).encode()),
+        (422, Submission(5, [], log.note(9)).encode()),
+        (422, Submission(5, proof[:-1], log.note(9)).encode()),
+        (422, Submission(5, [*proof, bytes(32)], log.note(9)).encode()),
+        (422, Submission(5, proof[::-1], log.note(9)).encode()),
+        (422, Submission(5, proof, other.note(9)).encode()),
+        (422, Submission(5, tree.consistency_path(other.node, 5, 9), other.note(9)).encode()),
+        (422, Submission(5, [bytes(32)], log.note(5)).encode()),
+    ]:
+        found, kind, told = post(running.url, body)
+        assert found == status, (body, told)
+        if status == 409:
+            assert (kind, told) == ("text/x.tlog.size", b"5\n")
+    assert post(running.url, None, "GET")[0] == 405
+    # Nothing of all that moved it.
+    assert post(running.url, log.asks(5, 9))[0] == 200
+
+
+def test_the_first_checkpoint(running, log):
+    nothing = Submission(0, [], sign_checkpoint(Checkpoint(ORIGIN, 0, EMPTY), log.key)).encode()
+    something = Submission(0, [], sign_checkpoint(Checkpoint(ORIGIN, 0, bytes(32)), log.key)).encode()
+    proven = Submission(0, [bytes(32)], log.note(5)).encode()
+    asked = [log.asks(3, 5), proven, something, nothing, nothing, something, proven, log.asks(0, 5), log.asks(0, 5)]
+    assert [post(running.url, body)[0] for body in asked] == [409, 422, 422, 200, 200, 409, 422, 200, 409]
+    assert post(running.url, log.asks(3, 5))[2] == b"5\n"
+
+
+def test_a_fork_is_kept_as_evidence(running, log, tmp_path):
+    other = Log(text="another")
+    other.key = log.key
+    post(running.url, log.asks(0, 5))
+    for _ in range(2):
+        post(running.url, Submission(5, [], other.note(5)).encode())
+    (kept,) = (tmp_path / "w").glob("witness.evidence-*")
+    found = json.loads(kept.read_bytes())
+    assert (found["known"].encode(), found["seen"].encode()) == (log.note(5), other.note(5))
+
+
+def test_bodies_that_are_too_large(running, log):
+    body = log.asks(0, 5)
+    assert post(running.url, body + b"x" * submissions.LARGEST)[0] == 413
+    connection = http.client.HTTPConnection(urlsplit(running.url).netloc, timeout=60)
+    try:
+        connection.request("POST", "/add-checkpoint", (b"x" * 65_536 for _ in range(40)))
+        assert connection.getresponse().status == 413
+    except OSError:
+        pass  # it did not wait for the end of it
+    finally:
+        connection.close()
+    assert post(running.url, body)[0] == 200
+
+
+def test_a_client_that_goes_away(running, log):
+    for _ in range(3):
+        connection = http.client.HTTPConnection(urlsplit(running.url).netloc, timeout=60)
+        connection.putrequest("POST", "/add-checkpoint")
+        connection.putheader("Content-Length", "1000")
+        connection.endheaders(b"old 5")
+        connection.close()
+    assert post(running.url, log.asks(0, 5))[0] == 200
+
+
+def test_a_restart_keeps_everything(log, tmp_path):
+    arguments = ("log", "witness", "w/", "--log", log.vkey)
+    with service(*arguments, cwd=tmp_path) as process:
+        first = process.told
+        assert post(first["url"], log.asks(0, 5))[0] == 200
+    with service(*arguments, cwd=tmp_path, ends=-signal.SIGKILL) as process:
+        assert process.told["key"] == first["key"]
+        assert post(process.told["url"], log.asks(0, 3)) == (409, "text/x.tlog.size", b"5\n")
+        assert post(process.told["url"], log.asks(5, 9))[0] == 200
+        process.kill()
+    with service(*arguments, cwd=tmp_path) as process:
+        assert post(process.told["url"], log.asks(5, 9)) == (409, "text/x.tlog.size", b"9\n")
+    assert stat.S_IMODE((tmp_path / "w" / "witness.pem").stat().st_mode) == 0o600
+
+
+def test_of_concurrent_updates_from_one_state_one_moves_it(running, log):
+    """Forty callers who all continue the same state: each cosigned tree continues the one cosigned before, or is the same."""
+    assert post(running.url, log.asks(0, 5))[0] == 200
+    replies = []
+
+    def ask(size):
+        replies.append((size, post(running.url, log.asks(5, size))))
+
+    threads = [threading.Thread(target=ask, args=(6 + number % 20,)) for number in range(40)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    good = {size for size, reply in replies if reply[0] == 200}
+    assert len(good) == 1
+    assert {reply[0] for _, reply in replies} == {200, 409}
+    assert {reply[2] for _, reply in replies if reply[0] == 409} == {f"{good.pop()}\n".encode()}
+
+
+def test_two_witnesses_in_one_folder_are_one(log, tmp_path):
+    """Two processes move one state: together they never cosign two trees from it."""
+    arguments = ("log", "witness", "w/", "--log", log.vkey)
+    with service(*arguments, cwd=tmp_path) as one, service(*arguments, cwd=tmp_path) as two:
+        urls = [one.told["url"], two.told["url"]]
+        assert post(urls[0], log.asks(0, 1))[0] == 200
+        replies = []
+
+        def ask(url, step):
+            for size in range(1 + step, 60, step):
+                status, _, told = post(url, log.asks(size - step, size))
+                replies.append((size, status, told))
+
+        threads = [threading.Thread(target=ask, args=(url, step)) for url, step in zip(urls, (1, 2), strict=True)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert {status for _, status, _ in replies} <= {200, 409}
+        largest = max(size for size, status, _ in replies if status == 200)
+        assert post(urls[1], log.asks(0, 1))[2] == f"{largest}\n".encode()
+
+
+def test_a_state_that_moved_meanwhile(tmp_path):
+    folder = open_folder(tmp_path / "w")
+    try:
+        first, second = Seen(5, bytes(32), 1, b"a"), Seen(6, bytes(32), 2, b"b")
+        assert folder.store.move(ORIGIN, None, first)
+        assert not folder.store.move(ORIGIN, None, second)
+        assert folder.store.move(ORIGIN, first, second)
+        assert not folder.store.move(ORIGIN, first, Seen(7, bytes(32), 3, b"c"))
+        assert folder.store.seen(ORIGIN) == second
+    finally:
+        folder.store.close()
+
+
+def test_time_never_goes_back(log, tmp_path):
+    folder = open_folder(tmp_path / "w")
+    try:
+        clock = iter([1000.9, 900, 950, 1001, -5])
+        witness = Witness(folder, [log.vkey], lambda: next(clock))
+        times = []
+        for old, size in [(0, 5), (5, 5), (5, 6), (6, 7), (7, 8)]:
+            line = witness.add(log.asks(old, size)).text.encode()
+            times.append(checkpoint.cosigned_at(notes.parse(log.note(size) + line), folder.public))
+        assert times == [1000, 1000, 1000, 1001, 1001]
+    finally:
+        folder.store.close()
+
+
+def test_a_log_with_a_new_key(log, tmp_path):
+    old = log.vkey
+    notes_before = log.asks(0, 5)
+    log.key = Ed25519PrivateKey.generate()
+    second = Log("example.org/second")
+    with service("log", "witness", "w/", "--log", old, "--log", log.vkey, "--log", second.vkey, cwd=tmp_path) as process:
+        url = process.told["url"]
+        assert post(url, notes_before)[0] == 200
+        assert post(url, log.asks(5, 9))[0] == 200
+        assert post(url, second.asks(0, 3))[0] == 200, "each log is on its own"
+
+
+def test_a_disk_that_fails_ends_it(log, tmp_path):
+    """What cannot be kept is not cosigned, and the witness says why it ends."""
+    arguments = ("log", "witness", "w/", "--log", log.vkey)
+    with service(*arguments, cwd=tmp_path, ends=3, says="cannot keep what it has seen") as process:
+        assert post(process.told["url"], log.asks(0, 5))[0] == 200
+        with sqlite3.connect(tmp_path / "w" / "witness.db") as database:
+            database.execute("DROP TABLE logs")
+        database.close()
+        assert post(process.told["url"], log.asks(5, 9))[0] == 500
+        process.wait()
+
+
+# --- the folder and the command ---
+
+
+def test_what_it_has_seen_is_not_lost_unnoticed(log, tmp_path):
+    arguments = ("log", "witness", "w/", "--log", log.vkey)
+    with service(*arguments, cwd=tmp_path):
+        pass
+    (tmp_path / "w" / "witness.db").rename(tmp_path / "away")
+    done = vacr(*arguments, cwd=tmp_path)
+    assert (done.returncode, "not what it has seen" in done.stderr) == (3, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "exit_code", "told"),
+    [
+        ((), 2, "--log"),
+        (("--log", "x"), 2, "not a key to verify notes with"),
+        (("--log", "KEY", "--name", "a b"), 2, "cannot be the name of a key"),
+        (("--log", "KEY", "--tls-key", "k.pem"), 2, "--tls-certificate"),
+        (("--log", "KEY", "--tls-key", "k.pem", "--tls-certificate", "c.pem"), 3, "c.pem"),
+        (("--log", "KEY", "--host", "192.0.2.1"), 2, "cannot listen"),
+        (("--log", "KEY", "--host", "no such host"), 2, "cannot listen"),
+        (("--log", "WITNESS"), 2, "the key of a witness"),
+    ],
+)
+def test_what_is_refused_says_why(log, tmp_path, arguments, exit_code, told):
+    named = {"KEY": str(log.vkey), "WITNESS": str(notes.key_of("w", log.key.public_key(), notes.COSIGNATURE))}
+    done = vacr("log", "witness", "w/", *(named.get(one, one) for one in arguments), cwd=tmp_path)
+    assert done.returncode == exit_code
+    assert told in done.stderr
+
+
+def test_its_name_and_key_stay(log, tmp_path):
+    arguments = ("log", "witness", "w/", "--log", log.vkey)
+    with service(*arguments, "--name", "example.org/w1", cwd=tmp_path) as process:
+        assert process.told["key"].startswith("example.org/w1+")
+    assert "is named example.org/w1" in vacr(*arguments, "--name", "other", cwd=tmp_path).stderr
+    (tmp_path / "w" / "witness.pem").chmod(0o644)
+    assert "can be read by others" in vacr(*arguments, cwd=tmp_path).stderr
+    (tmp_path / "w" / "witness.pem").chmod(0o600)
+    (tmp_path / "w" / "witness.vkey").write_text(f"{notes.key_of('x', log.key.public_key(), notes.COSIGNATURE)}\n")
+    assert vacr(*arguments, cwd=tmp_path).returncode == 3
+
+
+def test_ctrl_c_ends_it_well(log, tmp_path):
+    with service("log", "witness", "w/", "--log", log.vkey, cwd=tmp_path) as process:
+        process.send_signal(signal.SIGINT)
+        assert process.wait() == 0
+
+
+def test_a_port_that_is_taken(running, log, tmp_path):
+    done = vacr("log", "witness", "v/", "--log", log.vkey, "--port", urlsplit(running.url).port, cwd=tmp_path)
+    assert (done.returncode, "Give another --port" in done.stderr) == (2, True)
+
+
+# --- the client ---
+
+
+def test_the_client(running, log):
+    line = cosign(log.note(5), 0, [], running.url, running.vkey)
+    assert checkpoint.cosigned_at(notes.parse(log.note(5) + line), running.vkey)
+    with pytest.raises(AtAnotherSize) as caught:
+        cosign(log.note(9), 0, [], running.url, running.vkey)
+    old = caught.value.size
+    assert old == 5
+    note = log.note(9) + cosign(log.note(9), old, tree.consistency_path(log.node, old, 9), running.url, running.vkey)
+    assert checkpoint.open_checkpoint(note, log.vkey) == log.said(9)
+    other = Log(text="another")
+    other.key = log.key
+    for given in ((other.note(9), 9, []), (other.note(12), 9, tree.consistency_path(other.node, 9, 12))):
+        with pytest.raises(InvalidStatement, match="another past") as refused:
+            cosign(*given, running.url, running.vkey)
+        assert refused.value.reason == "witness-refused"
+    with pytest.raises(Unreachable, match="404"):
+        cosign(Log("example.org/stranger").note(5), 0, [], running.url, running.vkey)
+    stranger = notes.key_of("w", log.key.public_key(), notes.COSIGNATURE)
+    with pytest.raises(InvalidStatement, match="without a cosignature of its key"):
+        cosign(log.note(9), 9, [], running.url, stranger)
+
+
+def answers(status, body, kind="text/plain"):
+    def send(handler):
+        handler.send_response(status)
+        handler.send_header("Content-Type", kind)
+        handler.send_header("Content-Length", str(len(body)))
+        handler.end_headers()
+        handler.wfile.write(body)
+
+    return send
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "error"),
+    [
+        (200, b"", InvalidStatement),
+        (200, b"garbage\n", InvalidStatement),
+        (200, b"\xff", InvalidStatement),
+        (200, "FALSE", InvalidStatement),
+        (200, "OTHERS", InvalidStatement),
+        (200, b"x" * (1 << 17), Unreachable),
+        (409, b"", Unreachable),
+        (409, b"05\n", Unreachable),
+        (409, b"\xff\n", Unreachable),
+        (409, b"7\n", AtAnotherSize),
+        (409, b"3\n", InvalidStatement),
+        (422, b"no", InvalidStatement),
+        (403, b"no\x1b[2J", Unreachable),
+        (302, b"", Unreachable),
+        (500, b"", Unreachable),
+    ],
+)
+def test_answers_of_witnesses_that_are_not_used(log, tmp_path, status, body, error):
+    key = Ed25519PrivateKey.generate()
+    trusted = notes.key_of("w", key.public_key(), notes.COSIGNATURE)
+    if body == "FALSE":
+        body = checkpoint.cosign(log.said(6).text, 5, "w", key).line.encode()
+    elif body == "OTHERS":
+        body = checkpoint.cosign(log.said(5).text, 5, "w", log.key).line.encode()
+    with served(tmp_path) as server:
+        server.tricks["/add-checkpoint"] = answers(status, body)
+        with pytest.raises(error) as caught:
+            cosign(log.note(5), 3, [], server.url, trusted)
+    assert type(caught.value) is error
+    assert "\x1b" not in str(caught.value)
+
+
+def test_only_the_lines_of_the_witness_are_given(log, tmp_path):
+    key = Ed25519PrivateKey.generate()
+    own = checkpoint.cosign(log.said(5).text, 5, "w", key).line.encode()
+    others = checkpoint.cosign(log.said(5).text, 5, "v", log.key).line.encode()
+    with served(tmp_path) as server:
+        server.tricks["/add-checkpoint"] = answers(200, others + own + others)
+        assert cosign(log.note(5), 3, [], server.url, notes.key_of("w", key.public_key(), notes.COSIGNATURE)) == own
+
+
+# --- TLS ---
+
+
+def certified(folder, name, above=None):
+    """Write a key and its certificate for this machine, by an authority or by itself; gives what certifies others."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    called = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    issuer, signer = above or (called, key)
+    builder = x509.CertificateBuilder(issuer, called, key.public_key(), x509.random_serial_number(), SINCE, UNTIL)
+    builder = builder.add_extension(x509.BasicConstraints(above is None, None), critical=True)
+    builder = builder.add_extension(x509.SubjectAlternativeName([x509.IPAddress(IPv4Address("127.0.0.1"))]), critical=False)
+    (folder / f"{name}.pem").write_bytes(builder.sign(signer, hashes.SHA256()).public_bytes(Encoding.PEM))
+    (folder / f"{name}.key").write_bytes(keys.private_pem(key))
+    return called, key
+
+
+def test_tls_with_certificates_on_both_sides(log, tmp_path):
+    authority = certified(tmp_path, "authority")
+    for name in ("server", "client"):
+        certified(tmp_path, name, authority)
+    certified(tmp_path, "stranger")
+    tls = ("--tls-certificate", "server.pem", "--tls-key", "server.key", "--tls-client-ca", "authority.pem")
+    with service("log", "witness", "w/", "--log", log.vkey, *tls, cwd=tmp_path) as process:
+        url = process.told["url"]
+        assert url.startswith("https://127.0.0.1:")
+
+        def status(who):
+            context = ssl.create_default_context(cafile=tmp_path / "authority.pem")
+            if who is not None:
+                context.load_cert_chain(tmp_path / f"{who}.pem", tmp_path / f"{who}.key")
+            connection = http.client.HTTPSConnection(urlsplit(url).netloc, timeout=60, context=context)
+            try:
+                connection.request("POST", "/add-checkpoint", log.asks(0, 5))
+                return connection.getresponse().status
+            finally:
+                connection.close()
+
+        assert status("client") == 200
+        for who in (None, "stranger"):
+            with pytest.raises((OSError, http.client.HTTPException)):
+                status(who)
+        # A client that does not know the authority does not believe the server.
+        with pytest.raises(Unreachable, match="no answer"):
+            cosign(log.note(9), 5, [], url, notes.read_key(process.told["key"]))
+
+
+def test_an_encrypted_key_is_not_asked_for(log, tmp_path):
+    certified(tmp_path, "server")
+    (tmp_path / "server.key").write_bytes(keys.private_pem(keys.generate("es256"), b"secret"))
+    done = vacr(
+        "log", "witness", "w/", "--log", log.vkey, "--tls-certificate", "server.pem", "--tls-key", "server.key", cwd=tmp_path
+    )
+    assert (done.returncode, "not what TLS needs" in done.stderr) == (3, True)

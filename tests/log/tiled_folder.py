@@ -1,0 +1,115 @@
+"""A log made of files, as a log publishes them, and a server of them that may play tricks."""
+
+import http.server
+import threading
+from contextlib import contextmanager
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from vacr.receipts import bundles, checkpoint, notes, tiles, tree
+from vacr.receipts.checkpoint import Checkpoint
+from vacr.receipts.description import Description, identity_of
+from vacr.receipts.entries import entry_of
+from vacr.receipts.tiles import Growing, Tile
+from vacr.signing import KeySigner, keys
+from vacr.signing.sign1 import parse
+
+ORIGIN = "example.org/log"
+
+
+class MadeLog:
+    """A log that a test adds to, and publishes when it wants to; `described` is whether its first entry says what it is."""
+
+    def __init__(self, folder, described=True):
+        self.folder = folder
+        self.key = Ed25519PrivateKey.generate()
+        self.signer = KeySigner(keys.generate("es256"))
+        self.entries = []
+        self.grow()
+        if described:
+            self.entries.append(self.description(self.signer, None))
+            self.identity = identity_of(self.entries[0])
+
+    def grow(self):
+        """Start the tree anew from the entries there are."""
+        kept = {}
+        self.growing = Growing(0, [], lambda level, number: Tile(kept[level, number]))
+        self.kept = kept
+
+    @property
+    def vkey(self):
+        return notes.key_of(ORIGIN, self.key.public_key())
+
+    def description(self, signer, log):
+        """What the log says of itself, as an entry."""
+        said = Description(ORIGIN, self.signer.public_key, self.key.public_key(), 1_700_000_000, log=log)
+        return entry_of(parse(said.statement(signer)))
+
+    def rotate(self, signer=None):
+        """Announce new keys, signed by the key before or by another."""
+        before = signer or self.signer
+        self.key, self.signer = Ed25519PrivateKey.generate(), KeySigner(keys.generate("es256"))
+        self.entries.append(self.description(before, self.identity))
+
+    def add(self, count, text="entry"):
+        self.entries += [f"{text} {len(self.entries) + one}".encode() for one in range(count)]
+
+    def publish(self, *signers):
+        """Write what is new, as files, and the checkpoint last; gives the checkpoint."""
+        for number in range(self.growing.size // 256, -(-len(self.entries) // 256)):
+            part = self.entries[number * 256 : (number + 1) * 256]
+            self.write(f"tile/entries/{tiles.path_of(number, len(part))}", bundles.encode(part))
+        for entry in self.entries[self.growing.size :]:
+            self.growing.add(tree.leaf_hash(entry))
+        for (level, number), tile in self.growing.settle().items():
+            self.kept[level, number] = tile.encode()
+            self.write(f"tile/{level}/{tiles.path_of(number, len(tile))}", tile.encode())
+        said = Checkpoint(ORIGIN, len(self.entries), self.growing.root())
+        note = checkpoint.sign_checkpoint(said, (signers or (self.key,))[0])
+        for key in signers[1:]:
+            note += notes.sign(said.text, ORIGIN, key).line.encode()
+        self.write("checkpoint", note)
+        return note
+
+    def write(self, path, data):
+        file = self.folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
+
+
+class _Handler(http.server.SimpleHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def do_GET(self):
+        self.server.asked.append(self.path)
+        trick = self.server.tricks.get(self.path)
+        if trick is None:
+            super().do_GET()
+        else:
+            self.close_connection = True
+            trick(self)
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.do_GET()
+
+    def log_message(self, *_):
+        pass
+
+
+@contextmanager
+def served(folder):
+    """Serve a folder; `tricks` has for a path what is done instead, and `asked` what was asked for."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), lambda *given: _Handler(*given, directory=folder))
+    server.daemon_threads = True
+    server.tricks, server.asked = {}, []
+    server.url = f"http://127.0.0.1:{server.server_port}/"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
