@@ -64,7 +64,7 @@ check: $(VENV)/dev.stamp peers
 	$(BIN)/pytest -n auto
 
 bench: $(VENV)/dev.stamp
-	$(BIN)/python bench/run.py $(ONLY)
+	PYTHONPATH=. $(BIN)/python bench/run.py $(ONLY)
 
 docs: $(VENV)/dev.stamp
 	$(BIN)/python docs/mapping/generate.py

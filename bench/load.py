@@ -1,6 +1,6 @@
 """A load of statements on a log, over plain sockets: many connections, each sending one statement after the other.
 
-    python bench/load.py URL STATEMENTS CONNECTIONS    where STATEMENTS is a file of statements, each with its length before it
+python bench/load.py URL STATEMENTS CONNECTIONS    where STATEMENTS is a file of statements, each with its length before it
 """
 
 from __future__ import annotations
@@ -68,7 +68,9 @@ class Load:
         self.seconds: list[float] = []
         self.statuses: Counter[str] = Counter()
         host = f"{self.place.hostname}:{self.place.port}"
-        self.head = f"POST /entries HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/cose\r\nContent-Length: %d\r\n\r\n".encode()
+        self.head = (
+            f"POST /entries HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/cose\r\nContent-Length: %d\r\n\r\n".encode()
+        )
 
     def next(self) -> bytes | None:
         """Give the next statement."""
@@ -83,7 +85,9 @@ class Load:
         """Send all, and tell how it went."""
         loop = asyncio.get_running_loop()
         started, used = time.perf_counter(), time.process_time()
-        made = [await loop.create_connection(lambda: Client(self), self.place.hostname, self.place.port) for _ in range(connections)]
+        made = [
+            await loop.create_connection(lambda: Client(self), self.place.hostname, self.place.port) for _ in range(connections)
+        ]
         await asyncio.gather(*(client.done for _, client in made))
         took = time.perf_counter() - started
         ordered = sorted(self.seconds)

@@ -15,8 +15,12 @@ from sessions import CORPUS
 
 from attribution import attribution
 from signing import signing
+from transparency import log_growth, transparency
 
-PARTS = {part.__name__: part for part in (recording, growth, validation, attribution, signing, memory, folders, start)}
+PARTS = {
+    part.__name__: part
+    for part in (recording, growth, validation, attribution, signing, transparency, log_growth, memory, folders, start)
+}
 
 if __name__ == "__main__":
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from vacr.errors import VacrError
 from vacr.log import durable
+from vacr.log.cosigning import AtAnotherSize, cosign
 from vacr.log.keyring import Keyring
 from vacr.log.ledger import Tiles
 from vacr.log.service.reading import Readers
@@ -26,6 +27,7 @@ from vacr.receipts.tiles import HEIGHT, WIDTH, node_in, path_of
 
 ENTRIES = "entries"
 _PAUSE = 0.2
+_POLL = 1.0
 _log = logging.getLogger("vacr.log")
 
 
@@ -73,7 +75,7 @@ class Publisher:
 
     def _run(self) -> None:
         while True:
-            self.due.wait()
+            self.due.wait(_POLL)  # other processes add to the log as well, and what failed is tried again
             self.due.clear()
             try:
                 self.readers.now(self._publish)
@@ -124,8 +126,6 @@ class Publisher:
         return note
 
     def _ask(self, witness: Witness, note: bytes, reading: Reading, size: int) -> bytes:
-        from vacr.log.cosigning import AtAnotherSize, cosign
-
         signed = notes.Note(notes.parse(note).text, notes.parse(note).signatures[:1]).encode()
         node = node_in(Tiles(reading))
         old = self.seen.get(witness.url, 0)

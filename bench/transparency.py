@@ -1,0 +1,180 @@
+"""How many statements a log takes, end to end and durable, what that is beside verifying their signatures, and how it grows."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from load import write
+
+from tests.log.postgresql import PostgreSQL, binaries
+from tests.log.running import Running
+from vacr.log.folder import Folder, make
+from vacr.log.keyring import descriptions
+from vacr.receipts.entries import entry_of
+from vacr.signing import Claims, KeySigner, algorithms, keys, sign
+from vacr.signing.sign1 import parse
+from vacr.verification.receipts import check_receipt
+
+_COUNT = 12_000
+_CONNECTIONS = 128
+_REPEATS = 3
+_SIGNERS = 50
+_DECADES = (1_000, 10_000, 100_000, 1_000_000)
+_LOAD = Path(__file__).with_name("load.py")
+
+
+def transparency() -> None:
+    """Register real statements over HTTP, on the cores that also make the load."""
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name)
+        for kind in ("es256", "eddsa"):
+            given = _statements(kind, _COUNT * _REPEATS)
+            alone = _verifications(given)
+            for storage in ("embedded", "postgresql"):
+                _register(place, kind, storage, given, alone)
+        _receipts(place)
+
+
+def log_growth() -> None:
+    """Compare the cost of an entry and the memory of a service in logs of a thousand to a million entries."""
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name)
+        log = make(str(place / "log"))
+        given = _statements("es256", 4 * _COUNT)
+        first = 0.0
+        for number, size in enumerate(_DECADES):
+            append = _grow(log, size)
+            with Running(log.path) as service:
+                part = given[number * _COUNT : (number + 1) * _COUNT]
+                result = _load(place, service.url, part)
+                memory = _memory(service.process.pid)
+            first = first or append
+            print(
+                f"growth              {size:>9} entries: {append * 1e6:5.0f} µs to add one ({append / first:.2f} x), "
+                f"{result['rate']:5.0f} registrations a second, service {memory:.0f} MB"
+            )
+
+
+def _statements(kind: str, count: int) -> list[bytes]:
+    """Sign distinct statements, by some signers."""
+    signers = [KeySigner(keys.generate(kind)) for _ in range(_SIGNERS)]
+    claims = Claims(issued_at=int(time.time()))
+    return [sign(os.urandom(500), signers[number % _SIGNERS], claims=claims) for number in range(count)]
+
+
+def _verifications(given: list[bytes]) -> float:
+    """Give how many signatures a second are verified on all cores when nothing else is done."""
+    some = [parse(one) for one in given[:2000]]
+    work = [(one.protected[1], _key(one.unprotected), one.signature, one.to_be_signed(one.payload or b"")) for one in some]
+    best = 0.0
+    for _ in range(_REPEATS):
+        children = []
+        for _ in range(os.cpu_count() or 1):
+            reading, writing = os.pipe()
+            if not (child := os.fork()):
+                start = time.perf_counter()
+                for one in work:
+                    algorithms.verify(*one)
+                os.write(writing, str(len(work) / (time.perf_counter() - start)).encode())
+                os._exit(0)
+            os.close(writing)
+            children.append((child, reading))
+        rate = 0.0
+        for child, reading in children:
+            rate += float(os.read(reading, 100))
+            os.close(reading)
+            os.waitpid(child, 0)
+        best = max(best, rate)
+    return best
+
+
+def _key(unprotected: dict[object, object]) -> object:
+    return keys.from_cose(unprotected[14][8][1])  # type: ignore[index]
+
+
+def _register(place: Path, kind: str, storage: str, given: list[bytes], alone: float) -> None:
+    with _log(place, storage) as log:
+        if log is None:
+            print(f"register            {kind}, {storage}: not measured, there is no PostgreSQL here")
+            return
+        found = []
+        with Running(log.path) as service:
+            for number in range(_REPEATS):
+                found.append(_load(place, service.url, given[number * _COUNT : (number + 1) * _COUNT]))
+        rates = sorted(one["rate"] for one in found)
+        slowest = max(one["p99"] for one in found)
+        print(
+            f"register            {kind}, {storage}: {rates[1]:.0f} a second [{rates[0]:.0f}–{rates[-1]:.0f}], "
+            f"p99 {slowest * 1000:.0f} ms, {rates[1] / alone:.2f} x verifying their signatures alone on all cores"
+        )
+
+
+@contextmanager
+def _log(place: Path, storage: str) -> Iterator[Folder | None]:
+    folder = place / "log"
+    if storage == "embedded":
+        yield make(str(folder))
+    elif binaries() is None:
+        yield None
+    else:
+        server = PostgreSQL()
+        try:
+            yield make(str(folder), database=server.database("log"))
+        finally:
+            server.stop()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _load(place: Path, url: str, given: list[bytes]) -> dict[str, float]:
+    write(place / "statements", given)
+    command = [sys.executable, str(_LOAD), url, str(place / "statements"), str(_CONNECTIONS)]
+    result: dict[str, float] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    if result["statuses"] != {"201": len(given)}:
+        raise SystemExit(f"not all were registered: {result}")
+    return result
+
+
+def _grow(log: Folder, size: int) -> float:
+    """Grow a log to a size; gives the time that the last entries took each."""
+    last = 0.0
+    with closing(log.ledger()) as ledger:
+        left = size - (ledger.head.head.size if ledger.head else 0)
+        measured = min(left, 10_240)
+        for first in range(0, left, 256):
+            entries = [hashlib.sha512(os.urandom(16)).digest() * 5 for _ in range(min(256, left - first))]
+            start = time.perf_counter()
+            ledger.append(entries)
+            if first >= left - measured:
+                last += time.perf_counter() - start
+    return last / max(1, measured)
+
+
+def _memory(process: int) -> float:
+    status = Path(f"/proc/{process}/status").read_text()
+    return int(status.partition("VmRSS:")[2].split()[0]) / 1000
+
+
+def _receipts(place: Path) -> None:
+    log = make(str(place / "log"))
+    given = _statements("es256", 2000)
+    with closing(log.ledger()) as ledger:
+        placed = ledger.append([entry_of(parse(one)) for one in given])
+        known = [one.receipt_key for one in descriptions(ledger.storage)]
+    now, best = datetime.now(UTC), 0.0
+    for _ in range(_REPEATS):
+        start = time.perf_counter()
+        for statement, one in zip(given, placed, strict=True):
+            check_receipt(parse(statement), one.receipt, known, now)
+        best = max(best, len(given) / (time.perf_counter() - start))
+    print(f"receipts            {best:.0f} verified a second on one core (more than 2,000)")
