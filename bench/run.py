@@ -12,10 +12,10 @@ import sys
 from processes import folders, memory, start
 from records import growth, recording, validation
 from sessions import CORPUS
+from transparency import log_growth, transparency
 
 from attribution import attribution
 from signing import signing
-from transparency import log_growth, transparency
 
 PARTS = {
     part.__name__: part

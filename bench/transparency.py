@@ -16,9 +16,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from load import write
-
 from tests.log.postgresql import PostgreSQL, binaries
 from tests.log.running import Running
+
 from vacr.log.folder import Folder, make
 from vacr.log.keyring import descriptions
 from vacr.receipts.entries import entry_of
