@@ -46,9 +46,9 @@ def test_there_and_back(outbox, tmp_path):
         "entry": digest_of(STATEMENT),
         "since": item.since,
     }
-    outbox.remove(item)
+    outbox.remove(SERVICE, item.statement, STATEMENT)
     assert list(outbox.items()) == []
-    outbox.remove(item)
+    outbox.remove(SERVICE, item.statement, STATEMENT)
 
 
 def test_a_statement_and_a_service_are_one_item(outbox, tmp_path, monkeypatch):
@@ -77,9 +77,9 @@ def test_a_statement_that_changed_or_is_gone_is_told(outbox, tmp_path):
 
 def test_an_item_that_another_took_the_place_of_stays(outbox, tmp_path):
     path = str(tmp_path / "it.cose")
-    older = outbox.add(SERVICE, path, STATEMENT)
+    outbox.add(SERVICE, path, STATEMENT)
     newer = outbox.add(SERVICE, path, sign(b"other", SIGNER))
-    outbox.remove(older)
+    outbox.remove(SERVICE, path, STATEMENT)
     assert list(outbox.items()) == [newer]
 
 
@@ -120,9 +120,9 @@ from vacr.log.outbox import Outbox
 outbox, statement = Outbox(Path(sys.argv[1])), Path(sys.argv[2]).read_bytes()
 for number in range(40):
     outbox.add("https://log.example", f"/all/{number}", statement)
-    item = outbox.add("https://log.example", f"/{sys.argv[3]}/{number}", statement)
+    outbox.add("https://log.example", f"/{sys.argv[3]}/{number}", statement)
     if number % 2:
-        outbox.remove(item)
+        outbox.remove("https://log.example", f"/{sys.argv[3]}/{number}", statement)
 """
 
 

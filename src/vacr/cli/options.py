@@ -130,7 +130,7 @@ def complete_agent(_context: click.Context, _parameter: click.Parameter, typed: 
 
 
 @contextmanager
-def progress(count: Callable[[], int], voice: Voice) -> Iterator[Callable[[], None]]:
+def progress(count: Callable[[], int], voice: Voice, doing: str = "recording") -> Iterator[Callable[[], None]]:
     """Show on a terminal how far a long run is; give the function to call when one more is done."""
     shown = not voice.quiet and not voice.json and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
     total = count() if shown else 1
@@ -142,7 +142,7 @@ def progress(count: Callable[[], int], voice: Voice) -> Iterator[Callable[[], No
 
     columns = (*Progress.get_default_columns()[:3], MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("recording", total=total)
+        task = bar.add_task(doing, total=total)
         yield lambda: bar.advance(task)
 
 

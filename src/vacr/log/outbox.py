@@ -92,13 +92,12 @@ class Outbox:
             UnreadableInput: it cannot be written.
             InvalidStatement: it is no statement.
         """
-        path = os.path.abspath(statement)  # noqa: PTH100 - links are the user's
-        item = Item(service, path, digest_of(data), f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}")
+        item = Item(service, _absolute(statement), digest_of(data), f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}")
         with self._locked():
-            there = self._there(self._path(item))
+            there = self._there(item)
             if there is not None and there.entry == item.entry:
                 return there
-            files.write(self._path(item), [json.dumps(asdict(item), indent=1).encode() + b"\n"], durable=True)
+            files.write(self.path(item), [json.dumps(asdict(item), indent=1).encode() + b"\n"], durable=True)
         return item
 
     def items(self) -> Iterator[Item | UnreadableInput]:
@@ -123,20 +122,29 @@ class Outbox:
             found.append(item)
         yield from sorted(found, key=lambda item: (item.since, item.statement, item.service))
 
-    def remove(self, item: Item) -> None:
-        """Take an item out, unless it is for another statement by now."""
+    def remove(self, service: str, statement: str, data: bytes) -> None:
+        """Take a statement out, if it is there, and is still the same one.
+
+        Raises:
+            UnreadableInput: the folder cannot be used.
+        """
+        item = Item(service, _absolute(statement), digest_of(data), "")
+        if not self.path(item).exists():
+            return
         with self._locked():
-            if self._there(self._path(item)) == item:
-                self._path(item).unlink(missing_ok=True)
+            there = self._there(item)
+            if there is not None and there.entry == item.entry:
+                self.path(item).unlink(missing_ok=True)
                 files.sync_folder(self.folder)
 
-    def _path(self, item: Item) -> Path:
+    def path(self, item: Item) -> Path:
+        """Give the file of an item."""
         named = f"{item.service}\0{item.statement}".encode("utf-8", "surrogatepass")
         return self.folder / f"{hashlib.sha256(named).hexdigest()}{_ENDING}"
 
-    def _there(self, path: Path) -> Item | None:
+    def _there(self, item: Item) -> Item | None:
         try:
-            return _read(path)
+            return _read(self.path(item))
         except _NO_ITEM:
             return None
 
@@ -155,6 +163,10 @@ class Outbox:
             yield
         finally:
             os.close(handle)
+
+
+def _absolute(path: str) -> str:
+    return os.path.abspath(path)  # noqa: PTH100 - links are the user's
 
 
 def _read(path: Path) -> Item:
