@@ -7,6 +7,7 @@
         older = vacr.convert(record, "v2")          # as another version of the format has it
         record = vacr.attribute(record)             # → record that says which lines the agent wrote
         statement = vacr.sign(data, signer)         # → COSE_Sign1, as bytes
+        receipt = vacr.register(statement, service)  # → of a transparency service, by its address
         vacr.verify(statement, policy, payload=data, now=now)   # → what was verified, or raises
 
 Everything is loaded when first used, so that importing the package costs nothing.
@@ -18,7 +19,7 @@ from vacr.version import __version__
 
 TYPE_CHECKING = False  # Type checkers know the name; importing it from `typing` would cost as much as all the rest.
 
-__all__ = ["__version__", "attribute", "convert", "decode", "encode", "read", "sign", "validate", "verify"]
+__all__ = ["__version__", "attribute", "convert", "decode", "encode", "read", "register", "sign", "validate", "verify"]
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from vacr.codec import decode, encode
+    from vacr.log.client import register
     from vacr.model import Record
     from vacr.schema import validate
     from vacr.signing import sign
@@ -91,25 +93,21 @@ def __dir__() -> list[str]:
     return __all__
 
 
+_PLACES = {
+    "encode": "codec",
+    "decode": "codec",
+    "validate": "schema",
+    "sign": "signing",
+    "register": "log.client",
+    "verify": "verification",
+    "convert": "versions",
+}
+"""Where the functions are that others import from here."""
+
+
 def __getattr__(name: str) -> Any:
-    if name in {"encode", "decode"}:
-        from vacr import codec
+    if name not in _PLACES:
+        raise AttributeError(f"module 'vacr' has no attribute {name!r}")
+    from importlib import import_module
 
-        return getattr(codec, name)
-    if name == "validate":
-        from vacr.schema import validate
-
-        return validate
-    if name == "sign":
-        from vacr.signing import sign
-
-        return sign
-    if name == "verify":
-        from vacr.verification import verify
-
-        return verify
-    if name == "convert":
-        from vacr.versions import convert
-
-        return convert
-    raise AttributeError(f"module 'vacr' has no attribute {name!r}")
+    return getattr(import_module(f"vacr.{_PLACES[name]}"), name)

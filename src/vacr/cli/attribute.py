@@ -73,8 +73,8 @@ def command(
     done, targets = [], set()
     for one, record in zip(found, attribute([one.record for one in found], tree, wishes), strict=True):
         identify(cast("Record", record))
-        _tell(one, record["vacr"]["attribution"].get("unknown-tools", {}), voice)
-        _doubt(one, record, tree, voice)
+        tell_unknown(one, record["vacr"]["attribution"].get("unknown-tools", {}), voice)
+        tell_doubt(one, record, tree, voice)
         form = _form(one, output)
         data = codec.encode(record, form)
         if output == STDIN:
@@ -85,10 +85,10 @@ def command(
             raise UsageError(f"two results would be {target}", hint="Attribute them one after the other, into different folders.")
         targets.add(target)
         state = outputs.write_new(target, data, one.path, files, overwrite=overwrite)
-        voice.result(f"{target}: {_summary(record)}{', unchanged' if state == 'unchanged' else ''}")
+        voice.result(f"{target}: {summary(record)}{', unchanged' if state == 'unchanged' else ''}")
         for line in _listed(record) if verbose else ():
             voice.result(f"  {line}")
-        done.append({"source": one.path, "output": str(target), "state": state, "id": record["id"], **_counts(record)})
+        done.append({"source": one.path, "output": str(target), "state": state, "id": record["id"], **counts_of(record)})
     if output != STDIN:
         voice.data({"records": done})
     return 0
@@ -112,12 +112,13 @@ def _history(found: list[Given], tree: Base | None, voice: Voice) -> int:
     """Print what each call made, a line each."""
     replay, roots = replayed([one.record for one in found], tree)
     for number, one in enumerate(found):
-        _tell(one, unknown_tools(replay, number), voice)
+        tell_unknown(one, unknown_tools(replay, number), voice)
     outputs.write_stdout(encode(line) + b"\n" for line in told(replay, roots))
     return 0
 
 
-def _tell(one: Given, unknown: dict[str, int], voice: Voice) -> None:
+def tell_unknown(one: Given, unknown: dict[str, int], voice: Voice) -> None:
+    """Say which tools a session used whose effects are not known."""
     if unknown:
         named = ", ".join(f"{name} ({count})" for name, count in unknown.items())
         voice.notice(f"{one.path}: what these tools do to files is not known, so it is left out: {named}")
@@ -130,7 +131,7 @@ def _pair(text: str) -> tuple[str, str]:
     return kind, url
 
 
-def _counts(record: dict[str, Any]) -> dict[str, Any]:
+def counts_of(record: dict[str, Any]) -> dict[str, Any]:
     """Count files, and lines by contributor."""
     lines: Counter[str] = Counter()
     files = record["file-attribution"]["files"]
@@ -142,8 +143,9 @@ def _counts(record: dict[str, Any]) -> dict[str, Any]:
     return {"files": len(files), "lines": dict(lines)}
 
 
-def _summary(record: dict[str, Any]) -> str:
-    counts = _counts(record)
+def summary(record: dict[str, Any]) -> str:
+    """Say how many files and lines are attributed."""
+    counts = counts_of(record)
     kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(counts["lines"].items()))
     return f"{plural(counts['files'], 'file')}, lines: {kinds or 'none'}"
 
@@ -163,7 +165,7 @@ def _listed(record: dict[str, Any]) -> list[str]:
     return listed
 
 
-def _doubt(one: Given, record: dict[str, Any], tree: Base | None, voice: Voice) -> None:
+def tell_doubt(one: Given, record: dict[str, Any], tree: Base | None, voice: Voice) -> None:
     """Say so when a base knows nothing of what a session worked on."""
     files = record["vacr"]["attribution"]["files"]
     if tree is not None and files and not any(path in tree.names for path in files):

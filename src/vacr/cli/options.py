@@ -130,14 +130,14 @@ def complete_agent(_context: click.Context, _parameter: click.Parameter, typed: 
 
 
 @contextmanager
-def progress(count: Callable[[], int], voice: Voice) -> Iterator[Callable[[], None]]:
+def progress(count: Callable[[], int], voice: Voice, doing: str = "recording") -> Iterator[Callable[[], None]]:
     """Show on a terminal how far a long run is; give the function to call when one more is done."""
     total = count() if _shows_progress(voice) else 1
     if total == 1:
         yield lambda: None
         return
     with _bar() as bar:
-        task = bar.add_task("recording", total=total)
+        task = bar.add_task(doing, total=total)
         yield lambda: bar.advance(task)
 
 

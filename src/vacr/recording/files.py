@@ -45,6 +45,8 @@ class Output:
     """The files it is made of: nobody may read it who may not read all of them."""
     new: bool = False
     """Whether there must be nothing at that path."""
+    durable: bool = False
+    """Whether it has to be on the disk before anything else is done, which takes its time."""
 
 
 def refuse_input(path: Path, files: tuple[str, ...]) -> None:
@@ -75,15 +77,15 @@ def digest(pieces: Pieces) -> str:
     return whole.hexdigest()
 
 
-def write(path: Path, pieces: Pieces, *like: Path) -> None:
+def write(path: Path, pieces: Pieces, *like: Path, durable: bool = False) -> None:
     """Write a file whole or not at all: an interruption leaves what was there before. Pipes and devices are written to.
 
-    Nobody may read it who may not read all the files that it is like.
+    Nobody may read it who may not read all the files that it is like. What is `durable` survives a power cut from then on.
 
     Raises:
         UnreadableInput: the file cannot be written.
     """
-    write_all([Output(path, pieces, like)])
+    write_all([Output(path, pieces, like, durable=durable)])
 
 
 def write_all(outputs: list[Output]) -> None:
@@ -131,6 +133,9 @@ def _written(output: Output, unfinished: ExitStack) -> str:
         with os.fdopen(handle, "wb") as file:
             os.chmod(name, _mode(handle, output.like))  # noqa: PTH101 - a path that mkstemp gave
             file.writelines(output.pieces)
+            if output.durable:
+                file.flush()
+                os.fsync(handle)
     except OSError as error:
         raise _cannot(error, path) from error
     return name
@@ -164,10 +169,27 @@ def _put(temporary: str, output: Output) -> None:
                 os.replace(temporary, path)  # noqa: PTH105 - a path that mkstemp gave
         else:
             os.replace(temporary, path)  # noqa: PTH105 - a path that mkstemp gave
+        if output.durable:
+            sync_folder(Path(path).parent)
     except FileExistsError:
         raise
     except OSError as error:
         raise _cannot(error, output.path) from error
+
+
+def sync_folder(folder: Path) -> None:
+    """Have on the disk which files are in a folder.
+
+    Raises:
+        OSError: that cannot be done.
+    """
+    if sys.platform == "win32":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _cannot(error: OSError, path: Path) -> UnreadableInput:

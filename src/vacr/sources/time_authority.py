@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import http.client
-from urllib.parse import urlsplit
 
-from vacr.errors import Unreachable, UsageError
+from vacr.errors import Unreachable
+from vacr.sources.addresses import address_of
 
 _TIMEOUT = 30
 _MOST = 1 << 20
@@ -20,23 +20,11 @@ def ask(url: str, question: bytes) -> bytes:
         UsageError: the address is none.
         Unreachable: there is no reply.
     """
-    try:
-        place = urlsplit(url)
-        port = place.port
-    except ValueError as error:
-        raise UsageError("the address of the authority cannot be read", hint=_EXAMPLE) from error
-    # A password would be told in messages, and never to the authority.
-    if "@" in place.netloc:
-        raise UsageError("names and passwords in the address of an authority are not used", hint=_EXAMPLE)
-    if place.scheme not in ("http", "https") or not place.hostname:
-        raise UsageError(f"{url} is no address of an authority", hint=_EXAMPLE)
-    if not url.isascii():
-        raise UsageError(f"{url} is no address: some letters have to be escaped", hint=_EXAMPLE)
+    place = address_of(url, "timestamp authority", _EXAMPLE)
     kind = http.client.HTTPSConnection if place.scheme == "https" else http.client.HTTPConnection
-    connection = kind(place.hostname, port, timeout=_TIMEOUT)
-    path = (place.path or "/") + (f"?{place.query}" if place.query else "")
+    connection = kind(place.host, place.port, timeout=_TIMEOUT)
     try:
-        connection.request("POST", path, question, {"Content-Type": "application/timestamp-query"})
+        connection.request("POST", place.path, question, {"Content-Type": "application/timestamp-query"})
         response = connection.getresponse()
         reply = response.read(_MOST)
     except (OSError, UnicodeError, http.client.HTTPException) as error:

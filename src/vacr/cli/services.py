@@ -1,0 +1,119 @@
+"""Transparency services as a user names them, and how verbs speak of what came of registering."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from vacr.cli import options
+from vacr.cli.options import PATH, Voice
+from vacr.cli.verdicts import receipt_told
+from vacr.errors import VacrError
+from vacr.log.client import Client
+from vacr.log.outbox import Outbox, outbox_folder
+from vacr.log.patience import Patience
+from vacr.log.registering import FAILED, PENDING, UNCHANGED, Outcome, Registrar
+from vacr.log.wire import Access
+from vacr.receipts.entries import RULES, STATEMENT
+from vacr.sources.key_files import log_keys_in, passphrase_in
+
+CHECKED_AND_FAILED = 1
+AGAIN = "It is in the outbox. When the service can be reached: vacr register --pending"
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def service_options(function: F) -> F:
+    """Add to a verb what it takes to reach a service."""
+    for option in (
+        click.option("--patience", type=click.FloatRange(0), default=60.0, metavar="SECONDS", help="How long to wait for it."),
+        click.option("--client-key", metavar="FILE", type=PATH, help="The key of that certificate, where it is in another file."),
+        click.option("--client-cert", metavar="FILE", type=PATH, help="A certificate that shows who you are, in PEM."),
+        click.option(
+            "--ca", metavar="FILE", type=PATH, help="The authorities that certify the service.  [default: the system's]"
+        ),
+        click.option("--token-file", metavar="FILE", type=PATH, help="Where the token is that shows who you are."),
+        click.option("--entry-rule", type=click.Choice(RULES), default=STATEMENT, help="What of a statement is in the log."),
+        options.log_key_option(help="A key of the log, or its folder.  [default: what the service says]"),
+    ):
+        function = option(function)
+    return function
+
+
+@dataclass(frozen=True)
+class Services:
+    """How services are reached, the same for all of a run."""
+
+    access: Access
+    patience: Patience
+    log_keys: tuple[Any, ...]
+    entry_rule: str
+    outbox: Outbox
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        token_file: str | None,
+        ca: str | None,
+        client_cert: str | None,
+        client_key: str | None,
+        log_key: Sequence[str],
+        entry_rule: str,
+        patience: float,
+    ) -> Services:
+        """Take the options of a verb, and read the files they name; the token may also be in the environment."""
+        verb = click.get_current_context().info_name or ""
+        token = passphrase_in(token_file).decode("utf-8", "replace") if token_file is not None else None
+        token = token or os.environ.get(f"VACR_{verb.upper()}_TOKEN") or None
+        access = Access(token, ca, client_cert, client_key)
+        keys = tuple(key for name in log_key for key in log_keys_in(name))
+        return cls(access, Patience(patience), keys, entry_rule, Outbox(outbox_folder(os.environ)))
+
+    def registrar(self, url: str, **settings: Any) -> Registrar:
+        """Give what registers in a service."""
+        client = Client(url, self.access, replace(self.patience))
+        return Registrar(client, self.log_keys, self.entry_rule, **{"outbox": self.outbox, **settings})
+
+
+def tell(outcome: Outcome, url: str, voice: Voice, target: str | None = None) -> dict[str, Any]:
+    """Say what came of a statement; gives it for programs."""
+    name = target or outcome.statement
+    told: dict[str, Any] = {"statement": name, "service": url, "state": outcome.state, "exit": exit_of(outcome)}
+    if outcome.logged is not None:
+        state = "has a receipt already" if outcome.state == UNCHANGED else "registered"
+        whose = ", by a key as the service says" if outcome.as_the_service_says else ""
+        voice.result(f"{name}: {state}, {outcome.logged}{whose}")
+        told |= {"receipt": receipt_told(outcome.logged), "as-the-service-says": outcome.as_the_service_says}
+    if outcome.error is not None:
+        hint = AGAIN if outcome.state == PENDING else outcome.error.hint
+        where = "" if name in str(outcome.error) else f"{name}: "
+        voice.error(f"vacr: {where}not registered: {outcome.error}", hint)
+        told |= {"error": str(outcome.error), "hint": hint}
+    return told
+
+
+def exit_of(outcome: Outcome) -> int:
+    """Give the exit code of one statement."""
+    if outcome.state not in (FAILED, PENDING):
+        return 0
+    return outcome.error.exit_code if outcome.error is not None else VacrError.exit_code
+
+
+def worst(exits: Sequence[int]) -> int:
+    """Give the exit code of all: that something was refused is worth more than that something cannot be reached."""
+    return CHECKED_AND_FAILED if CHECKED_AND_FAILED in exits else max(exits, default=0)
+
+
+def target_of(output: str | None, statement: str) -> Path | None:
+    """Give the file that a transparent statement goes to; nothing where it stays."""
+    from vacr.cli import outputs
+
+    if output is None:
+        return None
+    return Path(output) / Path(statement).name if outputs.is_folder(output) else Path(output)

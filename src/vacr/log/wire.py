@@ -1,0 +1,164 @@
+"""One question to a service and its answer, over HTTP. Step: register.
+
+Nothing of the answer is believed here; it is only kept from being endless: in size, and in time.
+"""
+
+from __future__ import annotations
+
+import http.client
+import ssl
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+
+from vacr.errors import Unreachable, UsageError
+from vacr.sources.addresses import Address, address_of
+from vacr.sources.key_files import trust_bytes
+
+EXAMPLE = "For example: --service https://log.example.org"
+LARGEST_ANSWER = 1 << 20
+
+
+@dataclass(frozen=True)
+class Access:
+    """How a service is reached: by whom it is certified, and who asks."""
+
+    token: str | None = field(default=None, repr=False)
+    """What shows who asks (RFC 6750)."""
+    ca: str | None = None
+    """A file with the certificates of authorities, in the place of the system's."""
+    certificate: str | None = None
+    """A file with the certificate of the one who asks, in PEM; its key may be in it."""
+    key: str | None = None
+    timeout: float = 30.0
+    """How many seconds an answer may take, all of it."""
+
+    def __post_init__(self) -> None:
+        """Check what can be checked before anything is asked.
+
+        Raises:
+            UsageError: the token cannot be one, or there is a key without a certificate.
+        """
+        if self.token is not None and (not self.token.isascii() or not self.token.isprintable() or " " in self.token.strip()):
+            raise UsageError("the token has letters that no token has", hint="It is one line of ASCII.")
+        if self.key is not None and self.certificate is None:
+            raise UsageError("a key without a certificate", hint="Give --client-cert, too.")
+
+    def context(self) -> ssl.SSLContext:
+        """Give what TLS needs.
+
+        Raises:
+            Unreachable: a file cannot be read, or does not hold what it should.
+        """
+        for name in filter(None, (self.ca, self.certificate, self.key)):
+            trust_bytes(name)  # says what is wrong with a file better than the library does
+        try:
+            context = ssl.create_default_context(cafile=self.ca)
+        except (OSError, ValueError) as error:
+            raise Unreachable("no certificates in PEM", where=str(self.ca)) from error
+        if self.certificate is not None:
+            try:
+                context.load_cert_chain(self.certificate, self.key, password=_no_password)
+            except (OSError, ValueError) as error:
+                told = "no certificate in PEM with its key, which must not be encrypted"
+                raise Unreachable(told, where=self.certificate, hint="Give the key with --client-key.") from error
+        return context
+
+
+def _no_password() -> str:
+    raise ValueError("the key is encrypted")  # the library would ask at the terminal
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a service answered."""
+
+    status: int
+    reason: str
+    headers: dict[str, str]
+    """By their names in small letters."""
+    body: bytes
+
+
+class Wire:
+    """Asks one service, a connection each time."""
+
+    def __init__(self, url: str, access: Access) -> None:
+        """Take the address of the service.
+
+        Raises:
+            UsageError: it is none, or a token would be sent where others can read it.
+            Unreachable: what TLS needs cannot be read.
+        """
+        self.url = url
+        self.access = access
+        self.address: Address = address_of(url, "transparency service", EXAMPLE)
+        if "?" in self.address.path or "#" in url:
+            raise UsageError(f"{url} is no address of a service: nothing may follow its path", hint=EXAMPLE)
+        if access.token is not None and self.address.scheme == "http" and not self.address.is_local:
+            raise UsageError("a token is sent over https only", hint=EXAMPLE)
+        self.context = access.context() if self.address.scheme == "https" else None
+
+    def ask(self, method: str, path: str, body: bytes | None = None, **headers: str) -> Answer:
+        """Ask, and give the answer, whatever it is.
+
+        Raises:
+            OSError: the connection failed.
+            http.client.HTTPException: what came is no answer.
+        """
+        connection = self._connection()
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        if self.access.token is not None:
+            named["Authorization"] = f"Bearer {self.access.token.strip()}"
+        try:
+            with _within(connection, self.access.timeout) as late:
+                connection.connect()
+                if not late.is_set():
+                    connection.request(method, path, body, named)
+                    response = connection.getresponse()
+                    read = response.read(LARGEST_ANSWER + 1)
+        finally:
+            connection.close()
+        found = {name.lower(): value for name, value in response.getheaders()}
+        if len(read) > LARGEST_ANSWER:
+            raise http.client.HTTPException(f"an answer of more than {LARGEST_ANSWER} bytes")
+        # The library does not tell when a body that is read up to a limit was cut off.
+        if "content-length" in found and found["content-length"] != str(len(read)):
+            raise http.client.HTTPException("the answer was cut off")
+        return Answer(response.status, response.reason, found, read)
+
+    def _connection(self) -> http.client.HTTPConnection:
+        place, timeout = self.address, self.access.timeout
+        if self.context is not None:
+            return http.client.HTTPSConnection(place.host, place.port, timeout=timeout, context=self.context)
+        return http.client.HTTPConnection(place.host, place.port, timeout=timeout)
+
+
+@contextmanager
+def _within(connection: http.client.HTTPConnection, seconds: float) -> Iterator[threading.Event]:
+    """End a connection after some time: the library's own limit begins anew with every byte. Gives what tells that it is over.
+
+    Raises:
+        TimeoutError: the time was over.
+    """
+    late = threading.Event()
+
+    def end() -> None:
+        late.set()
+        with suppress(OSError, AttributeError):
+            connection.sock.shutdown(2)
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield late
+    except (OSError, http.client.HTTPException, AttributeError) as error:
+        if late.is_set():
+            raise TimeoutError(f"no whole answer within {seconds:g} seconds") from error
+        raise
+    finally:
+        timer.cancel()
+    if late.is_set():
+        raise TimeoutError(f"no whole answer within {seconds:g} seconds")

@@ -1,0 +1,205 @@
+"""`vacr seal`: from a native session to a record that a log has, in one go, and again."""
+
+import json
+import shutil
+import subprocess
+
+import pytest
+
+from tests.conftest import FIXTURES
+from tests.log.scrapi import Scrapi
+from tests.vectors.certificates import Authority, certificate
+from tests.vectors.statements import Key
+from vacr.log.outbox import Outbox
+from vacr.receipts.transparent import receipts_in
+from vacr.signing import keys
+from vacr.signing.sign1 import parse
+
+NOBODY = "http://127.0.0.1:1"
+TRUST = ("--trust", "keys/signing.pub.pem")
+KEY = ("--key", "keys/signing.pem")
+
+
+@pytest.fixture
+def service():
+    with Scrapi() as running:
+        yield running
+
+
+@pytest.fixture
+def home(vacr, tmp_path, request):
+    """Sessions and a key."""
+    assert vacr("key", "generate", "-o", "keys/").returncode == 0
+    for name, example in (("a", "claude-code.jsonl"), ("b", "codex-cli.jsonl")):
+        shutil.copy(request.config.rootpath / "examples" / example, tmp_path / f"{name}.jsonl")
+    return tmp_path
+
+
+def files(folder):
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def outbox(folder):
+    return list(Outbox(folder / "home" / ".local" / "state" / "vacr" / "outbox").items())
+
+
+def test_in_one_go(vacr, home, service):
+    (home / "log.pem").write_bytes(Key(service.log.signer.key).public_pem)
+    reached = ("--service", service.url, "--log-key", "log.pem")
+    done = vacr("seal", "a.jsonl", *KEY, *reached, "-o", "sealed/", "--seal-source")
+    assert (done.returncode, done.err) == (0, "")
+    first, second = done.out.splitlines()
+    assert first.startswith("sealed/a.acr.json: 1 file, lines: 6 ai; signed by key ")
+    assert second.startswith("sealed/a.acr.json.cose: registered, in https://log.example, entry 1 of 2, ")
+    assert sorted(files(home / "sealed")) == ["a.acr.json", "a.acr.json.cose", "a.acr.source.zip"]
+    record = json.loads((home / "sealed" / "a.acr.json").read_bytes())
+    assert record["file-attribution"]["files"]
+    done = vacr("verify", "sealed/a.acr.json", *TRUST, "--log-key", "log.pem", "--source", "a.jsonl")
+    assert done.returncode == 0, done.err
+    checks = [line.split()[1].rstrip(":") for line in done.out.splitlines() if line.startswith("✓")]
+    assert checks[5:] == ["claims", "receipt", "metadata", "record", "attribution", "source"]
+    assert vacr("restore", "sealed/a.acr.json", "-o", "native/").returncode == 0
+    assert (home / "native" / "a.jsonl").read_bytes() == (home / "a.jsonl").read_bytes()
+
+
+def test_it_is_what_the_verbs_make(vacr, home):
+    vacr("seal", "a.jsonl", *KEY, "-o", "sealed/")
+    vacr("record", "a.jsonl")
+    vacr("attribute", "a.acr.json")
+    assert (home / "a.attributed.acr.json").read_bytes() == (home / "sealed" / "a.acr.json").read_bytes()
+
+
+def test_again_signs_nothing_twice(vacr, home, service):
+    again = ("seal", "a.jsonl", "b.jsonl", *KEY, "--service", service.url, "-o", "sealed")
+    assert vacr(*again).returncode == 0
+    before, posted = files(home / "sealed"), len(service.posted)
+    done = vacr(*again)
+    assert (done.returncode, done.out.count("signed before by"), done.out.count("has a receipt already")) == (0, 2, 2)
+    assert (files(home / "sealed"), len(service.posted)) == (before, posted)
+    (home / "sealed" / "b.acr.json.cose").unlink()
+    done = vacr(*again)
+    assert (done.returncode, done.out.count("signed before by")) == (0, 1)
+    assert files(home / "sealed")["a.acr.json.cose"] == before["a.acr.json.cose"]
+
+
+def test_without_network_and_later(vacr, home, service):
+    done = vacr("seal", "a.jsonl", "b.jsonl", *KEY, "--service", NOBODY, "--patience", "0", "-o", "sealed/")
+    assert (done.returncode, "vacr register --pending" in done.err, len(outbox(home))) == (4, True, 2)
+    assert vacr("verify", "sealed/", *TRUST).returncode == 0
+    before = files(home / "sealed")
+    done = vacr("seal", "a.jsonl", *KEY, "--service", service.url, "-o", "sealed/")
+    assert (done.returncode, "signed before by" in done.out) == (0, True)
+    statement = parse((home / "sealed" / "a.acr.json.cose").read_bytes())
+    assert (len(receipts_in(statement)), statement.signature) == (1, parse(before["a.acr.json.cose"]).signature)
+
+
+def test_without_a_service(vacr, home):
+    done = vacr("seal", "a.jsonl", *KEY, "-o", "sealed/")
+    assert (done.returncode, "Not registered" in done.err) == (0, True)
+    assert vacr("verify", "sealed/", *TRUST).returncode == 0
+    assert outbox(home) == []
+    (told,) = json.loads(vacr("seal", "a.jsonl", *KEY, "-o", "sealed/", "--format", "json").out)["sealed"]
+    assert (told["state"], told["signed"], told["files"], told["record"]) == ("signed", False, 1, "sealed/a.acr.json")
+
+
+def test_what_differs_is_not_replaced(vacr, home):
+    vacr("seal", "a.jsonl", "b.jsonl", *KEY, "-o", "sealed/")
+    before = files(home / "sealed")
+    vacr("key", "generate", "-o", "others/")
+    done = vacr("seal", "a.jsonl", "--key", "others/signing.pem", "-o", "sealed/")
+    assert (done.returncode, "--overwrite" in done.err, files(home / "sealed")) == (2, True, before)
+    assert vacr("seal", "a.jsonl", "--key", "others/signing.pem", "-o", "sealed/", "--overwrite").returncode == 0
+    assert vacr("verify", "sealed/a.acr.json", "--trust", "others/signing.pub.pem").returncode == 0
+    lines = (home / "b.jsonl").read_bytes().splitlines(keepends=True)
+    (home / "b.jsonl").write_bytes(b"".join(lines[:-1]))
+    done = vacr("seal", "b.jsonl", *KEY, "-o", "sealed/")
+    assert (done.returncode, files(home / "sealed")["b.acr.json"]) == (2, before["b.acr.json"])
+    assert vacr("seal", "b.jsonl", *KEY, "-o", "sealed/", "--overwrite").returncode == 0
+    assert vacr("verify", "sealed/b.acr.json", *TRUST, "--source", "b.jsonl").returncode == 0
+
+
+def test_a_folder_with_sub_agents(vacr, home, service):
+    shutil.copytree(FIXTURES / "claude" / "project", home / "project")
+    (home / "project" / "readme.txt").write_text("no session")
+    (home / "project" / "link.jsonl").symlink_to("nowhere")
+    done = vacr("seal", "project/", *KEY, "--service", service.url, "-o", "project/sealed/")
+    assert done.returncode == 0, done.err
+    vacr("record", "project/", "-o", "records/")
+    made = {name for name in files(home / "records") if name.endswith(".acr.json")}
+    assert {name for name in files(home / "project" / "sealed") if name.endswith(".acr.json")} == made
+    assert len(made) > 2
+    assert f"{len(made)} sessions: {len(made)} sealed, 0 not" in done.out
+    assert service.log.tree.size == 1 + len(made)
+    done = vacr("verify", "project/sealed/", *TRUST)
+    assert (done.returncode, f"{len(made)} verified, 0 not" in done.out) == (0, True)
+    assert vacr("seal", "project/", *KEY, "--service", service.url, "-o", "project/sealed/").out.count("signed before") == len(
+        made
+    )
+
+
+def test_copies_are_sealed_each(vacr, home):
+    shutil.copy(home / "a.jsonl", home / "copy.jsonl")
+    done = vacr("seal", "a.jsonl", "copy.jsonl", *KEY, "-o", "sealed/")
+    assert (done.returncode, done.out.count("lines: 6 ai")) == (0, 2)
+
+
+def test_a_base_and_certificates(vacr, home):
+    repository = home / "repo"
+    repository.mkdir()
+    for command in (["init", "-q"], ["-c", "user.name=x", "-c", "user.email=x", "commit", "-q", "--allow-empty", "-m", "x"]):
+        subprocess.run(["git", *command], cwd=repository, check=True)
+    key, root = Key.made("es256"), Authority("root")
+    chain = certificate(key, root)
+    subprocess.run(["openssl", "x509", "-inform", "DER", "-out", "leaf.pem"], input=chain, cwd=home, check=True)
+    (home / "root.pem").write_bytes(root.pem)
+    (home / "key.pem").write_bytes(keys.private_pem(key.private, b"sesame"))
+    (home / "key.pem").chmod(0o600)
+    (home / "secret").write_text("sesame\n")
+    asked = ("--key", "key.pem", "--passphrase-file", "secret", "--base", "repo", "-o", "sealed/")
+    assert vacr("seal", "a.jsonl", *asked).returncode == 0
+    signed = (*asked, "--x5chain", "leaf.pem", "--issuer", "https://example.org")
+    assert vacr("seal", "a.jsonl", *signed).returncode == 2, "the statement that is there says less"
+    assert vacr("seal", "a.jsonl", *signed, "--overwrite").returncode == 0
+    assert "signed before" in vacr("seal", "a.jsonl", *signed).out
+    done = vacr("verify", "sealed/a.acr.json", "--trust", "root.pem", "--issuer", "https://example.org", "--base", "repo")
+    assert (done.returncode, "✓ attribution" in done.out) == (0, True)
+
+
+def test_what_fails_keeps_nothing_back(vacr, home, service):
+    (home / "junk.jsonl").write_text("junk\n")
+    done = vacr("seal", "junk.jsonl", "a.jsonl", "none.jsonl", *KEY, "--service", service.url, "-o", "sealed/")
+    assert (done.returncode, "junk.jsonl" in done.err, "none.jsonl" in done.err) == (3, True, True)
+    assert sorted(files(home / "sealed")) == ["a.acr.json", "a.acr.json.cose"]
+    service.plan = [403]
+    done = vacr("seal", "b.jsonl", *KEY, "--service", service.url, "-o", "sealed/")
+    assert (done.returncode, outbox(home), "403" in done.err) == (1, [], True)
+    assert vacr("verify", "sealed/b.acr.json", *TRUST).returncode == 0
+    service.plan = ["forged"]
+    assert vacr("seal", "b.jsonl", *KEY, "--service", service.url, "-o", "sealed/").returncode == 1
+    (home / "empty").mkdir()
+    assert vacr("seal", "empty/", *KEY).returncode == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("a.jsonl",),
+        ("a.jsonl", *KEY, "-o", "a.jsonl"),
+        ("a.jsonl", *KEY, "-o", "-"),
+        ("-", *KEY),
+        ("a.jsonl", *KEY, "--service", "x"),
+    ],
+)
+@pytest.mark.usefixtures("home")
+def test_usage(vacr, arguments):
+    assert vacr("seal", *arguments).returncode == 2
+
+
+def test_nothing_stays_behind(vacr, home):
+    (home / "tmp").mkdir()
+    vacr("seal", "a.jsonl", *KEY, "-o", "sealed/", TMPDIR=str(home / "tmp"))
+    assert files(home / "tmp") == {}
+    private = home / "a.jsonl"
+    private.chmod(0o600)
+    vacr("seal", "a.jsonl", *KEY, "-o", "private/")
+    assert (home / "private" / "a.acr.json").stat().st_mode & 0o077 == 0

@@ -1,0 +1,320 @@
+"""The client, with a service that answers as it should and with one that does not."""
+
+import ssl
+import subprocess
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from ipaddress import ip_address
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.serialization import Encoding
+
+import vacr
+from tests.log.scrapi import Scrapi
+from tests.receipts.logs import Log
+from tests.vectors.certificates import Authority, name_of
+from tests.vectors.statements import Key
+from vacr.errors import InvalidStatement, Unreachable, UsageError
+from vacr.log.client import Client, check_registrable, register
+from vacr.log.patience import Patience, seconds_of
+from vacr.log.wire import Access
+from vacr.receipts.transparent import with_receipt
+from vacr.signing import KeySigner, keys, sign
+from vacr.signing.sign1 import parse
+from vacr.verification.receipts import check_receipt
+
+SIGNER = KeySigner(keys.generate("eddsa"))
+STATEMENT = sign(b'{"what":"was signed"}', SIGNER, unprotected={100: {"session-id": "private"}})
+NOW = datetime.now(UTC)
+
+
+@pytest.fixture
+def service():
+    with Scrapi() as running:
+        yield running
+
+
+def client(service, *, slept=None, seconds=600.0, **access):
+    """A client that does not really wait."""
+    patience = Patience(seconds, sleep=(slept if slept is not None else []).append)
+    return Client(service if isinstance(service, str) else service.url, Access(**access), patience)
+
+
+def posts(service):
+    return sum(method == "POST" for method, _ in service.asked)
+
+
+def test_a_receipt_at_once(service):
+    receipt = vacr.register(STATEMENT, service.url)
+    logged = check_receipt(parse(STATEMENT), receipt, [service.log.key], NOW)
+    assert (logged.index, logged.size, logged.issuer) == (1, 2, "https://log.example")
+    assert service.asked == [("POST", "/entries"), ("GET", "/.well-known/scitt-keys")]
+
+
+def test_a_receipt_later():
+    with Scrapi(wait=True) as service:
+        slept = []
+        found = client(service, slept=slept).register(STATEMENT)
+        check_receipt(parse(STATEMENT), found.receipt, [service.log.key], NOW)
+        assert [path for method, path in service.asked if method == "GET"][:3] == ["/entries/0"] * 3
+        assert len(slept) == 3
+
+
+def test_a_service_below_a_path():
+    with Scrapi(prefix="/logs/a") as service:
+        assert register(STATEMENT, service.url)
+        assert register(STATEMENT, service.url + "/")
+        service.wait = True
+        assert client(service).register(STATEMENT)
+
+
+def test_whose_word_the_key_is(service):
+    assert client(service).register(STATEMENT).as_the_service_says
+    service.asked.clear()
+    assert not client(service).register(STATEMENT, [service.log.key]).as_the_service_says
+    assert service.asked == [("POST", "/entries")]
+    with pytest.raises(InvalidStatement, match="does not hold") as caught:
+        client(service).register(STATEMENT, [Log().key])
+    assert caught.value.reason == "receipt-signature"
+
+
+def test_no_more_is_sent_than_is_signed_and_the_key(service):
+    once = with_receipt(STATEMENT, register(STATEMENT, service.url))
+    assert register(once, service.url)
+    assert [sorted(parse(body).unprotected) for body in service.posted] == [[14], [14]]
+    assert service.log.tree.size == 2, "the same statement is the same entry"
+
+
+def test_the_digest_rule():
+    with Scrapi(Log(rule="digest")) as service:
+        assert register(STATEMENT, service.url, entry_rule="digest")
+        with pytest.raises(InvalidStatement):
+            register(STATEMENT, service.url)
+
+
+@pytest.mark.parametrize("fault", [429, 502, 503, 504, "cut", "cut_body", "lost", "no_http", "endless"])
+def test_what_may_pass_is_tried_again(service, fault):
+    service.plan = [fault, fault]
+    slept = []
+    found = client(service, slept=slept).register(STATEMENT)
+    check_receipt(parse(STATEMENT), found.receipt, [service.log.key], NOW)
+    assert (posts(service), len(slept), service.log.tree.size) == (3, 2, 2)
+    assert 0 < slept[0] <= 1
+
+
+@pytest.mark.parametrize("fault", [429, 503, "cut", "no_http"])
+def test_not_for_ever(service, fault):
+    service.plan = [fault] * 100
+    with pytest.raises(Unreachable) as caught:
+        client(service).register(STATEMENT)
+    assert posts(service) == Patience().tries
+    assert service.url in str(caught.value)
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 415])
+def test_what_will_not_pass_is_not_tried_again(service, status):
+    service.plan = [status]
+    with pytest.raises((InvalidStatement, UsageError), match=f"{status}.*: Odd: the plan says {status}"):
+        client(service).register(STATEMENT)
+    assert posts(service) == 1
+
+
+@pytest.mark.parametrize("status", [202, 203, 301, 307, 418, 500])
+def test_answers_that_are_none(service, status):
+    service.plan = [status]
+    with pytest.raises(Unreachable, match=str(status)):
+        client(service).register(STATEMENT)
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"), [("garbage", "receipt-malformed"), ("forged", "receipt-signature"), ("other", "receipt-signature")]
+)
+def test_a_receipt_that_does_not_hold_is_none(service, fault, reason):
+    register(sign(b"another", SIGNER), service.url)
+    service.plan = [fault]
+    with pytest.raises(InvalidStatement, match="gave a receipt that does not hold") as caught:
+        client(service).register(STATEMENT)
+    assert caught.value.reason == reason
+
+
+def test_an_answer_takes_no_longer_than_it_may(service):
+    service.plan = ["drip"] * 6
+    with pytest.raises(Unreachable, match=r"no whole answer within 0\.3 seconds"):
+        client(service, timeout=0.3).register(STATEMENT)
+    service.plan = ["drip"]
+    assert client(service, timeout=1).register(STATEMENT).receipt
+
+
+def go(place, status=303, **headers):
+    return lambda handler, _: handler.answer(status, Location=place, **{"Retry_After": "0", **headers})
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "",
+        "http://127.0.0.1:1/entries/0",
+        "https://example.org/entries/0",
+        "//example.org/x",
+        "ftp://127.0.0.1/",
+        "http://[/",
+        "ü",
+    ],
+)
+def test_nobody_is_sent_elsewhere(service, place):
+    service.plan = [go(place)]
+    with pytest.raises(Unreachable, match="names no place of its own"):
+        client(service, token="secret").register(STATEMENT)  # noqa: S106 - no secret of anybody
+    assert service.asked == [("POST", "/entries")]
+
+
+def test_places_of_its_own(service):
+    service.wait = True
+    client(service).register(STATEMENT)
+    for place in ("entries/0", "/entries/0", service.url + "/entries/0", "/entries/0?api-version=1#x"):
+        service.waiting = {"/entries/0": (STATEMENT, 1), "/entries/0?api-version=1": (STATEMENT, 0)}
+        service.plan = [go(place)]
+        assert client(service).register(STATEMENT).receipt
+    service.plan = [lambda handler, _: handler.answer(201, Location="/entries/0")]
+    assert client(service).register(STATEMENT).receipt, "created, and the receipt is elsewhere"
+
+
+def test_a_service_that_never_ends(service):
+    service.waiting = {"/entries/0": (STATEMENT, 10**9)}
+    service.plan = [go("/entries/0")]
+    slept = []
+    with pytest.raises(Unreachable, match="no receipt yet"):
+        client(service, slept=slept, seconds=100).register(STATEMENT)
+    assert 50 < sum(slept) <= 100
+    service.waiting = {}
+    service.plan = [go("/entries/0"), 503, "cut"]
+    with pytest.raises(UsageError, match="no such entry"):
+        client(service).register(STATEMENT)
+
+
+def test_a_service_that_says_when_to_come_back(service):
+    slept = []
+    later = [lambda handler, _: handler.answer(503, Retry_After="17"), go("/entries/0", Retry_After="5")]
+    service.waiting = {"/entries/0": (STATEMENT, 0)}
+    service.plan = list(later)
+    client(service, slept=slept).register(STATEMENT)
+    assert slept == [17.0, 5.0]
+    service.plan = [lambda handler, _: handler.answer(503, Retry_After="86400")]
+    with pytest.raises(Unreachable, match="503"):
+        client(service).register(STATEMENT)
+
+
+def test_when_to_come_back():
+    assert seconds_of("120") == 120
+    assert 50 < seconds_of(format_datetime(datetime.now(UTC) + timedelta(seconds=60), usegmt=True)) <= 60
+    assert seconds_of("Fri, 13 Feb 2009 23:31:30 GMT") == 0
+    assert [seconds_of(odd) for odd in (None, "", "soon", "-5", "9" * 400, "1e9", "٣")] == [None] * 7
+
+
+def test_keys_that_the_service_does_not_tell(service):
+    for odd in (404, lambda handler, _: handler.answer(200, b"no keys"), lambda handler, _: handler.answer(200, b"\x80")):
+        service.plan = [lambda handler, body: handler.answer(201, service.receipt(body)), odd]
+        with pytest.raises(Unreachable, match="does not tell the keys"):
+            client(service).register(STATEMENT)
+
+
+def test_what_is_said_cannot_drive_the_terminal(service):
+    service.plan = [lambda handler, _: handler.answer(400, b"\x1b[31mred\nvacr: fine" + b"x" * 5000, "text/plain")]
+    with pytest.raises(InvalidStatement) as caught:
+        client(service).register(STATEMENT)
+    assert caught.value.message.isprintable()
+    assert len(caught.value.message) < 500
+    service.plan = [lambda handler, _: handler.answer(400, b"\xa1\x20\x01", "application/concise-problem-details+cbor")]
+    with pytest.raises(InvalidStatement, match=r"400 Bad Request$"):
+        client(service).register(STATEMENT)
+
+
+def test_a_token(service):
+    service.token = "open-sesame"  # noqa: S105 - no secret of anybody
+    assert client(service, token=service.token).register(STATEMENT).receipt
+    for token in (None, "other"):
+        with pytest.raises(InvalidStatement, match="who asks") as caught:
+            client(service, token=token).register(STATEMENT)
+        assert caught.value.reason == "register-not-allowed"
+    with pytest.raises(UsageError, match="over https only"):
+        client("http://log.example.org", token="x")  # noqa: S106
+    for odd in ("two words", "lüge", "x\r\nHost: y"):
+        with pytest.raises(UsageError) as refused:
+            Access(token=odd)
+        assert odd not in str(refused.value)
+    assert "sesame" not in repr(Access(token=service.token))
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://me:sesame@127.0.0.1/", "ftp://x/", "log.example", "http://[/", "http://x:99999/", "http://x/ü", "http://x/?a=1"],
+)
+def test_addresses_that_are_none(url):
+    with pytest.raises(UsageError) as caught:
+        register(STATEMENT, url)
+    assert "sesame" not in str(caught.value)
+
+
+def test_nobody_there():
+    for url in ("http://127.0.0.1:1/", "http://" + "a" * 80 + ".example/"):
+        with pytest.raises(Unreachable, match="cannot be reached"):
+            client(url).register(STATEMENT)
+
+
+def test_what_no_log_takes_is_not_sent(service):
+    for statement, reason in (
+        (sign(b"x", SIGNER, profile="detached"), "register-detached"),
+        (sign(b"x" * 70_000, SIGNER, profile="attached"), "register-too-large"),
+        (b"junk", "cbor"),
+    ):
+        with pytest.raises(InvalidStatement) as caught:
+            register(statement, service.url)
+        assert caught.value.reason == reason
+    assert service.asked == []
+    room = 65_535 - len(sign(b"x" * 60_000, SIGNER, profile="attached")) + 60_000
+    check_registrable(sign(b"x" * room, SIGNER, profile="attached", unprotected={100: "x" * 500}))
+
+
+def certified(authority, folder, name, key=None):
+    """Write a certificate for this machine, with its key, into a file."""
+    key = key or Key.made("es256")
+    builder = x509.CertificateBuilder().subject_name(name_of(name)).issuer_name(authority.subject)
+    builder = builder.public_key(key.private.public_key()).serial_number(x509.random_serial_number())
+    builder = builder.not_valid_before(NOW - timedelta(days=1)).not_valid_after(NOW + timedelta(days=1))
+    local = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
+    signed = builder.add_extension(local, critical=False).sign(authority.private, hashes.SHA256())
+    (folder / name).write_bytes(signed.public_bytes(Encoding.PEM) + keys.private_pem(key.private))
+    return str(folder / name)
+
+
+def test_tls(tmp_path):
+    root, others = Authority("root"), Authority("others")
+    (tmp_path / "ca.pem").write_bytes(root.pem)
+    tls = {"certificate": certified(root, tmp_path, "server.pem")}
+    with Scrapi(tls=tls) as service:
+        assert client(service, ca=str(tmp_path / "ca.pem")).register(STATEMENT).receipt
+        with pytest.raises(Unreachable, match="not certified") as caught:
+            client(service).register(STATEMENT)
+        assert "--ca" in caught.value.hint
+    with Scrapi(tls=tls | {"clients": str(tmp_path / "ca.pem")}) as service:
+        mine = certified(root, tmp_path, "client.pem")
+        assert client(service, ca=str(tmp_path / "ca.pem"), certificate=mine).register(STATEMENT).receipt
+        for stranger in (None, certified(others, tmp_path, "stranger.pem")):
+            with pytest.raises(Unreachable):
+                client(service, ca=str(tmp_path / "ca.pem"), certificate=stranger).register(STATEMENT)
+
+
+def test_what_tls_needs_and_is_not_there(tmp_path):
+    (tmp_path / "junk.pem").write_text("junk")
+    locked = ["openssl", "genpkey", "-algorithm", "ED25519", "-aes256", "-pass", "pass:x", "-out", "locked.pem"]
+    subprocess.run(locked, cwd=tmp_path, check=True, capture_output=True)
+    junk, locked = str(tmp_path / "junk.pem"), str(tmp_path / "locked.pem")
+    mine = certified(Authority("root"), tmp_path, "client.pem")
+    for access in ({"ca": "none"}, {"ca": junk}, {"certificate": junk}, {"certificate": mine, "key": locked}):
+        with pytest.raises(Unreachable):
+            client("https://127.0.0.1:1/", **access)
+    with pytest.raises(UsageError):
+        Access(key=mine)
+    assert ssl.create_default_context().verify_mode == ssl.CERT_REQUIRED

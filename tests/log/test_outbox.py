@@ -1,0 +1,138 @@
+"""The outbox: items that stay until they are done, one for each statement and service, whoever else is at it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.receipts.logs import Log
+from vacr.errors import UnreadableInput
+from vacr.log.outbox import Item, Outbox, digest_of, outbox_folder
+from vacr.receipts.transparent import with_receipt
+from vacr.signing import KeySigner, keys, sign
+
+SIGNER = KeySigner(keys.generate("eddsa"))
+STATEMENT = sign(b"it", SIGNER)
+SERVICE = "https://log.example"
+
+
+@pytest.fixture
+def outbox(tmp_path):
+    (tmp_path / "it.cose").write_bytes(STATEMENT)
+    return Outbox(tmp_path / "state" / "outbox")
+
+
+def test_where_it_is(monkeypatch):
+    monkeypatch.setenv("HOME", "/home/me")
+    assert outbox_folder({}) == Path("/home/me/.local/state/vacr/outbox")
+    assert outbox_folder({"XDG_STATE_HOME": "/var/state"}) == Path("/var/state/vacr/outbox")
+    assert outbox_folder({"XDG_STATE_HOME": "state"}) == Path("/home/me/.local/state/vacr/outbox")
+    assert outbox_folder({"VACR_OUTBOX": "/x", "XDG_STATE_HOME": "/var/state"}) == Path("/x")
+
+
+def test_there_and_back(outbox, tmp_path):
+    assert list(outbox.items()) == []
+    item = outbox.add(SERVICE, str(tmp_path / "it.cose"), STATEMENT)
+    assert list(outbox.items()) == [item]
+    assert item.read() == STATEMENT
+    (written,) = outbox.folder.glob("*.json")
+    assert json.loads(written.read_text()) == {
+        "service": SERVICE,
+        "statement": str(tmp_path / "it.cose"),
+        "entry": digest_of(STATEMENT),
+        "since": item.since,
+    }
+    outbox.remove(SERVICE, item.statement, STATEMENT)
+    assert list(outbox.items()) == []
+    outbox.remove(SERVICE, item.statement, STATEMENT)
+
+
+def test_a_statement_and_a_service_are_one_item(outbox, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    first = outbox.add(SERVICE, "it.cose", STATEMENT)
+    again = outbox.add(SERVICE, str(tmp_path / "it.cose"), with_receipt(STATEMENT, Log().receipt(STATEMENT)))
+    assert (again, list(outbox.items())) == (first, [first])
+    outbox.add("https://other.example", "it.cose", STATEMENT)
+    assert len(list(outbox.items())) == 2
+
+
+def test_a_statement_that_changed_or_is_gone_is_told(outbox, tmp_path):
+    path = tmp_path / "it.cose"
+    item = outbox.add(SERVICE, str(path), STATEMENT)
+    path.write_bytes(with_receipt(STATEMENT, Log().receipt(STATEMENT)))
+    item.read()
+    for odd in (sign(b"other", SIGNER), b"junk"):
+        path.write_bytes(odd)
+        with pytest.raises(UnreadableInput, match="has changed"):
+            item.read()
+    path.unlink()
+    with pytest.raises(UnreadableInput, match="no such file"):
+        item.read()
+    assert list(outbox.items()) == [item]
+
+
+def test_an_item_that_another_took_the_place_of_stays(outbox, tmp_path):
+    path = str(tmp_path / "it.cose")
+    outbox.add(SERVICE, path, STATEMENT)
+    newer = outbox.add(SERVICE, path, sign(b"other", SIGNER))
+    outbox.remove(SERVICE, path, STATEMENT)
+    assert list(outbox.items()) == [newer]
+
+
+@pytest.mark.parametrize(
+    "junk", ["", "{", "[]", "{}", '{"service": 1, "statement": "x", "entry": "x", "since": "x"}', "[" * 5000]
+)
+def test_what_is_no_item_keeps_nothing_back(outbox, tmp_path, junk):
+    item = outbox.add(SERVICE, str(tmp_path / "it.cose"), STATEMENT)
+    (outbox.folder / "0.json").write_text(junk)
+    (outbox.folder / ".vacr-abcdefgh.tmp").write_text("half")
+    odd, found = list(outbox.items())
+    assert isinstance(odd, UnreadableInput)
+    assert odd.where == str(outbox.folder / "0.json")
+    assert found == item
+
+
+def test_odd_names(outbox, tmp_path):
+    path = os.fsdecode(os.fsencode(tmp_path) + b"/\xff\n.cose")
+    Path(path).write_bytes(STATEMENT)
+    outbox.add(SERVICE, path, STATEMENT)
+    (item,) = outbox.items()
+    assert item.read() == STATEMENT
+
+
+def test_a_folder_that_cannot_be_used(tmp_path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(UnreadableInput, match="cannot be used") as caught:
+        Outbox(tmp_path / "file" / "outbox").add(SERVICE, "it", STATEMENT)
+    assert "VACR_OUTBOX" in caught.value.hint
+    (odd,) = Outbox(tmp_path / "file").items()
+    assert isinstance(odd, UnreadableInput)
+
+
+WORK = """
+import sys
+from pathlib import Path
+from vacr.log.outbox import Outbox
+outbox, statement = Outbox(Path(sys.argv[1])), Path(sys.argv[2]).read_bytes()
+for number in range(40):
+    outbox.add("https://log.example", f"/all/{number}", statement)
+    outbox.add("https://log.example", f"/{sys.argv[3]}/{number}", statement)
+    if number % 2:
+        outbox.remove("https://log.example", f"/{sys.argv[3]}/{number}", statement)
+"""
+
+
+def test_processes_at_once_lose_and_double_nothing(outbox, tmp_path):
+    command = [sys.executable, "-c", WORK, str(outbox.folder), str(tmp_path / "it.cose")]
+    running = [subprocess.Popen([*command, str(number)], cwd=ROOT) for number in range(3)]
+    assert [one.wait() for one in running] == [0, 0, 0]
+    found = [item.statement for item in outbox.items()]
+    expected = [f"/all/{number}" for number in range(40)]
+    expected += [f"/{who}/{number}" for who in range(3) for number in range(0, 40, 2)]
+    assert sorted(found) == sorted(expected)
+    assert all(isinstance(item, Item) for item in outbox.items())
+    assert not list(outbox.folder.glob(".vacr-*"))
