@@ -319,8 +319,8 @@ def test_what_it_has_seen_is_not_lost_unnoticed(log, tmp_path):
         ((), 2, "--log"),
         (("--log", "x"), 2, "not a key to verify notes with"),
         (("--log", "KEY", "--name", "a b"), 2, "cannot be the name of a key"),
-        (("--log", "KEY", "--tls-key", "k.pem"), 2, "--tls-certificate"),
-        (("--log", "KEY", "--tls-key", "k.pem", "--tls-certificate", "c.pem"), 3, "c.pem"),
+        (("--log", "KEY", "--tls-key", "k.pem"), 2, "--tls-cert"),
+        (("--log", "KEY", "--tls-key", "k.pem", "--tls-cert", "c.pem"), 3, "c.pem"),
         (("--log", "KEY", "--host", "192.0.2.1"), 2, "cannot listen"),
         (("--log", "KEY", "--host", "no such host"), 2, "cannot listen"),
         (("--log", "WITNESS"), 2, "the key of a witness"),
@@ -457,7 +457,7 @@ def test_tls_with_certificates_on_both_sides(log, tmp_path):
     for name in ("server", "client"):
         certified(tmp_path, name, authority)
     certified(tmp_path, "stranger")
-    tls = ("--tls-certificate", "server.pem", "--tls-key", "server.key", "--tls-client-ca", "authority.pem")
+    tls = ("--tls-cert", "server.pem", "--tls-key", "server.key", "--client-ca", "authority.pem")
     with service("log", "witness", "w/", "--log", log.vkey, *tls, cwd=tmp_path) as process:
         url = process.told["url"]
         assert url.startswith("https://127.0.0.1:")
@@ -485,7 +485,5 @@ def test_tls_with_certificates_on_both_sides(log, tmp_path):
 def test_an_encrypted_key_is_not_asked_for(log, tmp_path):
     certified(tmp_path, "server")
     (tmp_path / "server.key").write_bytes(keys.private_pem(keys.generate("es256"), b"secret"))
-    done = vacr(
-        "log", "witness", "w/", "--log", log.vkey, "--tls-certificate", "server.pem", "--tls-key", "server.key", cwd=tmp_path
-    )
+    done = vacr("log", "witness", "w/", "--log", log.vkey, "--tls-cert", "server.pem", "--tls-key", "server.key", cwd=tmp_path)
     assert (done.returncode, "not what TLS needs" in done.stderr) == (3, True)

@@ -14,7 +14,7 @@ from vacr.log.findings import Findings
 from vacr.log.folder import Folder
 from vacr.log.published_files import check_files
 from vacr.log.signed_heads import SignedHeads
-from vacr.log.storage import Reading, Storage, StoredHead, prefix_of
+from vacr.log.storage import Damaged, Reading, Storage, StoredHead, prefix_of
 from vacr.receipts import tree
 from vacr.receipts.tiles import WIDTH, Growing, Tile, last_tiles
 from vacr.receipts.tree import HASH_SIZE
@@ -38,15 +38,23 @@ def check(folder: Folder, progress: Callable[[int, int], None] = lambda _done, _
         UnreadableInput: there is no log.
     """
     findings = Findings()
-    with closing(folder.reader()) as storage, storage.snapshot():
-        for told in storage.check():
-            findings.add(f"the database: {told}")
-        head = storage.head()
-        if head is None:
-            findings.add("the head of the log is missing, or is not one that was signed")
-            return Checked(0, 0, 0, findings)
-        heads = _check_tree(storage, head, findings, progress)
-        files = check_files(storage, head, folder, findings)
+    try:
+        with closing(folder.reader()) as storage, storage.snapshot():
+            return _check(storage, folder, findings, progress)
+    except Damaged as error:
+        findings.add(f"{error.message}: the rest cannot be checked")
+        return Checked(0, 0, 0, findings)
+
+
+def _check(storage: Storage, folder: Folder, findings: Findings, progress: Callable[[int, int], None]) -> Checked:
+    for told in storage.check():
+        findings.add(f"the database: {told}")
+    head = storage.head()
+    if head is None:
+        findings.add("the head of the log is missing, or is not one that was signed")
+        return Checked(0, 0, 0, findings)
+    heads = _check_tree(storage, head, findings, progress)
+    files = check_files(storage, head, folder, findings)
     return Checked(head.head.size, heads, files, findings)
 
 

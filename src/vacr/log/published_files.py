@@ -8,13 +8,12 @@ from vacr.errors import VacrError
 from vacr.log.findings import Findings
 from vacr.log.folder import Folder
 from vacr.log.keyring import PUBLIC, descriptions
-from vacr.log.ledger import Tiles
 from vacr.log.service.publishing import ENTRIES, bundle_bytes, tile_bytes
 from vacr.log.storage import Reading, StoredHead
-from vacr.receipts import checkpoint, tree
+from vacr.receipts import checkpoint
 from vacr.receipts.description import Description
 from vacr.receipts.notes import ED25519, VerifierKey
-from vacr.receipts.tiles import node_in, number_of
+from vacr.receipts.tiles import number_of
 from vacr.signing import keys
 from vacr.sources.files import read_bytes
 
@@ -59,8 +58,9 @@ def _check_checkpoint(storage: Reading, head: StoredHead, path: Path, said: list
             "the database is older than what others have seen"
         )
         return
-    if tree.root(node_in(Tiles(storage)), published.size) != published.root:
-        findings.add(f"{path}: another root than the entries give")
+    signed = storage.head_until(published.size)
+    if signed is None or (signed.head.size, signed.head.root) != (published.size, published.root):
+        findings.add(f"{path}: another root than the log has signed")
 
 
 def _check_file(storage: Reading, path: Path, folder: Path, findings: Findings) -> None:

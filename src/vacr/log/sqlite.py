@@ -13,12 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from vacr.errors import UnreadableInput
-from vacr.log.storage import FORMAT, Batch, HeadMoved, StorageFailed, StoredHead, prefix_of
+from vacr.log.storage import FORMAT, Batch, Damaged, HeadMoved, StorageFailed, StoredHead, prefix_of
 from vacr.receipts.receipt import Head
 
 _WAIT = 30.0
 """How many seconds to wait for another writer."""
 _FULL = 2
+_CORRUPT = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_CACHE = 16_384
+"""Kilobytes of pages in memory: enough for all that a batch touches, whatever the size of the log."""
 
 _SCHEMA = (
     "CREATE TABLE entries (position INTEGER PRIMARY KEY, entry BLOB NOT NULL)",
@@ -31,6 +34,7 @@ _SCHEMA = (
     "INSERT INTO head VALUES (1, 0, x'')",
     f"PRAGMA user_version = {FORMAT}",
 )
+_HEAD = (int, bytes, bytes, bytes, int, int)
 _HEADS = "SELECT heads.size, heads.root, protected, signature, time, description FROM heads"
 
 
@@ -56,6 +60,7 @@ class SqliteStorage:
                 self._demand("PRAGMA journal_mode = WAL", "wal")
                 self._ask("PRAGMA synchronous = FULL")
                 self._demand("PRAGMA synchronous", _FULL)
+                self._ask(f"PRAGMA cache_size = -{_CACHE}")
                 self._recover()
             if create:
                 self._create()
@@ -85,6 +90,8 @@ class SqliteStorage:
         try:
             yield
         except (sqlite3.Error, OSError) as error:
+            if getattr(error, "sqlite_errorcode", None) in _CORRUPT:
+                raise Damaged(f"the log's database: {error}", where=str(self.path)) from error
             raise StorageFailed(f"the log's database: {error}", where=str(self.path)) from error
 
     def _ask(self, statement: str, given: Sequence[Any] = ()) -> list[Any]:
@@ -115,20 +122,25 @@ class SqliteStorage:
 
     def _heads(self, statement: str, *given: Any) -> Iterator[StoredHead]:
         with self._failing():
-            for size, root, protected, signature, time, description in self.connection.execute(statement, given):
+            for row in self.connection.execute(statement, given):
+                if tuple(map(type, row)) != _HEAD:
+                    raise Damaged("a head that is not as it was written", where=str(self.path))
+                size, root, protected, signature, time, description = row
                 yield StoredHead(Head(size, root, protected, signature), time, description)
 
     def entries(self, first: int, end: int) -> list[bytes]:
         """Give entries, from one position up to another."""
         with self._failing():
             rows = self._ask("SELECT entry FROM entries WHERE position >= ? AND position < ? ORDER BY position", (first, end))
+        if any(type(row[0]) is not bytes for row in rows):
+            raise Damaged(f"an entry from {first} on is not as it was written", where=str(self.path))
         return [row[0] for row in rows]
 
     def tile(self, level: int, number: int) -> bytes | None:
         """Give the hashes of a tile."""
         with self._failing():
-            found: bytes | None = self._one("SELECT hashes FROM tiles WHERE place = ?", (_place(level, number),))
-        return found
+            found = self._one("SELECT hashes FROM tiles WHERE place = ?", (_place(level, number),))
+        return found if type(found) is bytes else None
 
     def positions(self, prefixes: Sequence[int]) -> list[tuple[int, int]]:
         """Give the positions of leaves that begin so, each with its beginning."""

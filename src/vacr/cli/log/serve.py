@@ -11,12 +11,13 @@ import click
 
 from vacr.cli import options
 from vacr.cli.log.about import about, tell
+from vacr.cli.log.listening import listening_options, tls_of
 from vacr.cli.options import PATH, Voice
 from vacr.cli.verdicts import Wanted, policy_of
 from vacr.errors import UsageError
 from vacr.log.folder import Folder, for_database, open_folder
 from vacr.log.sequencer import WAITING
-from vacr.log.serving import Tls, serve
+from vacr.log.serving import serve
 from vacr.receipts.entries import LARGEST
 from vacr.receipts.notes import read_key
 from vacr.sources.key_files import trust_bytes
@@ -27,8 +28,7 @@ _LINGER = 2.0
 @click.command()
 @click.argument("folder", metavar="[FOLDER]", required=False, type=PATH)
 @click.option("--database", metavar="URL", help="The PostgreSQL that the log is in, where the folder does not say so.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True, help="0 takes any that is free.")
+@listening_options(8080)
 @click.option("--async", "always_303", is_flag=True, help="Answer every statement with 303 and the address of its receipt.")
 @click.option("--trust", metavar="FILE", multiple=True, help="A key or authority that may register.  [default: every key]")
 @click.option("--issuer", metavar="URI", multiple=True, help="An issuer that may register.  [default: all]")
@@ -41,9 +41,6 @@ _LINGER = 2.0
 @click.option(
     "--linger", type=click.FloatRange(0, 1000), default=_LINGER, show_default=True, help="Milliseconds to gather a batch for."
 )
-@click.option("--tls-cert", metavar="FILE", type=PATH, help="The certificate to show, in PEM; with --tls-key.")
-@click.option("--tls-key", metavar="FILE", type=PATH, help="The key of that certificate.")
-@click.option("--client-ca", metavar="FILE", type=PATH, help="Callers need a certificate of this authority (mTLS).")
 @click.option("--witness", metavar="URL VKEY", multiple=True, nargs=2, help="A witness to cosign checkpoints; may be repeated.")
 @options.voice_options
 def command(
@@ -83,7 +80,7 @@ def command(
     logging.basicConfig(format="vacr: %(message)s", level=logging.INFO if verbose else logging.WARNING)
     if folder is None and database is None:
         raise UsageError("which log?", hint="vacr log serve FOLDER, or --database URL.")
-    tls = _tls(tls_cert, tls_key, client_ca)
+    tls = tls_of(tls_cert, tls_key, client_ca)
     _refuse_open(host, guarded=token_file is not None or client_ca is not None or anyone)
     found = open_folder(folder, database) if folder is not None else for_database(str(database))
     app = _app(
@@ -134,11 +131,3 @@ def _refuse_open(host: str, *, guarded: bool) -> None:
     if not here and not guarded:
         hint = "Give --token-file or --client-ca, or ask for it by name: --anyone."
         raise UsageError(f"at {host} anybody could register", hint=hint)
-
-
-def _tls(certificate: str | None, key: str | None, authority: str | None) -> Tls | None:
-    if certificate is None and key is None and authority is None:
-        return None
-    if certificate is None or key is None:
-        raise UsageError("TLS needs a certificate and its key", hint="Give --tls-cert and --tls-key.")
-    return Tls(certificate, key, authority)

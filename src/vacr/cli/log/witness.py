@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from vacr.cli import options
+from vacr.cli.log.listening import listening_options, tls_of
 from vacr.cli.options import PATH, Voice
-from vacr.errors import UsageError
-from vacr.log.serving import Stop, Tls, serve
+from vacr.log.serving import Stop, serve
 from vacr.log.witness import Witness, application
 from vacr.log.witness_folder import open_folder
 from vacr.receipts.notes import read_key
@@ -19,11 +19,7 @@ from vacr.receipts.notes import read_key
 @click.argument("folder", metavar="FOLDER", type=PATH)
 @click.option("--log", metavar="VKEY", multiple=True, required=True, help="The key of a log; may be given again.")
 @click.option("--name", metavar="NAME", help="What to call the witness, when it is made.  [default: made from its key]")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Which port to listen at.  [default: any that is free]")
-@click.option("--tls-certificate", metavar="FILE", type=PATH, help="The certificate to serve HTTPS with, in PEM.")
-@click.option("--tls-key", metavar="FILE", type=PATH, help="Its key.")
-@click.option("--tls-client-ca", metavar="FILE", type=PATH, help="Whose certificate a caller has to have.")
+@listening_options(0)
 @options.voice_options
 def command(
     folder: str,
@@ -31,9 +27,9 @@ def command(
     name: str | None,
     host: str,
     port: int,
-    tls_certificate: str | None,
+    tls_cert: str | None,
     tls_key: str | None,
-    tls_client_ca: str | None,
+    client_ca: str | None,
     format: str,  # noqa: A002 - the option's name
     quiet: bool,  # noqa: FBT001 - click passes flags so
     verbose: int,
@@ -48,11 +44,7 @@ def command(
     """
     voice = Voice(format, quiet, verbose)
     trusted = [read_key(one) for one in log]
-    tls = None
-    if tls_certificate is not None and tls_key is not None:
-        tls = Tls(tls_certificate, tls_key, tls_client_ca)
-    elif tls_certificate or tls_key or tls_client_ca:
-        raise UsageError("HTTPS needs both --tls-certificate and --tls-key")
+    tls = tls_of(tls_cert, tls_key, client_ca)
     opened = open_folder(Path(folder), name)
     try:
         stop = Stop()

@@ -1,0 +1,106 @@
+"""Every kind of damage to a log is found."""
+
+import json
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from tests.log.commands import vacr
+from tests.log.running import Running
+from tests.log.statements import entries, statements
+from vacr.log.folder import make
+from vacr.log.fsck import check
+
+
+@pytest.fixture
+def log(tmp_path):
+    """A log with some tiles, several heads, and files that are published."""
+    folder = make(str(tmp_path / "log"))
+    with closing(folder.ledger()) as ledger:
+        ledger.append(entries(300))
+        ledger.append(entries(5))
+    with Running(folder.path) as service:
+        for one in statements(2):
+            service.post(one)
+    assert check(folder).findings.found == []
+    return folder
+
+
+DAMAGE = {
+    "an entry is changed": ("UPDATE entries SET entry = x'00' WHERE position = 77", "entry 77 is not the one"),
+    "an entry is gone": ("DELETE FROM entries WHERE position = 200", "entries are missing"),
+    "entries have changed places": (
+        "UPDATE entries SET entry = (SELECT entry FROM entries o WHERE o.position = 7 - entries.position) WHERE position = 3",
+        "entry 3 is not the one",
+    ),
+    "the last entry is gone": ("DELETE FROM entries WHERE position = 307", "entries are missing"),
+    "an entry too many": ("INSERT INTO entries VALUES (308, x'00')", "309 entries are stored, not 308"),
+    "a tile is changed": ("UPDATE tiles SET hashes = zeroblob(8192) WHERE place = 0", "entry 0 is not the one"),
+    "the last tile is cut": ("UPDATE tiles SET hashes = substr(hashes, 1, 32) WHERE place = 1", "tile 0/1 is not"),
+    "a tile above is gone": ("DELETE FROM tiles WHERE place > 1000", "tile 1/0 is not"),
+    "a tile too many": ("INSERT INTO tiles VALUES (9, x'00')", "4 tiles are stored, not 3"),
+    "the index lacks an entry": ("DELETE FROM leaves WHERE position = 5", "entry 5 is not in the index"),
+    "the index has one too many": ("INSERT INTO leaves VALUES (1, 5)", "309 leaves are stored, not 308"),
+    "a root is another": ("UPDATE heads SET root = zeroblob(32) WHERE size = 301", "the root that was signed for size 301"),
+    "a signature is another": ("UPDATE heads SET signature = zeroblob(64) WHERE size = 301", "the head of size 301"),
+    "a header is another": ("UPDATE heads SET protected = x'a0' WHERE size = 306", "the head of size 306"),
+    "a time is another": ("UPDATE heads SET time = time + 1 WHERE size = 306", "the head of size 306"),
+    "a head is gone": ("DELETE FROM heads WHERE size = (SELECT size FROM head)", "the head of the log is missing"),
+    "a head too many": (
+        "INSERT INTO heads SELECT 400, root, protected, signature, time, description FROM heads WHERE size = 301",
+        "a head of size 400 was signed",
+    ),
+    "the head is an older one": ("UPDATE head SET size = 301", "was signed, and the log has 301 entries"),
+    "another describes the log": ("UPDATE heads SET description = 3 WHERE size = 306", "does not describe the log"),
+    "the first entry is another": ("UPDATE entries SET entry = x'00' WHERE position = 0", "not the log's description"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_damage_in_the_database(log, name):
+    statement, told = DAMAGE[name]
+    with closing(sqlite3.connect(log.path / "log.db")) as database, database:
+        database.execute(statement)
+    found = check(log).findings.found
+    assert any(told in one for one in found), found
+
+
+def test_a_byte_of_the_file(log):
+    """Flip bytes all over the database file: each is found, or lies where nothing is stored."""
+    path = log.path / "log.db"
+    whole = path.read_bytes()
+    found = 0
+    for at in range(5000, len(whole), len(whole) // 40):
+        changed = bytearray(whole)
+        changed[at] ^= 0xFF
+        path.write_bytes(bytes(changed))
+        done = vacr("log", "fsck", log.path, cwd=log.path)
+        found += done.returncode != 0
+        assert done.returncode in (0, 1, 3, 4), done.stderr
+    assert found > 25
+
+
+FILES = {
+    "a tile": "public/tile/0/000",
+    "a bundle": "public/tile/entries/000",
+    "the checkpoint": "public/checkpoint",
+    "the keys": "receipt-keys.pem",
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_damage_in_files(log, name):
+    path = log.path / FILES[name]
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 0x01
+    path.write_bytes(bytes(data))
+    done = vacr("log", "fsck", log.path, "--format", "json", cwd=log.path)
+    assert done.returncode == 1
+    assert any(path.name in one for one in json.loads(done.stdout)["findings"])
+
+
+def test_a_log_that_is_not_there(tmp_path):
+    done = vacr("log", "fsck", tmp_path, cwd=tmp_path)
+    assert done.returncode == 3
+    assert "vacr log init" in done.stderr

@@ -1,0 +1,171 @@
+"""All parts together, as people use them: a log that is served, sealed into, watched, witnessed, moved and rolled back."""
+
+import json
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.log.authority import TlsAuthority
+from tests.log.commands import service as command_service
+from tests.log.commands import vacr
+from tests.log.running import Running
+from tests.log.statements import statement, statements
+from vacr.log.folder import make, open_folder
+from vacr.log.fsck import check
+from vacr.receipts import checkpoint, notes
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@pytest.fixture(autouse=True)
+def outbox(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr("tests.log.commands.ENVIRONMENT", {"XDG_STATE_HOME": str(tmp_path / "state"), "PATH": "/usr/bin:/bin"})
+
+
+def test_from_a_session_to_a_stranger(tmp_path):
+    assert vacr("log", "init", "mylog", cwd=tmp_path).returncode == 0
+    assert vacr("key", "generate", "-o", "keys", cwd=tmp_path).returncode == 0
+    sealing = ("seal", EXAMPLES / "claude-code.jsonl", "--key", "keys/signing.pem", "-o", "sealed/")
+    with Running(tmp_path / "mylog") as service:
+        done = vacr(*sealing, "--service", service.url, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    verifying = ("verify", "sealed/claude-code.acr.json", "--trust", "keys/signing.pub.pem", "--log-key")
+    for key in ("mylog", "mylog/receipt-keys.pem"):
+        done = vacr(*verifying, key, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert "✓ receipt: in ni:///sha-256;" in done.stdout
+    vacr("log", "init", "other", cwd=tmp_path)
+    done = vacr(*verifying, "other", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "no receipt is of a log that is trusted" in done.stderr
+    assert vacr("log", "fsck", "mylog", cwd=tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize("mode", [(), ("--async",)])
+def test_registered_later(tmp_path, mode):
+    make(str(tmp_path / "log"))
+    (tmp_path / "a.cose").write_bytes(statement())
+    with Running(tmp_path / "log") as service:
+        url = service.url
+    done = vacr("register", "a.cose", "--service", url, cwd=tmp_path)
+    assert done.returncode == 4
+    assert "outbox" in done.stderr
+    with Running(tmp_path / "log", *mode) as service:
+        items = list((tmp_path / "state").rglob("*.json"))
+        for item in items:
+            item.write_text(item.read_text().replace(url.rstrip("/"), service.url.rstrip("/")))
+        done = vacr("register", "--pending", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert vacr("register", "--pending", cwd=tmp_path).returncode == 0
+    assert check(open_folder(str(tmp_path / "log"))).size == 2
+    assert len((tmp_path / "a.cose").read_bytes()) > len(statement())
+
+
+def test_tls_and_certificates_of_callers(tmp_path):
+    log = make(str(tmp_path / "log"))
+    authority, stranger = TlsAuthority(tmp_path), TlsAuthority(tmp_path, "stranger")
+    certificate, key = authority.certify("server")
+    tls = ("--tls-cert", certificate, "--tls-key", key)
+    (tmp_path / "a.cose").write_bytes(statement())
+    with Running(log.path, *tls) as service:
+        assert service.url.startswith("https://")
+        register = ("register", "a.cose", "--service", service.url, "--ca")
+        done = vacr(*register, stranger.path, cwd=tmp_path)
+        assert done.returncode == 4
+        assert vacr(*register, authority.path, cwd=tmp_path).returncode == 0
+    with Running(log.path, *tls, "--client-ca", authority.path) as service:
+        register = ("register", "a.cose", "--again", "--service", service.url, "--ca", authority.path)
+        assert vacr(*register, cwd=tmp_path).returncode == 4
+        for whose, code in ((stranger, 4), (authority, 0)):
+            client, secret = whose.certify("client")
+            done = vacr(*register, "--client-cert", client, "--client-key", secret, cwd=tmp_path)
+            assert done.returncode == code, done.stderr
+
+
+def published(service, size):
+    """Wait until a checkpoint of a size is published."""
+    while True:
+        status, _, note = service.get("/checkpoint")
+        if status == 200 and checkpoint.read_text(notes.parse(note).text).size >= size:
+            return note
+        time.sleep(0.05)
+
+
+def test_a_witness_cosigns(tmp_path):
+    log = make(str(tmp_path / "log"))
+    with Running(log.path) as service:
+        key = service.said["checkpoint-key"]
+    with command_service("log", "witness", "witness", "--log", key, cwd=tmp_path) as witness:
+        told = witness.told
+        with Running(log.path, "--witness", told["url"], told["key"]) as service:
+            for size in (2, 3, 4):
+                service.post(statement())
+                note = published(service, size)
+                cosigned = checkpoint.cosigned_at(notes.parse(note), notes.read_key(told["key"]))
+                assert time.time() - 3600 < cosigned <= time.time()
+        assert vacr("log", "fsck", "log", cwd=tmp_path).returncode == 0
+        with Running(log.path, "--witness", told["url"], told["key"]) as service:  # it asks from where the witness is
+            service.post(statement())
+            checkpoint.cosigned_at(notes.parse(published(service, 5)), notes.read_key(told["key"]))
+
+
+def test_without_its_witness_a_log_goes_on(tmp_path):
+    log = make(str(tmp_path / "log"))
+    key = "witness.example.org+7c2c5e4f+BJ8DHCKPH7YtnXIfyvKOx0fFGBDCW0ydyYZY21hh1Z4b"
+    named = notes.VerifierKey("witness.example.org", 4, bytes(range(32)))
+    assert key
+    with Running(log.path, "--witness", "http://127.0.0.1:9/", str(named)) as service:
+        assert service.post(statement())[0] == 201
+        assert published(service, 2)
+        code, complaints = service.stop()
+        assert code == 0
+        assert "not cosigned by witness.example.org" in complaints
+
+
+def test_a_monitor_watches(tmp_path):
+    log = make(str(tmp_path / "log"))
+    watching = ("log", "monitor", "--state", "seen.json", "--format", "json")
+    with Running(log.path) as service:
+        for size in (2, 3):
+            service.post(statement())
+            published(service, size)
+            done = vacr(*watching, service.url, cwd=tmp_path)
+            assert done.returncode == 0, done.stderr
+        vacr("log", "rotate", "log", cwd=tmp_path)
+        service.post(statement())
+        published(service, 5)
+        done = vacr(*watching, service.url, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["size"] >= 5
+
+
+def test_a_monitor_sees_a_log_rolled_back(tmp_path):
+    """Somebody restores an old copy of the whole folder and goes on: no file in it tells, but those who watched do."""
+    log = make(str(tmp_path / "log"))
+    watching = ("log", "monitor", "--state", "seen.json")
+    with Running(log.path) as service:
+        service.post(statement())
+        published(service, 2)
+    shutil.copytree(log.path, tmp_path / "backup")
+    with Running(log.path) as service:
+        for one in statements(3):
+            service.post(one)
+        published(service, 5)
+        assert vacr(*watching, service.url, cwd=tmp_path).returncode == 0
+    shutil.rmtree(log.path)
+    (tmp_path / "backup").rename(log.path)
+    assert check(log).findings.found == []
+    with Running(log.path) as service:
+        published(service, 2)
+        done = vacr(*watching, service.url, cwd=tmp_path)
+        assert done.returncode == 1
+        assert "shrunk" in done.stderr or "smaller" in done.stderr
+        for one in statements(5):
+            service.post(one)
+        published(service, 7)
+        done = vacr(*watching, service.url, cwd=tmp_path)
+        assert done.returncode == 1
+        assert list(tmp_path.glob("seen.json.evidence*"))
