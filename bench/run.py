@@ -14,9 +14,10 @@ from records import growth, recording, validation
 from sessions import CORPUS
 
 from attribution import attribution
+from receipts import receipts
 from signing import signing
 
-PARTS = {part.__name__: part for part in (recording, growth, validation, attribution, signing, memory, folders, start)}
+PARTS = {part.__name__: part for part in (recording, growth, validation, attribution, signing, receipts, memory, folders, start)}
 
 if __name__ == "__main__":
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
