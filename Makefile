@@ -72,11 +72,21 @@ docs: $(VENV)/dev.stamp
 # Other implementations that the tests exchange statements with, in environments of their own.
 PEERS := tests/interop
 
-peers: $(PEERS)/.venv/stamp $(PEERS)/node_modules/.stamp
+peers: $(PEERS)/.venv/stamp $(PEERS)/.venv-pyscitt/stamp $(PEERS)/node_modules/.stamp
 
 $(PEERS)/.venv/stamp: requirements/peers.txt
 	$(PYTHON) -m venv $(PEERS)/.venv
 	$(PEERS)/.venv/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/peers.txt
+	@touch $@
+
+# pyscitt needs a newer Python than the rest; where there is none its test says that it is skipped.
+NEWER := $(shell for one in python3.14 python3.13 python3.12 $(wildcard $(HOME)/.pyenv/versions/3.1[2-9]*/bin/python); do \
+	$$one -c 'import ensurepip, sys; sys.exit(sys.version_info < (3, 12))' 2>/dev/null && echo $$one && break; done)
+
+$(PEERS)/.venv-pyscitt/stamp: requirements/pyscitt.txt
+	@if [ -n "$(NEWER)" ]; then $(NEWER) -m venv $(@D) \
+		&& $(@D)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/pyscitt.txt; \
+	else echo "no Python 3.12 or newer: pyscitt is not tested"; mkdir -p $(@D); fi
 	@touch $@
 
 $(PEERS)/node_modules/.stamp: $(PEERS)/package-lock.json
@@ -84,10 +94,13 @@ $(PEERS)/node_modules/.stamp: $(PEERS)/package-lock.json
 	cd $(PEERS) && npm ci --silent --no-audit --no-fund --ignore-scripts
 	@touch $@
 
-lock: $(VENV)/dev.stamp
+lock: $(VENV)/dev.stamp $(PEERS)/.venv-pyscitt/stamp
 	$(BIN)/pip install --quiet --disable-pip-version-check pip-tools
 	cd requirements && ../$(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-header --no-annotate \
 		--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options --output-file peers.txt peers.in
+	[ ! -e $(PEERS)/.venv-pyscitt/bin/pip ] || { $(PEERS)/.venv-pyscitt/bin/pip install --quiet --disable-pip-version-check pip-tools && \
+		cd requirements && ../$(PEERS)/.venv-pyscitt/bin/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-header \
+		--no-annotate --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options --output-file pyscitt.txt pyscitt.in; }
 	cd requirements && for name in run dev; do \
 		../$(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-header --no-annotate \
 			--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options \

@@ -46,6 +46,39 @@ const theirs = {
   },
 };
 
+// Receipts: each answer is `true`, or why it is not; `entry` is what the log has of a statement.
+const kid = () => new Uint8Array(Buffer.from(ask.kid, "hex")).buffer;
+const receipts = {
+  async check() {
+    const resolver = { resolve: async () => jwk(ask.key, createPublicKey) };
+    const verifier = transmute.detached.verifier({ resolver });
+    const each = async (one) => {
+      const [receipt] = await transmute.receipt.get(hex(one.statement).buffer);
+      const entry = await transmute.receipt.leaf(new Uint8Array(await transmute.receipt.remove(hex(one.statement).buffer)));
+      return shown(await transmute.receipt.inclusion.verify({ entry, receipt, verifier })).length > 0;
+    };
+    return Promise.all(ask.all.map((one) => each(one).catch((error) => error.message)));
+  },
+  async issue() {
+    const signer = transmute.detached.signer({ remote: transmute.crypto.signer({ privateKeyJwk: jwk(ask.key, createPrivateKey) }) });
+    const claims = new Map([[1, "https://log.example"], [2, "log.example"]]);
+    const protectedHeader = () =>
+      transmute.ProtectedHeader([
+        [transmute.Protected.Alg, transmute.Signature.ES256],
+        [transmute.Protected.Kid, kid()],
+        [15, claims],
+        [transmute.Protected.VerifiableDataStructure, transmute.VerifiableDataStructures["RFC9162-Binary-Merkle-Tree"]],
+      ]);
+    const each = async ({ statements, index }) => {
+      const entries = await Promise.all(statements.map((one) => transmute.receipt.leaf(hex(one))));
+      const receipt = await transmute.receipt.inclusion.issue({ protectedHeader: protectedHeader(), entry: index, entries, signer });
+      return shown(await transmute.receipt.add(hex(statements[index]).buffer, receipt));
+    };
+    return Promise.all(ask.all.map(each));
+  },
+};
+Object.assign(theirs, receipts);
+
 const peer = { auth0, transmute: theirs }[ask.peer];
 try {
   console.log(JSON.stringify({ result: await peer[ask.op]() }));

@@ -40,7 +40,7 @@ def command(peer):
 def ask(peer, op, signer, **more):
     if peer == "transmute" and signer.algorithm != -7:
         pytest.skip("it signs with ES256 only")
-    key = keys.private_pem(signer.key) if op == "sign" else keys.public_pem(signer.public_key)
+    key = keys.private_pem(signer.key) if op in ("sign", "issue") else keys.public_pem(signer.public_key)
     algorithm = {-8: "EdDSA", -7: "ES256"}[signer.algorithm]
     request = {"peer": peer, "op": op, "alg": algorithm, "key": key.decode(), "kid": keys.thumbprint(signer.public_key).hex()}
     done = subprocess.run(command(peer), input=json.dumps(request | more), cwd=HERE, capture_output=True, text=True)

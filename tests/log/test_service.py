@@ -52,10 +52,12 @@ def test_a_statement_gets_a_receipt(service, log):
     logged = verified(service, given, receipt)
     assert (logged.index, logged.size, logged.subject, logged.issuer) == (1, 2, "example.org/log", service.said["identity"])
     name = tree.leaf_hash(entry_of(parse(given))).hex()
-    assert headers["location"] == f"/entries/{name}"
-    for path in (headers["location"], "/entries/1", "/entries/1?api-version=2026-03-26"):
+    for path in (headers["location"], f"/entries/{name}", "/entries/1", "/entries/1?api-version=2026-03-26"):
         status, found, again = service.get(path)
         assert (status, found["content-type"], again) == (200, "application/cose", receipt)
+    status, _, transparent = service.get(f"{headers['location']}/statement")
+    assert (status, parse(transparent).unprotected) == (200, {394: [receipt]})
+    assert entry_of(parse(transparent)) == entry_of(parse(given))
     assert service.stop() == (0, "")
     assert check(log).findings.found == []
 
@@ -158,7 +160,18 @@ def test_the_largest_entry(service):
 def test_other_requests(service):
     assert service.ask("POST", "/entries", statement(), {"Content-Type": "text/plain"})[0] == 415
     assert service.ask("POST", "/entries", statement(), {})[0] == 415
-    for path in ("/entries/zzz", "/entries/99", "/entries/" + "0" * 64, "/entries/-1", "/nothing", "/tile/0/999", "/tile/x/000"):
+    for path in (
+        "/entries/zzz",
+        "/entries/99",
+        "/entries/" + "0" * 64,
+        "/entries/-1",
+        "/entries/1.2",
+        "/entries/1." + "9" * 39,
+        "/entries/zzz/statement",
+        "/nothing",
+        "/tile/0/999",
+        "/tile/x/000",
+    ):
         status, headers, _ = service.get(path)
         assert (status, headers["content-type"]) == (404, "application/concise-problem-details+cbor"), path
     assert service.ask("DELETE", "/entries/1")[0] == 405

@@ -26,17 +26,17 @@ from vacr.log.folder import Folder
 from vacr.log.keyring import descriptions
 from vacr.log.ledger import Tiles, find, receipt_for
 from vacr.log.sequencer import Sequencer
-from vacr.log.service import pages
+from vacr.log.service import names, pages
 from vacr.log.service.problems import MEDIA_TYPE, Problem
 from vacr.log.service.publishing import ENTRIES, Publisher, bundle_bytes, tile_bytes
 from vacr.log.service.reading import Readers
 from vacr.log.service.registration import COSE, Registration
 from vacr.log.storage import Damaged, Reading
 from vacr.receipts.tiles import WIDTH, node_in, number_of
+from vacr.receipts.transparent import with_receipt
 from vacr.signing import algorithms, keys
 from vacr.signing.algorithms import PublicKey
 
-_NAME = re.compile(r"[0-9a-f]{64}")
 _POSITION = re.compile(r"0|[1-9][0-9]{0,18}")
 _LEVEL = re.compile(r"[0-9]|[1-5][0-9]|6[0-3]")
 _FOREVER = {"cache-control": "public, max-age=31536000, immutable"}
@@ -59,6 +59,7 @@ class Service:
         routes = [
             Route("/entries", self.registration, methods=["POST"]),
             Route("/entries/{name}", _told(self.entry)),
+            Route("/entries/{name}/statement", _told(self.statement)),
             Route("/.well-known/scitt-keys", _told(self.keys)),
             Route("/.well-known/scitt-keys/{kid}", _told(self.key)),
             Route("/checkpoint", _told(self.checkpoint)),
@@ -93,12 +94,14 @@ class Service:
         name = request.path_params["name"]
         if name in self.registration.pending:
             return RedirectResponse(str(request.url.path), 302, {"retry-after": "1"})
-        if _NAME.fullmatch(name) is None and _POSITION.fullmatch(name) is None:
-            raise Problem(404, "Not Found", "an entry is named by 64 hexadecimal digits, or by its position")
-        receipt = await self.readers.read(lambda reading: _receipt(reading, name))
-        if receipt is None:
-            raise Problem(404, "Operation Not Found", "no such entry; if it was sent and not confirmed, send it again")
-        return Response(receipt, 200, {"content-type": COSE.decode(), "location": str(request.url.path)})
+        found = await self.readers.read(lambda reading: _found(reading, name))
+        return Response(found[1], 200, {"content-type": COSE.decode(), "location": str(request.url.path)})
+
+    async def statement(self, request: Request) -> Response:
+        """Give the statement that an entry is, with its receipt in it: a transparent statement."""
+        name = request.path_params["name"]
+        entry, receipt = await self.readers.read(lambda reading: _found(reading, name))
+        return Response(with_receipt(entry, receipt), 200, {"content-type": COSE.decode()})
 
     async def keys(self, _: Request) -> Response:
         """Give the keys that verify receipts."""
@@ -213,9 +216,13 @@ def _size(reading: Reading) -> int:
     return head.head.size if head is not None else 0
 
 
-def _receipt(reading: Reading, name: str) -> bytes | None:
-    if _POSITION.fullmatch(name):
-        return receipt_for(reading, int(name))
-    leaf = bytes.fromhex(name)
-    position = find(reading, node_in(Tiles(reading)), [leaf]).get(leaf)
-    return receipt_for(reading, position) if position is not None else None
+def _found(reading: Reading, name: str) -> tuple[bytes, bytes]:
+    """Give an entry and its receipt, by its name or its position."""
+    position = int(name) if _POSITION.fullmatch(name) else None
+    leaf = names.leaf_of(name)
+    if leaf is not None:
+        position = find(reading, node_in(Tiles(reading)), [leaf]).get(leaf)
+    receipt = receipt_for(reading, position) if position is not None else None
+    if position is None or receipt is None:
+        raise Problem(404, "Operation Not Found", "no such entry; if it was sent and not confirmed, send it again")
+    return reading.entries(position, position + 1)[0], receipt

@@ -32,8 +32,13 @@ ADDRESSES: dict[str, tuple[str, str, dict[str, tuple[str, str | None]]]] = {
     ),
     "/entries/{name}": (
         "get",
-        "Get the receipt of an entry by the hash of its leaf in hexadecimal, or by its position.",
+        "Get the receipt of an entry by its name, the hash of its leaf in hexadecimal, or its position.",
         {"200": ("The receipt.", _COSE), "302": ("Not yet in the log.", None), "404": ("No such entry.", _PROBLEM)},
+    ),
+    "/entries/{name}/statement": (
+        "get",
+        "Get the statement that an entry is, with its receipt in it.",
+        {"200": ("The transparent statement.", _COSE), "404": ("No such entry.", _PROBLEM)},
     ),
     "/.well-known/scitt-keys": ("get", "Get the keys that verify receipts, as a COSE_KeySet.", {"200": ("The keys.", _CBOR)}),
     "/.well-known/scitt-keys/{kid}": (

@@ -18,6 +18,7 @@ from vacr.log.sequencer import Busy, Results, Sequencer
 from vacr.log.service.admission import Admission
 from vacr.log.service.callers import Rates, Tokens, caller_of
 from vacr.log.service.metrics import Metrics
+from vacr.log.service.names import name_of
 from vacr.log.service.problems import Problem
 from vacr.receipts.tree import leaf_hash
 
@@ -66,7 +67,7 @@ class Registration:
         _check_type(scope)
         statement = await _body(receive)
         entry = self.admission.admit(statement)
-        name = leaf_hash(entry).hex()
+        name = name_of(leaf_hash(entry))
         location = (b"location", f"{scope.get('root_path', '')}/entries/{name}".encode())
         future = self._submit(entry, name)
         if self.always_303:

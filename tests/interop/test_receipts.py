@@ -1,0 +1,101 @@
+"""Receipts go both ways between this project and implementations of others, for trees of many sizes."""
+
+from datetime import UTC, datetime
+
+import cbor2
+import pytest
+
+from tests.interop.test_peers import ask
+from tests.receipts.logs import Log
+from vacr.receipts.entries import DIGEST, STATEMENT, entry_of
+from vacr.receipts.transparent import with_receipt
+from vacr.signing import KeySigner, keys, sign
+from vacr.signing.sign1 import parse
+from vacr.verification import Policy, VerificationFailed, verify
+
+NOW = datetime(2026, 11, 15, tzinfo=UTC)
+SIZES = (2, 3, 4, 5, 7, 8, 9, 16, 33)
+SIGNER = KeySigner(keys.generate("es256"))
+PAYLOADS = [b"%d" % number for number in range(max(SIZES))]
+STATEMENTS = [sign(payload, SIGNER) for payload in PAYLOADS]
+BARE = [entry_of(parse(statement)) for statement in STATEMENTS]
+"""The statements as a log has them."""
+PEERS = [
+    ("transmute", "es256", STATEMENT),
+    *(("scitt_cose", kind, rule) for kind in ("es256", "eddsa") for rule in (STATEMENT, DIGEST)),
+]
+
+
+def entry(statement, rule):
+    return entry_of(parse(statement), rule).hex()
+
+
+def places():
+    """Give sizes of trees and places in them."""
+    return [(size, index) for size in SIZES for index in sorted({0, 1, size // 2, size - 1})]
+
+
+@pytest.mark.parametrize(("peer", "kind", "rule"), PEERS)
+def test_they_verify_ours(peer, kind, rule):
+    good, bad = [], []
+    signer = KeySigner(keys.generate(kind))
+    for size in SIZES:
+        log = Log(rule=rule, genesis=False)
+        log.signer = signer
+        for statement in STATEMENTS[:size]:
+            log.add(statement)
+        for index in sorted({0, 1, size // 2, size - 1}):
+            statement = STATEMENTS[index]
+            receipt = log.receipt(statement)
+            good.append(with_receipt(statement, receipt))
+            bad.append(with_receipt(STATEMENTS[index - 1], receipt))  # another entry
+            bad.append(with_receipt(statement, log.head().inclusion(index ^ 1, log.path(index))))  # another place
+            bad.append(with_receipt(statement, receipt[:-1] + bytes([receipt[-1] ^ 1])))
+
+    def answers(found):
+        asked = [{"statement": one.hex(), "entry": entry(one, rule)} for one in found]
+        return ask(peer, "check", signer, all=asked)["result"]
+
+    assert answers(good) == [True] * len(good)
+    assert [one for one in answers(bad) if one is True] == []
+    policy = Policy(keys=(SIGNER.public_key,), log_keys=(signer.public_key,), entry_rule=rule)
+    assert [verdict(one, policy) for one in good] == ["verified"] * len(good)
+    assert "verified" not in [verdict(one, policy) for one in bad]
+
+
+def verdict(statement, policy):
+    payload = next(payload for payload, one in zip(PAYLOADS, BARE, strict=True) if one == entry_of(parse(statement)))
+    try:
+        verify(statement, policy, payload=payload, now=NOW)
+    except VerificationFailed as error:
+        return error.reason
+    return "verified"
+
+
+@pytest.mark.parametrize(("peer", "kind", "rule"), PEERS)
+def test_we_verify_theirs(peer, kind, rule):
+    signer = KeySigner(keys.generate(kind))
+    asked = []
+    for size, index in places():
+        entries = [entry(one, rule) for one in BARE[:size]]
+        asked.append({"statements": [one.hex() for one in BARE[:size]], "entries": entries, "index": index})
+    answer = ask(peer, "issue", signer, all=asked)
+    assert "result" in answer, answer
+    policy = Policy(keys=(SIGNER.public_key,), log_keys=(signer.public_key,), entry_rule=rule)
+    for (size, index), made in zip(places(), answer["result"], strict=True):
+        transparent = bytes.fromhex(made)
+        found = verify(transparent, policy, payload=PAYLOADS[index], now=NOW)
+        (logged,) = found.receipts
+        assert (logged.index, logged.size, logged.issuer) == (index, size, "https://log.example")
+        (receipt,) = parse(transparent).unprotected[394]
+        elsewhere = with_receipt(STATEMENTS[(index + 1) % size], receipt)
+        assert verdict(elsewhere, policy) == "receipt-signature"
+        assert verdict(with_receipt(STATEMENTS[index], moved(receipt, index ^ 1)), policy).startswith("receipt-")
+
+
+def moved(receipt, index):
+    """Give a receipt that names another place."""
+    protected, beside, payload, signature = cbor2.loads(receipt).value
+    size, _, path = cbor2.loads(beside[396][-1][0])
+    proof = cbor2.dumps([size, index, path])
+    return cbor2.dumps(cbor2.CBORTag(18, [protected, {396: {-1: [proof]}}, payload, signature]))
