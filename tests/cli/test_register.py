@@ -82,7 +82,10 @@ def test_again(vacr, signed, service):
     assert len(receipts(path)) == 1
     with Scrapi(Log("https://other.example")) as other:
         assert vacr("register", "r/a.acr.json", "--service", other.url).returncode == 0
-    assert len(receipts(path)) == 2
+        both = ("--log-key", log_key(signed, service), "--log-key", log_key(signed, other, "other.pem"))
+        assert "b.acr.json.cose: registered" in vacr("register", "r/b.acr.json", "--service", other.url, *both).out
+        assert "has a receipt already" in vacr("register", "r/b.acr.json", "--service", other.url, *both).out
+    assert len(receipts(path)) == len(receipts(signed / "r" / "b.acr.json.cose")) == 2
 
 
 def test_elsewhere(vacr, signed, service):
