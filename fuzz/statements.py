@@ -3,11 +3,12 @@
     pip install atheris && python fuzz/statements.py corpus/ -max_total_time=3600
 
 Inputs are statements, mutated; the vectors are a good corpus to begin with: tests/vectors/files. The first byte chooses what is
-given beside the statement.
+given beside the statement, and whether receipts of logs are asked for.
 """
 
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -31,6 +32,7 @@ def _policy() -> Policy:
 
 
 POLICY = _policy()
+LOGGED = replace(POLICY, log_keys=POLICY.keys)
 
 
 def try_one(data: bytes) -> None:
@@ -38,7 +40,7 @@ def try_one(data: bytes) -> None:
     if not data:
         return
     with suppress(VerificationFailed):
-        verify(data[1:], POLICY, payload=PAYLOADS[data[0] % len(PAYLOADS)], now=NOW)
+        verify(data[1:], LOGGED if data[0] & 128 else POLICY, payload=PAYLOADS[data[0] % len(PAYLOADS)], now=NOW)
 
 
 if __name__ == "__main__":

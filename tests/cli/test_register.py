@@ -11,7 +11,9 @@ import sys
 import pytest
 
 from tests.log.scrapi import Scrapi
+from tests.log.test_client import certified
 from tests.receipts.logs import Log
+from tests.vectors.certificates import Authority
 from tests.vectors.statements import Key
 from vacr.log.outbox import Outbox
 from vacr.receipts.transparent import receipts_in
@@ -80,7 +82,10 @@ def test_again(vacr, signed, service):
     assert len(receipts(path)) == 1
     with Scrapi(Log("https://other.example")) as other:
         assert vacr("register", "r/a.acr.json", "--service", other.url).returncode == 0
-    assert len(receipts(path)) == 2
+        both = ("--log-key", log_key(signed, service), "--log-key", log_key(signed, other, "other.pem"))
+        assert "b.acr.json.cose: registered" in vacr("register", "r/b.acr.json", "--service", other.url, *both).out
+        assert "has a receipt already" in vacr("register", "r/b.acr.json", "--service", other.url, *both).out
+    assert len(receipts(path)) == len(receipts(signed / "r" / "b.acr.json.cose")) == 2
 
 
 def test_elsewhere(vacr, signed, service):
@@ -197,10 +202,30 @@ def test_who_asks(vacr, signed, service):
     done = vacr("register", "r/a.acr.json", *url, "--again", VACR_REGISTER_TOKEN="wrong")  # noqa: S106
     assert (done.returncode, "--token-file" in done.err, "wrong" in done.err) == (1, True, False)
     assert vacr("register", "r/a.acr.json", *url, "--token-file", "none").returncode == 4
+    (signed / "empty").write_text("\n")
+    assert vacr("register", "r/a.acr.json", *url, "--token-file", "empty").returncode == 2
     queued(signed, (service.url, "r/a.acr.json.cose"), (NOBODY, "r/a.acr.json.cose"))
     done = vacr("register", "--pending", "--token-file", "token")
     assert (done.returncode, "a token is for one" in done.err) == (2, True)
     assert vacr("register", "--pending", "--token-file", "token", *url).returncode == 0
+
+
+def test_a_service_that_is_certified(vacr, signed):
+    root = Authority("root")
+    (signed / "ca.pem").write_bytes(root.pem)
+    tls = {"certificate": certified(root, signed, "server.pem"), "clients": str(signed / "ca.pem")}
+    mine, key = certified(root, signed, "mine.pem"), signed / "mine.key"
+    pem = (signed / "mine.pem").read_bytes()
+    at = pem.index(b"-----BEGIN PRIVATE KEY")
+    key.write_bytes(pem[at:])
+    (signed / "mine.pem").write_bytes(pem[:at])
+    with Scrapi(tls=tls) as service:
+        asked = ("register", "r/a.acr.json", "--service", service.url, *SOON)
+        assert vacr(*asked, "--ca", "ca.pem", "--client-cert", mine, "--client-key", key).returncode == 0
+        done = vacr(*asked, "--client-cert", mine, "--client-key", key, "--again")
+        assert (done.returncode, "not certified" in done.err) == (4, True)
+        assert vacr(*asked, "--ca", "ca.pem", "--client-cert", mine, "--again").returncode == 4
+        assert vacr(*asked, "--ca", "none.pem").returncode == 4
 
 
 @pytest.mark.parametrize(

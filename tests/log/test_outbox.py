@@ -56,6 +56,7 @@ def test_a_statement_and_a_service_are_one_item(outbox, tmp_path, monkeypatch):
     first = outbox.add(SERVICE, "it.cose", STATEMENT)
     again = outbox.add(SERVICE, str(tmp_path / "it.cose"), with_receipt(STATEMENT, Log().receipt(STATEMENT)))
     assert (again, list(outbox.items())) == (first, [first])
+    assert outbox.add(SERVICE + "/", "it.cose", STATEMENT) == first
     outbox.add("https://other.example", "it.cose", STATEMENT)
     assert len(list(outbox.items())) == 2
 

@@ -13,7 +13,7 @@ import click
 from vacr.cli import options
 from vacr.cli.options import PATH, Voice
 from vacr.cli.verdicts import receipt_told
-from vacr.errors import VacrError
+from vacr.errors import UsageError, VacrError
 from vacr.log.client import Client
 from vacr.log.outbox import Outbox, outbox_folder
 from vacr.log.patience import Patience
@@ -31,7 +31,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 def service_options(function: F) -> F:
     """Add to a verb what it takes to reach a service."""
     for option in (
-        click.option("--patience", type=click.FloatRange(0), default=60.0, metavar="SECONDS", help="How long to wait for it."),
+        click.option(
+            "--patience", type=click.FloatRange(0), default=60, metavar="SECONDS", show_default=True, help="How long to wait."
+        ),
         click.option("--client-key", metavar="FILE", type=PATH, help="The key of that certificate, where it is in another file."),
         click.option("--client-cert", metavar="FILE", type=PATH, help="A certificate that shows who you are, in PEM."),
         click.option(
@@ -69,8 +71,11 @@ class Services:
     ) -> Services:
         """Take the options of a verb, and read the files they name; the token may also be in the environment."""
         verb = click.get_current_context().info_name or ""
-        token = passphrase_in(token_file).decode("utf-8", "replace") if token_file is not None else None
-        token = token or os.environ.get(f"VACR_{verb.upper()}_TOKEN") or None
+        token = os.environ.get(f"VACR_{verb.upper()}_TOKEN") or None
+        if token_file is not None:
+            token = passphrase_in(token_file).decode("utf-8", "replace").strip()
+            if not token:
+                raise UsageError(f"the first line of {token_file} is empty", hint="It holds the token.")
         access = Access(token, ca, client_cert, client_key)
         keys = tuple(key for name in log_key for key in log_keys_in(name))
         return cls(access, Patience(patience), keys, entry_rule, Outbox(outbox_folder(os.environ)))

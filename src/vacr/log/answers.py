@@ -22,7 +22,7 @@ def refusal(answer: Answer, url: str) -> VacrError:
 
     What the service has against the statement, or against whoever asks, will be the same tomorrow; all else may be better then.
     """
-    told = f"the service answered {answer.status} {answer.reason}".rstrip() + said(answer)
+    told = printable(f"the service answered {answer.status} {answer.reason[:_LONGEST]}").rstrip() + said(answer)
     if answer.status in _REFUSED:
         return InvalidStatement(told, reason="register-refused", where=url)
     if answer.status in _NOT_ALLOWED:

@@ -92,7 +92,7 @@ class Outbox:
             UnreadableInput: it cannot be written.
             InvalidStatement: it is no statement.
         """
-        item = Item(service, _absolute(statement), digest_of(data), f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}")
+        item = Item(service.rstrip("/"), _absolute(statement), digest_of(data), f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}")
         with self._locked():
             there = self._there(item)
             if there is not None and there.entry == item.entry:
@@ -128,7 +128,7 @@ class Outbox:
         Raises:
             UnreadableInput: the folder cannot be used.
         """
-        item = Item(service, _absolute(statement), digest_of(data), "")
+        item = Item(service.rstrip("/"), _absolute(statement), digest_of(data), "")
         if not self.path(item).exists():
             return
         with self._locked():

@@ -20,6 +20,7 @@ from vacr.log.outbox import Item, Outbox, digest_of
 from vacr.receipts.entries import STATEMENT
 from vacr.receipts.transparent import with_receipt, written_in
 from vacr.recording import files
+from vacr.signing import keys
 from vacr.signing.algorithms import PublicKey
 from vacr.signing.sign1 import Sign1
 from vacr.sources.files import read_bytes, reason_of
@@ -98,13 +99,24 @@ class Registrar:
     def _there(self, message: Sign1) -> Logged | None:
         """Give what a receipt shows that a statement has already, of this log."""
         written = written_in(message)
-        trusted = (self.log_keys or self.client.keys()) if written else ()
+        trusted = self._keys_of_service() if written else ()
         for receipt in written:
             try:
                 return check_receipt(message, receipt, trusted, datetime.now(UTC), rule=self.entry_rule)
             except InvalidStatement:
                 continue
         return None
+
+    def _keys_of_service(self) -> Sequence[PublicKey]:
+        """Give the keys of this service that are trusted: another log that is trusted may have the statement, and not this."""
+        if not self.log_keys:
+            return self.client.keys()
+        try:
+            found = self.client.keys()
+        except Unreachable:
+            return ()  # registering again does no harm
+        named = {keys.thumbprint(key) for key in found}
+        return [key for key in self.log_keys if keys.thumbprint(key) in named]
 
     def _later(self, path: str, data: bytes, error: Unreachable) -> Outcome:
         if self.outbox is None:
