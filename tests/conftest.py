@@ -1,6 +1,7 @@
 """What all tests share: where the fixtures are, and where real sessions may be found."""
 
 import json
+import signal
 import subprocess
 from pathlib import Path
 
@@ -15,6 +16,9 @@ ROOT = Path(__file__).parent.parent
 FIXTURES = ROOT / "tests" / "fixtures"
 EXAMPLES = ROOT / "examples"
 CORPUS = ROOT.parent / "shared" / "corpus"
+
+# Where tests run in the background, what they start would not be interrupted either.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("default", deadline=None, max_examples=200)
 settings.load_profile("default")

@@ -29,7 +29,7 @@ _LINGER = 2.0
 @click.argument("folder", metavar="[FOLDER]", required=False, type=PATH)
 @click.option("--database", metavar="URL", help="The PostgreSQL that the log is in, where the folder does not say so.")
 @listening_options(8080)
-@click.option("--async", "always_303", is_flag=True, help="Answer every statement with 303 and the address of its receipt.")
+@click.option("--async", is_flag=True, help="Answer every statement with 303 and the address of its receipt.")
 @click.option("--trust", metavar="FILE", multiple=True, help="A key or authority that may register.  [default: every key]")
 @click.option("--issuer", metavar="URI", multiple=True, help="An issuer that may register.  [default: all]")
 @click.option("--alg", metavar="NAME", multiple=True, help="An algorithm that is allowed.  [default: all known]")
@@ -48,23 +48,13 @@ def command(
     database: str | None,
     host: str,
     port: int,
-    always_303: bool,  # noqa: FBT001 - click passes flags so
-    trust: tuple[str, ...],
-    issuer: tuple[str, ...],
-    alg: tuple[str, ...],
-    token_file: str | None,
-    anyone: bool,  # noqa: FBT001
-    max_size: int,
-    rate: float,
-    queue: int,
-    linger: float,
     tls_cert: str | None,
     tls_key: str | None,
     client_ca: str | None,
-    witness: tuple[tuple[str, str], ...],
     format: str,  # noqa: A002 - the option's name
-    quiet: bool,  # noqa: FBT001
+    quiet: bool,  # noqa: FBT001 - click passes flags so
     verbose: int,
+    **given: Any,
 ) -> int:
     """Serve a log over HTTP: SCRAPI for statements and receipts, C2SP for checkpoints and tiles.
 
@@ -81,13 +71,9 @@ def command(
     if folder is None and database is None:
         raise UsageError("which log?", hint="vacr log serve FOLDER, or --database URL.")
     tls = tls_of(tls_cert, tls_key, client_ca)
-    _refuse_open(host, guarded=token_file is not None or client_ca is not None or anyone)
+    _refuse_open(host, guarded=given["token_file"] is not None or client_ca is not None or given["anyone"])
     found = open_folder(folder, database) if folder is not None else for_database(str(database))
-    app = _app(
-        found,
-        {"trust": trust, "issuers": issuer, "algorithms": alg, "token_file": token_file, "largest": max_size, "rate": rate}
-        | {"always_303": always_303, "waiting": queue, "linger": linger / 1000, "witnesses": witness},
-    )
+    app = _app(found, given)
     with closing(found.storage()) as storage:
         facts = about(found, storage)
 
@@ -101,6 +87,7 @@ def command(
 
 
 def _app(folder: Folder, given: dict[str, Any]) -> Any:
+    """Put the service together as it was asked for."""
     try:
         from vacr.log.service.app import Service
     except ImportError as error:
@@ -112,14 +99,14 @@ def _app(folder: Folder, given: dict[str, Any]) -> Any:
     from vacr.log.service.reading import Readers
     from vacr.log.service.registration import Registration
 
-    policy = policy_of(Wanted(given["trust"], algorithms=given["algorithms"]))
-    tokens = Tokens(trust_bytes(given["token_file"]).decode().splitlines()) if given["token_file"] else None
-    admission = Admission(policy, frozenset(given["issuers"]), given["largest"])
-    registration = Registration(admission, Metrics(), tokens, Rates(given["rate"]), given["always_303"])
+    policy = policy_of(Wanted(given["trust"], algorithms=given["alg"]))
+    tokens = Tokens(trust_bytes(given["token_file"]).decode("utf-8", "replace").splitlines()) if given["token_file"] else None
+    admission = Admission(policy, frozenset(given["issuer"]), given["max_size"])
+    registration = Registration(admission, Metrics(), tokens, Rates(given["rate"]), given["async"])
     readers = Readers(folder.reader)
-    witnesses = [Witness(url, read_key(key)) for url, key in given["witnesses"]]
+    witnesses = [Witness(url, read_key(key)) for url, key in given["witness"]]
     publisher = Publisher(readers, folder.keyring, folder.public, witnesses)
-    return Service(folder, registration, publisher, readers, given["waiting"], given["linger"]).app()
+    return Service(folder, registration, publisher, readers, given["queue"], given["linger"] / 1000).app()
 
 
 def _refuse_open(host: str, *, guarded: bool) -> None:
