@@ -9,7 +9,7 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
 .PHONY: help demo test check bench docs peers lock clean
 
 help:
-	@echo "make demo   record, validate, convert and restore the examples of every agent"
+	@echo "make demo   record, validate, convert and restore the examples of every agent; seal one, and log it"
 	@echo "make test   every check: ruff, mypy, import contracts, docs, pytest"
 	@echo "make bench  speed and memory, as ratios"
 	@echo "make docs   write docs/mapping again from the readers' tables"
@@ -51,7 +51,15 @@ demo: $(VENV)/run.stamp
 	cmp $(OUT)/claude-code.acr.json $(OUT)/back/claude-code.acr.json
 	$(BIN)/vacr restore $(OUT)/codex-cli.acr.json -o $(OUT)/native/
 	cmp examples/codex-cli.jsonl $(OUT)/native/codex-cli.jsonl
-	@echo "The records are in $(OUT)/; there and back gave the same bytes."
+	$(BIN)/vacr key generate -o $(OUT)/keys
+	$(BIN)/vacr log init $(OUT)/log
+	@$(BIN)/vacr log serve $(OUT)/log --port 0 > $(OUT)/served & echo $$! > $(OUT)/pid; \
+		trap 'kill $$(cat $(OUT)/pid)' EXIT; until grep -q http $(OUT)/served; do kill -0 $$(cat $(OUT)/pid) || exit 1; sleep 0.1; done; \
+		set -x; $(BIN)/vacr seal examples/claude-code.jsonl --key $(OUT)/keys/signing.pem -o $(OUT)/sealed/ \
+			--service $$(sed -n 's/.* at //p' $(OUT)/served)
+	$(BIN)/vacr verify $(OUT)/sealed --trust $(OUT)/keys/signing.pub.pem --log-key $(OUT)/log
+	$(BIN)/vacr log fsck $(OUT)/log
+	@echo "The records are in $(OUT)/; there and back gave the same bytes. What is sealed is signed, and in a log."
 
 test: check
 

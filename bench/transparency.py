@@ -27,6 +27,7 @@ from vacr.signing.sign1 import parse
 from vacr.verification.receipts import check_receipt
 
 _COUNT = 12_000
+_FEW = 4_000
 _CONNECTIONS = 128
 _REPEATS = 3
 _SIGNERS = 50
@@ -51,18 +52,21 @@ def log_growth() -> None:
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
         log = make(str(place / "log"))
-        given = _statements("es256", 4 * _COUNT)
-        first = 0.0
+        given = _statements("es256", 2 * len(_DECADES) * _FEW)
+        first = (0.0, 0.0)
         for number, size in enumerate(_DECADES):
             append = _grow(log, size)
             with Running(log.path) as service:
-                part = given[number * _COUNT : (number + 1) * _COUNT]
-                result = _load(place, service.url, part)
+                _load(place, service.url, given[2 * number * _FEW : (2 * number + 1) * _FEW])
+                before = _processor(service.process.pid)
+                result = _load(place, service.url, given[(2 * number + 1) * _FEW : (2 * number + 2) * _FEW])
+                used = (_processor(service.process.pid) - before) / _FEW
                 memory = _memory(service.process.pid)
-            first = first or append
+            first = first if first[0] else (append, used)
             print(
-                f"growth              {size:>9} entries: {append * 1e6:5.0f} µs to add one ({append / first:.2f} x), "
-                f"{result['rate']:5.0f} registrations a second, service {memory:.0f} MB"
+                f"log growth          {size:>9} entries: {append * 1e6:3.0f} µs to add one ({append / first[0]:.2f} x), "
+                f"registering {used * 1e6:3.0f} µs of a core ({used / first[1]:.2f} x), {result['rate']:5.0f} a second, "
+                f"service {memory:.0f} MB"
             )
 
 
@@ -146,23 +150,29 @@ def _load(place: Path, url: str, given: list[bytes]) -> dict[str, float]:
 
 
 def _grow(log: Folder, size: int) -> float:
-    """Grow a log to a size; gives the time that the last entries took each."""
+    """Grow a log to a size; gives the time of a core that the last entries took each."""
     last = 0.0
     with closing(log.ledger()) as ledger:
         left = size - (ledger.head.head.size if ledger.head else 0)
         measured = min(left, 10_240)
         for first in range(0, left, 256):
             entries = [hashlib.sha512(os.urandom(16)).digest() * 5 for _ in range(min(256, left - first))]
-            start = time.perf_counter()
+            start = time.process_time()
             ledger.append(entries)
             if first >= left - measured:
-                last += time.perf_counter() - start
+                last += time.process_time() - start
     return last / max(1, measured)
 
 
 def _memory(process: int) -> float:
     status = Path(f"/proc/{process}/status").read_text()
     return int(status.partition("VmRSS:")[2].split()[0]) / 1000
+
+
+def _processor(process: int) -> float:
+    """Give the seconds of a core that a process has used."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _receipts(place: Path) -> None:
