@@ -10,7 +10,7 @@ import socket
 import ssl
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,8 @@ from vacr.errors import UnreadableInput, UsageError, VacrError
 
 _GRACE = 10
 _BACKLOG = 2048
+_ACCEPTED_AT_ONCE = 16
+"""The event loop takes one new connection of each socket, then serves all that are open: with one socket, new callers would starve."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +72,10 @@ def serve(
         server.should_exit = True
 
     stop.end = end
-    with _socket(host, port) as listening, _signals(end):
+    with _socket(host, port) as listening, _signals(end), ExitStack() as others:
         told(_address(listening, host, secure=tls is not None))
-        server.run(sockets=[listening])
+        more = [others.enter_context(listening.dup()) for _ in range(_ACCEPTED_AT_ONCE - 1)]
+        server.run(sockets=[listening, *more])
     if stop.reason is not None:
         raise stop.reason
 
