@@ -19,7 +19,7 @@ from vacr.errors import UnreadableInput, UsageError, VacrError
 _GRACE = 10
 _BACKLOG = 2048
 _ACCEPTED_AT_ONCE = 16
-"""The event loop takes one new connection of each socket, then serves all that are open: with one socket, new callers would starve."""
+"""The event loop takes one new caller of each socket, then serves all that are there: with one socket, new ones would starve."""
 
 
 @dataclass(frozen=True, slots=True)
