@@ -62,7 +62,13 @@ def serve(
         raise UsageError("serving needs the extra log", hint="pip install 'vacr[log]'") from error
     stop = stop or Stop()
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=_GRACE, backlog=_BACKLOG
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,  # anybody could write another's address into them
+        timeout_graceful_shutdown=_GRACE,
+        backlog=_BACKLOG,
     )
     config.load()
     config.ssl = _context(tls) if tls is not None else None
