@@ -46,7 +46,7 @@ def check(folder: Folder, progress: Callable[[int, int], None] = lambda _done, _
             findings.add("the head of the log is missing, or is not one that was signed")
             return Checked(0, 0, 0, findings)
         heads = _check_tree(storage, head, findings, progress)
-        files = check_files(storage, head, folder, findings)
+        files = check_files(storage, folder, findings)
     return Checked(head.head.size, heads, files, findings)
 
 

@@ -91,8 +91,8 @@ def command(
         {"trust": trust, "issuers": issuer, "algorithms": alg, "token_file": token_file, "largest": max_size, "rate": rate}
         | {"always_303": always_303, "waiting": queue, "linger": linger / 1000, "witnesses": witness},
     )
-    with closing(found.storage()) as storage:
-        facts = about(found, storage)
+    with closing(found.ledger()) as ledger:
+        facts = about(found, ledger.storage)
 
     def told(url: str) -> None:
         voice.result(f"serving {facts['origin']} at {url}")
