@@ -6,11 +6,12 @@ BIN := $(VENV)/bin
 OUT := demo-out
 SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
 
-.PHONY: help demo test check bench docs peers lock clean
+.PHONY: help demo test check faults bench docs peers lock clean
 
 help:
 	@echo "make demo   record, validate, convert and restore the examples of every agent; seal one, and log it"
 	@echo "make test   every check: ruff, mypy, import contracts, docs, pytest"
+	@echo "make faults all faults that a log has to survive, where make test tries some of each kind"
 	@echo "make bench  speed and memory, as ratios"
 	@echo "make docs   write docs/mapping again from the readers' tables"
 	@echo "make lock   resolve the dependencies again"
@@ -33,6 +34,10 @@ $(VENV)/run.stamp: requirements/run.txt pyproject.toml | $(BIN)/python
 $(VENV)/dev.stamp: requirements/dev.txt $(VENV)/run.stamp
 	@[ -e /usr/lib/softhsm/libsofthsm2.so ] || $(SUDO) apt-get install -y -qq softhsm2 || echo "no SoftHSM: keys in devices are not tested"
 	@command -v openssl >/dev/null || $(SUDO) apt-get install -y -qq openssl || echo "no openssl: timestamps are not tested"
+	@command -v strace >/dev/null || $(SUDO) apt-get install -y -qq strace || echo "no strace: faults of the disk are not tested"
+	@[ -e /usr/lib/postgresql ] || command -v postgres >/dev/null || $(SUDO) apt-get install -y -qq postgresql \
+		|| echo "no PostgreSQL: logs in one are not tested"
+	@command -v faketime >/dev/null || $(SUDO) apt-get install -y -qq faketime || echo "no faketime: a clock that is moved back is not tested"
 	@command -v jq >/dev/null || $(SUDO) apt-get install -y -qq jq || echo "no jq: one example of the README is not checked"
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	@touch $@
@@ -70,6 +75,9 @@ check: $(VENV)/dev.stamp peers
 	$(BIN)/lint-imports
 	$(BIN)/python docs/mapping/generate.py --check
 	$(BIN)/pytest -n auto
+
+faults: $(VENV)/dev.stamp
+	VACR_FAULTS=full $(BIN)/pytest -n auto tests/faults
 
 bench: $(VENV)/dev.stamp
 	PYTHONPATH=. $(BIN)/python bench/run.py $(ONLY)

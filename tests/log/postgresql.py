@@ -19,6 +19,19 @@ def binaries():
     return Path(elsewhere).parent if elsewhere else None
 
 
+def state_of(path):
+    """Give the state and the parent of a process."""
+    try:
+        state, parent, *_ = path.read_text().rpartition(")")[2].split()
+    except OSError:
+        return "Z", 0
+    return state, int(parent)
+
+
+def alive(pid):
+    return state_of(Path(f"/proc/{pid}/stat"))[0] != "Z"
+
+
 class PostgreSQL:
     """A server with a folder of its own, reached by a socket in it."""
 
@@ -49,9 +62,24 @@ class PostgreSQL:
             time.sleep(0.05)
 
     def kill(self):
-        """End it as a loss of power would end its processes."""
+        """End it as a loss of power would end its processes: all at once."""
+        self.process.send_signal(signal.SIGSTOP)  # so that it does not start others meanwhile
+        children = [pid for pid, state in self.children().items() if state != "Z"]
+        for pid in children:
+            os.kill(pid, signal.SIGKILL)
         self.process.kill()
         self.process.wait()
+        while any(alive(pid) for pid in children):
+            time.sleep(0.01)
+
+    def children(self):
+        """Give the processes that it has started, each with its state."""
+        found = {}
+        for path in Path("/proc").glob("[0-9]*/stat"):
+            state, parent = state_of(path)
+            if parent == self.process.pid:
+                found[int(path.parent.name)] = state
+        return found
 
     def stop(self):
         if self.process.poll() is None:

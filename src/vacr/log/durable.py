@@ -36,6 +36,24 @@ def write(path: Path, data: bytes, mode: int = _PUBLIC) -> None:
             os.unlink(name)  # noqa: PTH108 - a path that mkstemp gave; gone where all went well
 
 
+def make_folder(path: Path) -> None:
+    """Make a folder, and those above it, so that their names stay.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    if path.is_dir():
+        return
+    make_folder(path.parent)
+    path.mkdir(exist_ok=True)
+    try:
+        sync_folder(path.parent)
+    except OSError:
+        with suppress(OSError):
+            path.rmdir()  # so that it is made and synced again
+        raise
+
+
 def sync_folder(folder: Path) -> None:
     """Make sure that the names in a folder stay."""
     if sys.platform == "win32":

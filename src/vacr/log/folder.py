@@ -15,7 +15,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from vacr.errors import UnreadableInput, UsageError
 from vacr.log import durable
 from vacr.log.keyring import Keyring, NewKeys, descriptions, write_public
 from vacr.log.ledger import Ledger
+from vacr.log.rollback import check_published
 from vacr.log.sqlite import SqliteStorage
 from vacr.log.storage import Batch, Storage, StoredHead
 from vacr.receipts import tree
@@ -58,6 +59,11 @@ class Folder:
         """Where checkpoint and tiles are published."""
         return self.path / "public"
 
+    @property
+    def checkpoint(self) -> Path:
+        """What was published last."""
+        return self.public / "checkpoint"
+
     def storage(self) -> Storage:
         """Open the database.
 
@@ -83,13 +89,22 @@ class Folder:
         return SqliteStorage(self.path / _DATABASE, readonly=True)
 
     def ledger(self, clock: Callable[[], float] = time.time) -> Ledger:
-        """Open the log to add to it.
+        """Open the log to add to it; what a change of keys left half done is done.
 
         Raises:
             StorageFailed: it cannot be opened.
             UsageError: its keys are not here.
+            Damaged: it is behind what it has published.
         """
-        return Ledger(self.storage, self.keyring, clock)
+        ledger = Ledger(self.storage, self.keyring, clock)
+        try:
+            said = descriptions(ledger.storage)
+            check_published(ledger.storage, said, self.checkpoint)
+            ledger.keyring.settle(said)
+        except BaseException:
+            ledger.close()
+            raise
+        return ledger
 
 
 def open_folder(path: str, database: str | None = None) -> Folder:
@@ -129,24 +144,34 @@ def for_database(database: str) -> Folder:
 
 
 def make(path: str, *, origin: str | None = None, database: str | None = None) -> Folder:
-    """Make a log: all of it or nothing.
+    """Make a log: all of it or nothing. One in a PostgreSQL may be half made when that fails, and is finished the next time.
 
     Raises:
         UsageError: there is something already.
         UnreadableInput: the folder cannot be written.
+        StorageFailed: the database cannot be reached.
     """
     place = Path(os.path.abspath(path))  # noqa: PTH100 - links stay as they are
+    if origin is not None:
+        check_origin(origin)
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
-        known = "a log" if (place / _ABOUT).exists() else "something"
-        raise UsageError(f"there is {known} at {path} already", hint="Give another folder.")
+        return _finish(place, path, origin, database)
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
+        durable.make_folder(place.parent)
         temporary = Path(tempfile.mkdtemp(".vacr-new", f".{place.name}.", place.parent))
         try:
             temporary.chmod(0o755)
-            _fill(temporary, place.name, origin, database)
-            temporary.replace(place)
-            durable.sync_folder(place.parent)
+            made = _fill(temporary, database)
+            if database is None:
+                with closing(SqliteStorage(temporary / _DATABASE, create=True)) as embedded:
+                    _begin(embedded, made, origin, place.name)
+                durable.sync_folder(temporary)
+                _move(temporary, place)
+            else:
+                # The keys are where they are looked for, for good, before a log names them: nobody could make them again.
+                with closing(_new(database)) as storage:
+                    _move(temporary, place)
+                    _begin(storage, made, origin, place.name)
         except BaseException:
             shutil.rmtree(temporary, ignore_errors=True)
             raise
@@ -155,27 +180,43 @@ def make(path: str, *, origin: str | None = None, database: str | None = None) -
     return Folder(place, database)
 
 
-def _fill(folder: Path, name: str, origin: str | None, database: str | None) -> None:
+def _finish(place: Path, path: str, origin: str | None, database: str | None) -> Folder:
+    """Make the log of a folder that has its keys, if there is none yet in its database."""
+    if not (place / _ABOUT).is_file():
+        raise UsageError(f"there is something at {path} already", hint="Give another folder.")
+    folder = open_folder(path, database)
+    if folder.database is None:
+        hint = f"vacr log serve {path} serves it; for a new one give another folder."
+        raise UsageError(f"there is a log at {path} already", hint=hint)
+    with closing(_new(folder.database)) as storage:
+        _begin(storage, NewKeys.read(place), origin, place.name)
+    return Folder(place, folder.database)
+
+
+def _new(database: str) -> Storage:
+    from vacr.log.postgres import PostgresStorage
+
+    return PostgresStorage(database, create=True)
+
+
+def _move(folder: Path, place: Path) -> None:
+    folder.replace(place)
+    durable.sync_folder(place.parent)
+
+
+def _fill(folder: Path, database: str | None) -> NewKeys:
+    """Write all but the database."""
     made = NewKeys.make()
     made.write(folder)
-    public = made.receipt.public_key()
-    write_public(folder, [public])
+    write_public(folder, [made.receipt.public_key()])
     about = {"database": database}
     durable.write(folder / _ABOUT, json.dumps(about).encode() + b"\n", mode=_OWNER_ONLY if database else 0o644)
-    origin = check_origin(origin or f"localhost/{name}-{thumbprint(public).hex()[:8]}")
-    if database is not None:
-        from vacr.log.postgres import PostgresStorage
-
-        storage: Storage = PostgresStorage(database, create=True)
-    else:
-        storage = SqliteStorage(folder / _DATABASE, create=True)
-    with closing(storage):
-        _begin(storage, made, origin)
-    durable.sync_folder(folder)
+    return made
 
 
-def _begin(storage: Storage, made: NewKeys, origin: str) -> None:
+def _begin(storage: Storage, made: NewKeys, given: str | None, name: str) -> None:
     """Write the first entry: what the log says of itself."""
+    origin = check_origin(given or f"localhost/{name}-{thumbprint(made.receipt.public_key()).hex()[:8]}")
     now = int(time.time())
     entry = entry_of(parse(made.description(origin, now).statement(made.signer)))
     leaf = tree.leaf_hash(entry)
@@ -214,14 +255,10 @@ def rotate(folder: Folder) -> PublicKey:
     with closing(folder.ledger()) as ledger:
         if ledger.signer is None or ledger.head is None:
             raise UsageError("the key of the log is not at hand")
-        before = ledger.keyring.checkpoint_key(ledger.storage, ledger.head)
         old, keyring = ledger.signer, ledger.keyring
         made.write(folder.path)
         entry = entry_of(parse(made.description(keyring.origin, int(time.time()), keyring.log).statement(old)))
         keyring.next_signer = made.signer
         ledger.append([entry], description=True)
-        write_public(folder.path, [one.receipt_key for one in descriptions(ledger.storage)])
-    for key in (old.public_key, before.public_key()):
-        with suppress(OSError):
-            keyring.retire(key)
+        keyring.settle(descriptions(ledger.storage))
     return made.receipt.public_key()

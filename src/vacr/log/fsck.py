@@ -54,7 +54,7 @@ def _check(storage: Storage, folder: Folder, findings: Findings, progress: Calla
         findings.add("the head of the log is missing, or is not one that was signed")
         return Checked(0, 0, 0, findings)
     heads = _check_tree(storage, head, findings, progress)
-    files = check_files(storage, head, folder, findings)
+    files = check_files(storage, folder, findings)
     return Checked(head.head.size, heads, files, findings)
 
 

@@ -6,12 +6,14 @@ kept in public form, for those who verify older receipts.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric import ed25519
 
-from vacr.errors import UnreadableInput, UsageError
+from vacr.errors import UnreadableInput, UsageError, VacrError
 from vacr.log import durable
 from vacr.log.storage import Damaged, Reading, StoredHead
 from vacr.receipts.description import Description, described, first, following, identity_of
@@ -47,6 +49,20 @@ class NewKeys:
     def description(self, origin: str, created: int, log: str | None = None) -> Description:
         """Describe a log that has these keys."""
         return Description(origin, self.receipt.public_key(), self.checkpoint.public_key(), created, log=log)
+
+    @classmethod
+    def read(cls, folder: Path) -> NewKeys:
+        """Find the pair in a folder where it was written, and nothing else.
+
+        Raises:
+            UnreadableInput: it is not there.
+        """
+        found = [keys.load_private(read_bytes(path)) for path in sorted((folder / _FOLDER).glob("*.pem"))]
+        pair = sorted(found, key=lambda key: not isinstance(key, ed25519.Ed25519PrivateKey))
+        if len(pair) != len(("receipt", "checkpoint")) or isinstance(pair[1], ed25519.Ed25519PrivateKey):
+            raise UnreadableInput("not the two keys of a new log", where=str(folder / _FOLDER))
+        checkpoint, receipt = pair
+        return cls(receipt, checkpoint)
 
     def write(self, folder: Path) -> None:
         """Write them so that nobody else can read them, and so that they outlast a loss of power."""
@@ -107,14 +123,27 @@ class Keyring:
             raise UnreadableInput("another key than its name says", where=str(path))
         return found
 
-    def retire(self, key: PublicKey) -> None:
-        """Remove the private part of a key that has been replaced."""
-        (self.folder / _FOLDER / _name(key)).unlink(missing_ok=True)
+    def settle(self, said: Sequence[Description]) -> None:
+        """Bring the files in line with what the log says of itself, also where a change of keys was interrupted.
+
+        The keys that verify receipts are written for others to have; what remains of keys that were replaced is removed.
+
+        Raises:
+            UnreadableInput: they cannot be written.
+        """
+        write_public(self.folder, [one.receipt_key for one in said])
+        for key in (key for one in said[:-1] for key in (one.receipt_key, one.checkpoint_key)):
+            with suppress(OSError):
+                (self.folder / _FOLDER / _name(key)).unlink(missing_ok=True)
 
 
-def write_public(folder: Path, found: list[PublicKey]) -> None:
-    """Write the keys that verify receipts, the present one last."""
-    durable.write(folder / PUBLIC, b"".join(map(keys.public_pem, found)))
+def write_public(folder: Path, found: Iterable[PublicKey]) -> None:
+    """Write the keys that verify receipts, the present one last, unless they are there."""
+    path, data = folder / PUBLIC, b"".join(map(keys.public_pem, found))
+    with suppress(VacrError):
+        if read_bytes(path) == data:
+            return
+    durable.write(path, data)
 
 
 def descriptions(reading: Reading) -> list[Description]:

@@ -15,7 +15,7 @@ from vacr.errors import UsageError
 from vacr.log.keyring import Keyring
 from vacr.log.storage import Batch, Damaged, HeadMoved, Reading, Storage, StorageFailed, StoredHead, Writing, prefix_of
 from vacr.receipts import tree
-from vacr.receipts.receipt import protected_header, sign_head
+from vacr.receipts.receipt import Head, protected_header, sign_head
 from vacr.receipts.tiles import Growing, Tile, last_tiles, node_in
 from vacr.signing.signers import Signer
 
@@ -76,6 +76,8 @@ class Ledger:
         self.clock = clock
         self.storage = open_storage()
         self.head: StoredHead | None = None
+        self.known: Head | None = None
+        """The last head that was found or committed: the log may only grow from there."""
         self.growing: Growing | None = None
         self.signer: Signer | None = None
         try:
@@ -107,9 +109,15 @@ class Ledger:
         growing = Growing(size, last, Tiles(storage))
         if growing.root() != head.head.root:
             raise Damaged("the tree that is stored does not lead to the root that was signed")
+        known = self.known
+        if known is not None and (known.size > size or tree.root(growing.node, known.size) != known.root):
+            raise Damaged(
+                f"the log had {known.size} entries, and the database no longer has them: it was set back to an older state",
+                hint="Put the newest state of the database back. To go on would make another log of it.",
+            )
         if self.head is None or self.head.description != head.description:
             self.signer = self.keyring.signer(storage, head)
-        self.head, self.growing = head, growing
+        self.head, self.known, self.growing = head, head.head, growing
         return growing
 
     def append(self, entries: Sequence[bytes], *, description: bool = False) -> list[Placed]:
@@ -151,6 +159,7 @@ class Ledger:
                 batch = Batch(before, [entries[at] for at in fresh], [leaves[at] for at in fresh], growing.settle(), after)
                 writing.append(batch)
                 self.head = after
+        self.known = after.head if fresh else before.head
         return self._placed(growing, positions, before.head.size)
 
     def _current(self, writing: Writing) -> tuple[Growing, StoredHead]:

@@ -32,7 +32,15 @@ INSERT INTO vacr.head VALUES (1, 0, '', 1);
 """
 _HEADS = "SELECT h.size, h.root, h.protected, h.signature, h.time, h.description FROM vacr.heads h"
 _DURABLE = {"synchronous_commit": "on", "fsync": "on"}
-_ALIVE = {"connect_timeout": 10, "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3}
+_ALIVE = {
+    "connect_timeout": 10,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}
+_PATIENCE = "30s"
+"""How long a writer may do nothing within a transaction: then it has hung or is gone, and others take their turn."""
 
 
 class PostgresStorage:
@@ -60,6 +68,8 @@ class PostgresStorage:
         self._ask("SET synchronous_commit = on")
         if readonly:
             self._ask("SET default_transaction_read_only = on")
+        else:
+            self._ask(f"SET idle_in_transaction_session_timeout = '{_PATIENCE}'")
         for name, wanted in _DURABLE.items():
             found = self._one(f"SHOW {name}")
             if found != wanted:

@@ -8,17 +8,16 @@ from vacr.errors import VacrError
 from vacr.log.findings import Findings
 from vacr.log.folder import Folder
 from vacr.log.keyring import PUBLIC, descriptions
-from vacr.log.service.publishing import ENTRIES, bundle_bytes, tile_bytes
-from vacr.log.storage import Reading, StoredHead
-from vacr.receipts import checkpoint
+from vacr.log.rollback import check_published
+from vacr.log.service.publishing import ENTRIES, bundle_bytes, changed, published_size, tile_bytes
+from vacr.log.storage import Reading
 from vacr.receipts.description import Description
-from vacr.receipts.notes import ED25519, VerifierKey
 from vacr.receipts.tiles import number_of
 from vacr.signing import keys
 from vacr.sources.files import read_bytes
 
 
-def check_files(storage: Reading, head: StoredHead, folder: Folder, findings: Findings) -> int:
+def check_files(storage: Reading, folder: Folder, findings: Findings) -> int:
     """Compare the files of a log with its database; gives how many there are."""
     try:
         said = descriptions(storage)
@@ -34,7 +33,7 @@ def check_files(storage: Reading, head: StoredHead, folder: Folder, findings: Fi
         findings.add(f"{public}: {error.message}")
     if not folder.public.is_dir():
         return 0
-    _check_checkpoint(storage, head, folder.public / "checkpoint", said, findings)
+    _check_checkpoint(storage, folder, said, findings)
     count = 0
     for path in sorted((folder.public / "tile").rglob("*")):
         if path.is_file() and not path.name.startswith("."):
@@ -43,24 +42,16 @@ def check_files(storage: Reading, head: StoredHead, folder: Folder, findings: Fi
     return count
 
 
-def _check_checkpoint(storage: Reading, head: StoredHead, path: Path, said: list[Description], findings: Findings) -> None:
-    if not path.exists():
-        return
-    known = [VerifierKey(one.origin, ED25519, one.checkpoint_key.public_bytes_raw()) for one in said]
+def _check_checkpoint(storage: Reading, folder: Folder, said: list[Description], findings: Findings) -> None:
+    """Check that what was published last is of this log, and that the tiles it needs are there."""
     try:
-        published = checkpoint.open_checkpoint(read_bytes(path), *known)
+        check_published(storage, said, folder.checkpoint)
     except VacrError as error:
-        findings.add(f"{path}: {error}")
+        findings.add(str(error))
         return
-    if published.size > head.head.size:
-        findings.add(
-            f"{path}: {published.size} entries were published, and the log has {head.head.size}: "
-            "the database is older than what others have seen"
-        )
-        return
-    signed = storage.head_until(published.size)
-    if signed is None or (signed.head.size, signed.head.root) != (published.size, published.root):
-        findings.add(f"{path}: another root than the log has signed")
+    for name, _ in changed(storage, 0, published_size(folder.public)):
+        if not (folder.public / "tile" / name).is_file():
+            findings.add(f"{folder.public / 'tile' / name} is missing: remove {folder.public}, and vacr log serve makes it again")
 
 
 def _check_file(storage: Reading, path: Path, folder: Path, findings: Findings) -> None:

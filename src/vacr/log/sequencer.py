@@ -10,6 +10,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Generic, TypeVar
 
 from vacr.errors import Unreachable, VacrError
@@ -56,7 +57,7 @@ class Sequencer(Generic[T]):
         """
         with self.changed:
             if self.stopping or len(self.queue) >= self.waiting:
-                raise Busy("too many entries are waiting" if not self.stopping else "the log is going down")
+                raise Busy(str(self.failure or "the log is going down") if self.stopping else "too many entries are waiting")
             self.queue.append((entry, ticket))
             if len(self.queue) == 1:
                 self.changed.notify()
@@ -70,9 +71,22 @@ class Sequencer(Generic[T]):
         self.ledger.close()
 
     def _run(self) -> None:
-        while batch := self._next():
-            results = self._append([entry for entry, _ in batch])
-            self.deliver([(ticket, result) for (_, ticket), result in zip(batch, results, strict=True)])
+        try:
+            while batch := self._next():
+                results = self._append([entry for entry, _ in batch])
+                self.deliver([(ticket, result) for (_, ticket), result in zip(batch, results, strict=True)])
+        except Exception as error:  # noqa: BLE001 - whatever it is, whoever waits and whoever comes has to be told
+            self._give_up(error)
+
+    def _give_up(self, error: Exception) -> None:
+        """Refuse what waits and what comes: nothing adds entries any more."""
+        failure = Unreachable(f"the log takes no more entries until it is started again: {type(error).__name__}: {error}")
+        with self.changed:
+            self.stopping, self.failure = True, failure
+            left = [ticket for _, ticket in self.queue]
+            self.queue.clear()
+        with suppress(Exception):
+            self.deliver([(ticket, failure) for ticket in left])
 
     def _next(self) -> list[tuple[bytes, T]]:
         with self.changed:

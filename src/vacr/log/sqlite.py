@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from vacr.errors import UnreadableInput
+from vacr.log.locks import held
 from vacr.log.storage import FORMAT, Batch, Damaged, HeadMoved, StorageFailed, StoredHead, prefix_of
 from vacr.receipts.receipt import Head
 
@@ -56,18 +57,27 @@ class SqliteStorage:
             self.connection = sqlite3.connect(
                 f"{path.absolute().as_uri()}?mode={mode}", uri=True, timeout=_WAIT, isolation_level=None, check_same_thread=False
             )
-            if not readonly:
-                self._demand("PRAGMA journal_mode = WAL", "wal")
-                self._ask("PRAGMA synchronous = FULL")
-                self._demand("PRAGMA synchronous", _FULL)
-                self._ask(f"PRAGMA cache_size = -{_CACHE}")
-                self._recover()
-            if create:
+        try:
+            with self._failing():
+                self._open(create=create, readonly=readonly)
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self, *, create: bool, readonly: bool) -> None:
+        if not readonly:
+            self._demand("PRAGMA journal_mode = WAL", "wal")
+            self._ask("PRAGMA synchronous = FULL")
+            self._demand("PRAGMA synchronous", _FULL)
+            self._ask(f"PRAGMA cache_size = -{_CACHE}")
+            self._recover()
+        if create:
+            with self._alone():
                 self._create()
-            version = self._one("PRAGMA user_version")
+        version = self._one("PRAGMA user_version")
         if version != FORMAT:
             hint = "It is from another version of vacr, or no log."
-            raise UnreadableInput(f"a log of layout {version}, not {FORMAT}", where=str(path), hint=hint)
+            raise UnreadableInput(f"a log of layout {version}, not {FORMAT}", where=str(self.path), hint=hint)
 
     def _recover(self) -> None:
         """See to the disk what an earlier process wrote and may have failed to sync.
@@ -75,9 +85,22 @@ class SqliteStorage:
         After such a failure the system gives back what it holds in memory and never writes it: so it is written again, elsewhere,
         by moving all of the write-ahead log into the file.
         """
-        busy, *_ = self._ask("PRAGMA wal_checkpoint(TRUNCATE)")[0]
+        with self._alone():
+            busy, *_ = self._ask("PRAGMA wal_checkpoint(TRUNCATE)")[0]
         if busy:
             raise StorageFailed("another process uses the log without pause", where=str(self.path), hint="Try again.")
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Let nobody else write, nor move the write-ahead log into the file.
+
+        SQLite has locks of its own for both; but before version 3.51.3 one of two who do that at the same instant may be lost
+        (its "WAL-reset bug").
+        """
+        with ExitStack() as stack:
+            with self._failing():
+                stack.enter_context(held(self.path.with_suffix(".lock"), _WAIT))
+            yield
 
     def _create(self) -> None:
         self._ask("BEGIN IMMEDIATE")
@@ -175,17 +198,18 @@ class SqliteStorage:
     @contextmanager
     def writing(self) -> Iterator[SqliteStorage]:
         """Begin a transaction, alone; it is durable when the context has ended without an error."""
-        with self._failing():
-            self._ask("BEGIN IMMEDIATE")
-        try:
-            yield self
+        with self._alone():
             with self._failing():
-                self._ask("COMMIT")
-        except BaseException:
-            with suppress(sqlite3.Error):
-                if self.connection.in_transaction:
-                    self._ask("ROLLBACK")
-            raise
+                self._ask("BEGIN IMMEDIATE")
+            try:
+                yield self
+                with self._failing():
+                    self._ask("COMMIT")
+            except BaseException:
+                with suppress(sqlite3.Error):
+                    if self.connection.in_transaction:
+                        self._ask("ROLLBACK")
+                raise
 
     def append(self, batch: Batch) -> None:
         """Add a batch.

@@ -34,7 +34,7 @@ def command(
     """
     voice = Voice(format, quiet, verbose)
     made = make(folder, origin=origin, database=database)
-    with closing(made.storage()) as storage:
+    with closing(made.reader()) as storage:
         found = about(made, storage)
     voice.result(f"{folder}: a new log")
     tell(found, voice)

@@ -35,7 +35,7 @@ def command(
     voice = Voice(format, quiet, verbose)
     found = open_folder(folder, database)
     rotate(found)
-    with closing(found.storage()) as storage:
+    with closing(found.reader()) as storage:
         facts = about(found, storage)
     voice.result(f"{folder}: new keys")
     tell(facts, voice)

@@ -74,8 +74,8 @@ def command(
     _refuse_open(host, guarded=given["token_file"] is not None or client_ca is not None or given["anyone"])
     found = open_folder(folder, database) if folder is not None else for_database(str(database))
     app = _app(found, given)
-    with closing(found.storage()) as storage:
-        facts = about(found, storage)
+    with closing(found.ledger()) as ledger:
+        facts = about(found, ledger.storage)
 
     def told(url: str) -> None:
         voice.result(f"serving {facts['origin']} at {url}")

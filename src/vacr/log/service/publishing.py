@@ -18,6 +18,7 @@ from vacr.log import durable
 from vacr.log.cosigning import AtAnotherSize, cosign
 from vacr.log.keyring import Keyring
 from vacr.log.ledger import Tiles
+from vacr.log.locks import held
 from vacr.log.service.reading import Readers
 from vacr.log.storage import Damaged, Reading, StoredHead
 from vacr.receipts import bundles, checkpoint, notes, tree
@@ -26,8 +27,7 @@ from vacr.receipts.notes import VerifierKey
 from vacr.receipts.tiles import HEIGHT, WIDTH, node_in, path_of
 
 ENTRIES = "entries"
-_PAUSE = 0.2
-_POLL = 1.0
+_PAUSE, _AGAIN, _WAIT = 0.2, 2.0, 60.0
 _log = logging.getLogger("vacr.log")
 
 
@@ -55,6 +55,10 @@ class Publisher:
     """Of how large a tree the files are."""
     seen: dict[str, int] = field(default_factory=dict)
     """What witnesses have last cosigned."""
+    pause: float = _PAUSE
+    """How many seconds are between two publications, at least."""
+    again: float | None = _AGAIN
+    """After how many seconds to look whether there is something to publish."""
 
     def __post_init__(self) -> None:
         """Start the thread."""
@@ -75,19 +79,31 @@ class Publisher:
 
     def _run(self) -> None:
         while True:
-            self.due.wait(_POLL)  # other processes add to the log as well, and what failed is tried again
+            # Also unasked, for what failed and for what other processes have added.
+            self.due.wait(self.again)
             self.due.clear()
             try:
-                self.readers.now(self._publish)
+                self._publish_alone()
                 self.failure = None
-            except VacrError as error:
-                self.failure = error
-                _log.warning("not published: %s", error)
-            except OSError as error:
-                self.failure = VacrError(f"not published: {error}")
-                _log.warning("not published: %s", error)
-            if self.stopping.wait(_PAUSE):
+            except Exception as error:  # noqa: BLE001 - whatever it is, it is told and tried again
+                known = isinstance(error, VacrError | OSError)
+                failure = (
+                    error if isinstance(error, VacrError) else VacrError(str(error) if known else f"a bug in vacr: {error!r}")
+                )
+                if str(failure) != str(self.failure):
+                    _log.warning("not published: %s", failure)
+                self.failure = failure
+            if self.stopping.wait(self.pause):
                 return
+
+    def _publish_alone(self) -> None:
+        """Publish, one process after the other where several use the folder: a checkpoint never replaces a newer one."""
+        if self.folder is None:
+            self.readers.now(self._publish)
+            return
+        durable.make_folder(self.folder)
+        with held(self.folder / ".lock", _WAIT):
+            self.readers.now(self._publish)
 
     def _publish(self, reading: Reading) -> None:
         head = reading.head()
@@ -108,12 +124,14 @@ class Publisher:
     # --- files ---
 
     def _write_tiles(self, reading: Reading, folder: Path, size: int) -> None:
-        """Write the tiles that are not there yet, the full ones first: what a checkpoint needs is there before it is."""
+        """Write the tiles that are new since the last checkpoint: what the next one needs is there before it is.
+
+        One that is there already is from a publication that failed, and perhaps not on the disk: it is written again.
+        """
         for name, data in changed(reading, self.written or published_size(folder), size):
             path = folder / "tile" / name
-            if not path.exists():
-                path.parent.mkdir(parents=True, exist_ok=True)
-                durable.write(path, data())
+            durable.make_folder(path.parent)
+            durable.write(path, data())
 
     # --- witnesses ---
 

@@ -1,0 +1,43 @@
+"""How much of the faults is tested: some of each kind, or all of them under `make faults`."""
+
+import os
+import random
+import signal
+
+import pytest
+
+from tests.log.conftest import database, postgresql  # noqa: F401 - fixtures are found by name
+from tests.log.running import Running
+
+FULL = os.environ.get("VACR_FAULTS") == "full"
+
+
+@pytest.fixture
+def serve():
+    """Start services; what still runs at the end of the test is killed."""
+    started = []
+
+    def start(*arguments, **environment):
+        started.append(Running(*arguments, **environment))
+        return started[-1]
+
+    yield start
+    for service in started:
+        if service.process.returncode is None:
+            service.stop(signal.SIGKILL)
+
+
+@pytest.fixture
+def some():
+    """Choose from a list: all of it in full, else so many, always the same ones."""
+
+    def choose(found, count):
+        return list(found) if FULL or len(found) <= count else random.Random(6).sample(list(found), count)  # noqa: S311
+
+    return choose
+
+
+@pytest.fixture
+def many():
+    """Give a number for the short form or for the full one."""
+    return lambda short, full: full if FULL else short

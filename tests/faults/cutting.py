@@ -1,0 +1,75 @@
+"""A way to a PostgreSQL that is cut in the middle of a COMMIT, so that nobody knows what became of it."""
+
+import socket
+import tempfile
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+
+LOST, UNANSWERED, UNSEEN, LATE = "lost", "unanswered", "unseen", "late"
+"""The COMMIT does not arrive; it is done and the answer is lost; the caller is cut off before; it is done long after that."""
+_NAME = ".s.PGSQL.5432"
+
+
+class Cutting:
+    """A socket that passes on what is said to a PostgreSQL and what it answers, until a COMMIT that is to be cut."""
+
+    def __init__(self, address, plan):
+        """Cut one COMMIT after the other as an iterator says; those that it has nothing for are let through."""
+        self.plan = plan
+        self.cut = []
+        self.server = str(Path(address.partition("?host=")[2]) / _NAME)
+        self.folder = tempfile.TemporaryDirectory(prefix="vacr-cut-")
+        self.address = address.partition("?host=")[0] + f"?host={self.folder.name}"
+        self.listening = socket.socket(socket.AF_UNIX)
+        self.listening.bind(str(Path(self.folder.name) / _NAME))
+        self.listening.listen()
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def close(self):
+        self.listening.close()
+        self.folder.cleanup()
+
+    def _accept(self):
+        with suppress(OSError):
+            while True:
+                client, _ = self.listening.accept()
+                server = socket.socket(socket.AF_UNIX)
+                try:
+                    server.connect(self.server)
+                except OSError:
+                    client.close()
+                    continue
+                threading.Thread(target=self._answers, args=(server, client), daemon=True).start()
+                threading.Thread(target=self._questions, args=(client, server), daemon=True).start()
+
+    def _answers(self, server, client):
+        with suppress(OSError), server, client:
+            while data := server.recv(1 << 16):
+                client.sendall(data)
+
+    def _questions(self, client, server):
+        with suppress(OSError), client, server:
+            while data := client.recv(1 << 16):
+                how = next(self.plan, None) if b"COMMIT" in data else None
+                if how is not None:
+                    self.cut.append(how)
+                    self._cut(client, server, data, how)
+                    return
+                server.sendall(data)
+
+    @staticmethod
+    def _cut(client, server, data, how):
+        if how == UNANSWERED:
+            client.shutdown(socket.SHUT_WR)  # what the server answers from now on reaches nobody
+            server.sendall(data)
+            time.sleep(0.1)
+        elif how in (UNSEEN, LATE):
+            client.shutdown(socket.SHUT_RDWR)
+            time.sleep(0.5 if how == LATE else 0)
+            server.sendall(data)
+            time.sleep(0.1)
+        for one in (client, server):
+            with suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)

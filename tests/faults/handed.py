@@ -1,0 +1,33 @@
+"""What a log has handed out, which it has to stand by whatever happens to it."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Handed:
+    """Receipts and checkpoints that left the log, and what it said did not work."""
+
+    receipts: list[tuple[bytes, bytes]] = field(default_factory=list)
+    """Statements, each with its receipt."""
+    checkpoints: list[bytes] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+    others: list[str] = field(default_factory=list)
+
+    def read(self, lines):
+        """Take in what `tests.faults.scenario` told; a line that is not whole was not handed out."""
+        for line in lines.split(b"\n")[:-1]:
+            self.take(line)
+        return self
+
+    def take(self, line):
+        """Take in one line."""
+        kind, *rest = line.decode().split()
+        given = list(map(bytes.fromhex, rest))
+        if kind == "receipt":
+            self.receipts.append((given[0], given[1]))
+        elif kind == "checkpoint":
+            self.checkpoints.append(given[0])
+        elif kind == "failed":
+            self.failures.append(given[0].decode())
+        else:
+            self.others.append(kind)

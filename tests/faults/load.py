@@ -1,0 +1,84 @@
+"""Callers of a service that send a statement until they have a receipt, as SCRAPI tells them to."""
+
+import http.client
+import threading
+import time
+from urllib.parse import urlsplit
+
+from tests.faults.handed import Handed
+from vacr.signing import KeySigner, keys, sign
+
+_AGAIN = (429, 503)
+"""What a service answers that asks to send it again."""
+
+
+class Load:
+    """Some callers at once, for as long as this context lasts; then each ends with what it has begun."""
+
+    def __init__(self, *services, callers=4, size=20):
+        self.services = list(services)
+        """Those that are called; others can be put in their places."""
+        self.size = size
+        self.handed = Handed()
+        self.wrong = []
+        self.refused = 0
+        """How often something was to be sent again."""
+        self.ending = threading.Event()
+        self.threads = [threading.Thread(target=self._call, args=(number,)) for number in range(callers)]
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.ending.set()
+        for thread in self.threads:
+            thread.join()
+        assert self.wrong == []
+
+    def more(self, count):
+        """Wait until so many more receipts have come."""
+        until = len(self.handed.receipts) + count
+        while len(self.handed.receipts) < until and not self.wrong:
+            time.sleep(0.01)
+
+    def until_refused(self):
+        """Wait until something was to be sent again."""
+        before = self.refused
+        while self.refused == before and not self.wrong:
+            time.sleep(0.01)
+
+    def _call(self, number):
+        signer = KeySigner(keys.generate("es256"))
+        count = 0
+        while not self.ending.is_set() and not self.wrong:
+            content = f"{number} {count}".encode().ljust(self.size)
+            self._register(sign(content, signer, profile="attached"), number + count)
+            count += 1
+
+    def _register(self, statement, turn):
+        while not self.wrong:
+            try:
+                status, answer = self._post(statement, self.services[turn % len(self.services)].url)
+            except (OSError, http.client.HTTPException):
+                status, answer = 503, b""
+            if status == 201:
+                self.handed.receipts.append((statement, answer))
+                return
+            if status not in _AGAIN:
+                self.wrong.append((status, answer))
+            self.refused += 1
+            turn += 1
+            time.sleep(0.02)
+
+    @staticmethod
+    def _post(statement, url):
+        place = urlsplit(url)
+        connection = http.client.HTTPConnection(place.hostname, place.port)
+        try:
+            connection.request("POST", "/entries", statement, {"Content-Type": "application/cose"})
+            response = connection.getresponse()
+            return response.status, response.read()
+        finally:
+            connection.close()

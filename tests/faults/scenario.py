@@ -1,0 +1,126 @@
+"""What a log does while it is disturbed: a process of its own, put together as the service is.
+
+python -m tests.faults.scenario STAGE FOLDER: statements come in as CBOR; what is handed out goes out line by line, as hexadecimal
+digits: `receipt STATEMENT RECEIPT`, `checkpoint NOTE` and, for what did not work, `failed WHAT`.
+
+What goes out is written by `writev`, which nothing else here uses, so that faults can be put into every `write` of the log.
+"""
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Sequence
+
+import cbor2
+
+from vacr.errors import VacrError
+from vacr.log import sequencer as sequencing
+from vacr.log.folder import make, open_folder, rotate
+from vacr.log.sequencer import Sequencer
+from vacr.log.service.publishing import Publisher
+from vacr.log.service.reading import Readers
+from vacr.receipts.entries import entry_of
+from vacr.signing.sign1 import parse
+
+
+def tell(*words):
+    os.writev(1, [" ".join(word.hex() if isinstance(word, bytes) else str(word) for word in words).encode() + b"\n"])
+
+
+class Running:
+    """A sequencer and a publisher on one log, as `vacr.log.service.app` has them."""
+
+    def __init__(self, path):
+        self.folder = open_folder(path)
+        self.done = threading.Semaphore(0)
+        self.sequencer = Sequencer(self.folder.ledger(), self.deliver)
+        self.readers = Readers(self.folder.reader)
+        self.publisher = Publisher(self.readers, self.folder.keyring, self.folder.public, pause=0, again=None)
+        self.publisher.start()
+        self.published()
+
+    def deliver(self, results):
+        for statement, result in results:
+            if isinstance(result, VacrError):
+                tell("failed", str(result).encode())
+            else:
+                tell("receipt", statement, result.receipt)
+        self.done.release()
+
+    def register(self, statements: Sequence[bytes]):
+        """Have statements added as one batch, and wait until they are published or that failed."""
+        with self.sequencer.changed:
+            for statement in statements:
+                self.sequencer.submit(entry_of(parse(statement)), statement)
+        self.done.acquire()
+        self.publisher.failure = None
+        self.publisher.due.set()
+        self.published()
+
+    def published(self):
+        """Wait until all is published, or that failed; one after the other, so that every run asks the same of the disk."""
+        head = self.sequencer.ledger.head
+        if head is None:
+            return
+        while self.publisher.size < head.head.size and self.publisher.failure is None:
+            time.sleep(0.002)
+        if self.publisher.failure is None:
+            tell("checkpoint", self.publisher.note)
+        else:
+            tell("failed", str(self.publisher.failure).encode())
+
+    def close(self):
+        self.sequencer.close()
+        self.publisher.close()
+        self.readers.close()
+
+
+def append(path, statements):
+    """Some batches, one with a statement that is there already, new keys, and more."""
+    running = Running(path)
+    running.register(statements[:1])
+    running.register(statements[1:3])
+    running.register([statements[0], *statements[3:5]])
+    try:
+        rotate(running.folder)
+    except VacrError as error:
+        tell("failed", str(error).encode())
+    running.register(statements[5:])
+    running.close()
+
+
+def simple(path, statements):
+    """One batch, and the end."""
+    running = Running(path)
+    running.register(statements)
+    running.close()
+
+
+def turn(path, statements):
+    """New keys, then one batch."""
+    rotate(open_folder(path))
+    tell("rotated")
+    simple(path, statements)
+
+
+def init(path, _):
+    """A new log."""
+    make(path)
+    tell("made")
+
+
+STAGES = {"append": append, "simple": simple, "rotate": turn, "init": init}
+
+
+def main():
+    sequencing._PAUSE = 0.01  # it is for a disk that comes back, and none does here
+    try:
+        STAGES[sys.argv[1]](sys.argv[2], cbor2.load(sys.stdin.buffer))
+    except VacrError as error:
+        tell("failed", str(error).encode())
+        sys.exit(error.exit_code)
+
+
+if __name__ == "__main__":
+    main()

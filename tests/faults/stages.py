@@ -1,0 +1,56 @@
+"""What each stage of the scenario begins with, and what has to be true after it was disturbed."""
+
+import shutil
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from tests.faults.audit import audit
+from tests.faults.handed import Handed
+from tests.log.statements import entries
+from vacr.errors import UnreadableInput, UsageError
+from vacr.log.folder import make, open_folder
+
+STAGES = ("append", "simple", "rotate", "init")
+
+
+def template(stage, path):
+    """Make the log that a stage begins with."""
+    if stage == "init":
+        path.parent.mkdir()
+        return
+    folder = make(str(path))
+    with closing(folder.ledger()) as ledger:
+        ledger.append(entries(2))
+        if stage == "simple":  # what a process that was killed leaves: commits that are in the write-ahead log alone
+            with closing(sqlite3.connect(path / "log.db")) as other:
+                other.execute("SELECT count(*) FROM head").fetchall()
+                ledger.append(entries(2))
+                shutil.copytree(path, path.parent / "left")
+    if stage == "simple":
+        shutil.rmtree(path)
+        (path.parent / "left").rename(path)
+        (path / "log.db-shm").unlink()
+        assert (path / "log.db-wal").stat().st_size
+
+
+def check_stage(stage, place, handed, told):
+    """Check a log after a stage, or whatever a stage that makes one has left."""
+    if stage == "init":
+        audit_made(place, handed, told)
+    else:
+        audit(place, handed, told=told)
+
+
+def audit_made(place, handed, told):
+    """There is a log, whole, or there is none and one can be made."""
+    if (place / "log.json").exists():
+        with pytest.raises(UsageError, match="there is a log at"):
+            make(str(place))
+    else:
+        assert "made" not in handed.others, told
+        with pytest.raises(UnreadableInput, match="there is no log"):
+            open_folder(str(place))
+        make(str(place))
+    audit(place, Handed(), told=told)

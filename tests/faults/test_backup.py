@@ -1,0 +1,124 @@
+"""Copies of a log: one made as the documentation says goes on; an older one is noticed before it makes another log of it."""
+
+import os
+import shutil
+import subprocess
+import sys
+from contextlib import closing
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.faults.audit import audit, publish
+from tests.faults.handed import Handed
+from tests.faults.load import Load
+from tests.log.statements import entries, statements
+from vacr.log.folder import make, open_folder, rotate
+from vacr.log.fsck import check
+from vacr.log.storage import Damaged, StorageFailed
+from vacr.receipts.entries import entry_of
+from vacr.signing.sign1 import parse
+
+
+def documented():
+    """Give the commands that the documentation tells."""
+    text = (ROOT / "docs" / "running-a-log.md").read_text()
+    return text.partition("## Backup and restore")[2].split("```")[1].strip()
+
+
+@pytest.fixture
+def log(tmp_path):
+    return make(str(tmp_path / "mylog"))
+
+
+def vacr(*arguments):
+    return subprocess.run([sys.executable, "-m", "vacr", *arguments], capture_output=True, text=True)
+
+
+def register(log, count):
+    given = statements(count)
+    with closing(log.ledger()) as ledger:
+        placed = ledger.append([entry_of(parse(one)) for one in given])
+    publish(log)
+    return [(one, place.receipt) for one, place in zip(given, placed, strict=True)]
+
+
+def test_a_backup_of_a_log_that_is_served(log, serve, tmp_path):
+    if shutil.which("sqlite3") is None:
+        pytest.skip("NO SQLITE3 HERE: backups are not tested as they are documented; apt-get install sqlite3")
+    service = serve(log.path)
+    with Load(service) as load:
+        load.more(100)
+        before = Handed(load.handed.receipts[:])
+        path = f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}"  # noqa: PTH120 - the vacr that is tested
+        done = subprocess.run(
+            ["sh", "-ec", documented()], cwd=tmp_path, capture_output=True, text=True, env=os.environ | {"PATH": path}
+        )
+        assert done.returncode == 0, done.stderr
+        load.more(10)
+    assert service.stop() == (0, "")
+    audit(log.path, load.handed)
+    size = audit(tmp_path / "backup", before)
+    restored = serve(tmp_path / "backup")
+    assert (restored.said["identity"], restored.said["size"]) == (service.said["identity"], size)
+    assert restored.stop() == (0, "")
+
+
+def test_a_copy_of_a_log_that_is_stopped(log, tmp_path):
+    handed = Handed(register(log, 20))
+    shutil.copytree(log.path, tmp_path / "copy")
+    audit(tmp_path / "copy", handed)
+
+
+@pytest.mark.parametrize("rotated", [False, True])
+def test_an_older_database_is_not_served(log, tmp_path, rotated):
+    register(log, 5)
+    shutil.copytree(log.path, tmp_path / "older")
+    newer = register(log, 3)
+    if rotated:
+        rotate(log)
+        shutil.copytree(tmp_path / "older" / "keys", log.path / "keys", dirs_exist_ok=True)
+        newer += register(log, 1)
+        shutil.copytree(tmp_path / "older" / "keys", log.path / "keys", dirs_exist_ok=True)
+    shutil.copy(log.path / "log.db", tmp_path / "newest.db")
+    shutil.copy(tmp_path / "older" / "log.db", log.path / "log.db")
+    expected = "the database may be older" if rotated else "9 entries were published, and the log has 6"
+    assert any(expected in told for told in check(log).findings.found)
+    for verb in (["serve", "--port", "0"], ["rotate"]):
+        done = vacr("log", *verb, str(log.path))
+        assert (done.returncode, done.stdout) == (1, "")
+        assert expected in done.stderr
+        assert "Put the newest copy of the database here" in done.stderr
+        assert "Traceback" not in done.stderr
+    shutil.copy(tmp_path / "newest.db", log.path / "log.db")
+    if not rotated:
+        audit(log.path, Handed(newer))
+
+
+def test_a_log_that_was_forked_is_not_served(log, tmp_path):
+    shutil.copytree(log.path, tmp_path / "other")
+    register(log, 5)
+    register(open_folder(str(tmp_path / "other")), 5)
+    shutil.copy(tmp_path / "other" / "log.db", log.path / "log.db")
+    with pytest.raises(Damaged, match="another root was published"):
+        log.ledger()
+
+
+def test_a_database_that_is_set_back_while_it_is_used(log, tmp_path):
+    shutil.copy(log.path / "log.db", tmp_path / "older.db")
+    with closing(log.ledger()) as ledger:
+        ledger.append(entries(5))
+        ledger.storage.close()
+        shutil.copy(log.path / "log.db", tmp_path / "newest.db")
+        shutil.copy(tmp_path / "older.db", log.path / "log.db")
+        with pytest.raises(StorageFailed):
+            ledger.append(entries(1))
+        for _ in range(2):
+            with pytest.raises(Damaged, match="the log had 6 entries, and the database no longer has them"):
+                ledger.append(entries(1))
+        ledger.storage.close()
+        shutil.copy(tmp_path / "newest.db", log.path / "log.db")
+        with pytest.raises(StorageFailed):
+            ledger.append(entries(1))
+        assert [one.position for one in ledger.append(entries(1))] == [6]
+    audit(log.path, Handed())

@@ -1,0 +1,92 @@
+"""A PostgreSQL that is killed under a service, and connections to it that are cut: no receipt is lost, no entry there twice."""
+
+import itertools
+from contextlib import closing
+
+import pytest
+
+from tests.faults.audit import audit
+from tests.faults.conftest import FULL
+from tests.faults.cutting import LATE, LOST, UNANSWERED, UNSEEN, Cutting
+from tests.faults.handed import Handed
+from tests.faults.load import Load
+from tests.log.statements import entries, statements
+from vacr.errors import UsageError
+from vacr.log.folder import make, open_folder
+from vacr.log.postgres import PostgresStorage
+from vacr.log.storage import StorageFailed
+from vacr.receipts.entries import entry_of
+from vacr.signing.sign1 import parse
+
+
+def test_a_server_that_is_killed_under_load(postgresql, database, tmp_path, serve, many):
+    log = make(str(tmp_path / "log"), database=database)
+    service = serve(log.path)
+    with Load(service) as load:
+        for _ in range(many(2, 12)):
+            load.more(60)
+            postgresql.kill()
+            load.until_refused()
+            postgresql.start()
+        load.more(60)
+    assert service.stop()[0] == 0
+    audit(log.path, load.handed)
+
+
+def test_commits_that_are_cut_under_load(database, tmp_path, serve, many):
+    log = make(str(tmp_path / "log"), database=database)
+    hows = [None, LOST, None, UNANSWERED, None, UNSEEN, None, LATE] * many(2, 15)
+    with closing(Cutting(database, iter(hows))) as way:
+        service = serve(log.path, "--database", way.address)
+        with Load(service) as load:
+            while len(way.cut) < len(hows) // 2:
+                load.more(1)
+            load.more(30)
+        assert service.stop()[0] == 0
+    audit(log.path, load.handed)
+
+
+@pytest.mark.parametrize("how", [LOST, UNANSWERED, UNSEEN, LATE])
+def test_a_commit_of_which_nobody_knows(database, tmp_path, how):
+    log = make(str(tmp_path / "log"), database=database)
+    with closing(Cutting(database, iter([how]))) as way:
+        with closing(log.__class__(log.path, way.address).ledger()) as ledger:
+            given = statements(3)
+            with pytest.raises(StorageFailed):
+                ledger.append([entry_of(parse(one)) for one in given])
+            placed = ledger.append([entry_of(parse(one)) for one in given])
+            assert [one.position for one in placed] == [1, 2, 3]
+            assert {one.new for one in placed} == {how == LOST}
+        assert way.cut == [how]
+    audit(log.path, Handed([(one, place.receipt) for one, place in zip(given, placed, strict=True)]))
+
+
+@pytest.mark.parametrize("how", [LOST, UNANSWERED, UNSEEN])
+def test_a_log_that_is_made_while_the_connection_is_cut(database, tmp_path, how):
+    """The keys stay: nobody could make them again, if the database has a log that names them."""
+    place = str(tmp_path / "log")
+    with closing(Cutting(database, itertools.chain([how], itertools.repeat(None)))) as way:
+        with pytest.raises(StorageFailed):
+            make(place, database=way.address)
+        if PostgresStorage.holds_log(database):
+            with pytest.raises(UsageError, match="there is a log in this database already"):
+                make(place, database=database)
+        else:
+            make(place, database=database)
+    with closing(open_folder(place, database).ledger()) as ledger:
+        assert [one.position for one in ledger.append(entries(2))] == [1, 2]
+
+
+@pytest.mark.skipif(not FULL, reason="takes half a minute: make faults")
+def test_a_writer_that_hangs_does_not_stop_the_others(database, tmp_path):
+    log = make(str(tmp_path / "log"), database=database)
+    with closing(log.ledger()) as hanging, closing(log.ledger()) as other:
+        hung = hanging.storage.writing()
+        hung.__enter__()
+        assert [one.position for one in other.append(entries(2))] == [1, 2]
+        with pytest.raises(StorageFailed):
+            hung.__exit__(None, None, None)
+        with pytest.raises(StorageFailed):
+            hanging.append(entries(1))
+        assert [one.position for one in hanging.append(entries(1))] == [3]
+    audit(log.path, Handed())

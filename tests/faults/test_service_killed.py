@@ -1,0 +1,81 @@
+"""A service that is killed while it is called, callers that leave in the middle, and two services that write to one log."""
+
+import random
+import signal
+import socket
+import struct
+import threading
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.faults.audit import audit
+from tests.faults.load import Load
+from tests.log.statements import statement
+from vacr.log.folder import make
+
+
+@pytest.fixture
+def log(tmp_path):
+    return make(str(tmp_path / "log"))
+
+
+def test_a_service_that_is_killed_again_and_again(log, serve, many):
+    with Load(serve(log.path)) as load:
+        for _ in range(many(3, 20)):
+            load.more(60)
+            assert load.services[0].stop(signal.SIGKILL) == (-signal.SIGKILL, "")
+            load.services[0] = serve(log.path)
+        load.more(60)
+    assert load.services[0].stop() == (0, "")
+    audit(log.path, load.handed)
+
+
+def test_two_services_on_one_folder(log, serve, many):
+    with Load(serve(log.path), serve(log.path)) as load:
+        for turn in range(many(2, 20)):
+            load.more(60)
+            assert load.services[turn % 2].stop(signal.SIGKILL) == (-signal.SIGKILL, "")
+            load.services[turn % 2] = serve(log.path)
+        load.more(200)
+    assert [service.stop() for service in load.services] == [(0, "")] * 2
+    audit(log.path, load.handed)
+
+
+def test_two_services_on_one_postgresql(database, tmp_path, serve, many):
+    log = make(str(tmp_path / "log"), database=database)
+    with Load(serve(log.path), serve(log.path)) as load:
+        for turn in range(many(2, 20)):
+            load.more(60)
+            assert load.services[turn % 2].stop(signal.SIGKILL) == (-signal.SIGKILL, "")
+            load.services[turn % 2] = serve(log.path)
+        load.more(200)
+    assert [service.stop() for service in load.services] == [(0, "")] * 2
+    audit(log.path, load.handed)
+
+
+def test_callers_that_leave_in_the_middle(log, serve, many):
+    service = serve(log.path)
+    with Load(service) as load:
+        leaving = [threading.Thread(target=leave, args=(service.url, seed, many(40, 1000))) for seed in range(2)]
+        for thread in leaving:
+            thread.start()
+        for thread in leaving:
+            thread.join()
+        load.more(20)
+    assert load.refused == 0
+    assert service.stop() == (0, "")
+    audit(log.path, load.handed)
+
+
+def leave(url, seed, times):
+    """Send a part of a request, or all of it, and end the connection, half of the time rudely."""
+    chance, place = random.Random(seed), urlsplit(url)  # noqa: S311 - to be the same again
+    for _ in range(times):
+        given = statement()
+        head = f"POST /entries HTTP/1.1\r\nHost: x\r\nContent-Type: application/cose\r\nContent-Length: {len(given)}\r\n\r\n"
+        request = head.encode() + given
+        with socket.create_connection((place.hostname, place.port)) as connection:
+            if chance.random() < 0.5:
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            connection.sendall(request[: chance.choice((len(request), chance.randrange(len(request))))])

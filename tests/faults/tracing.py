@@ -1,0 +1,71 @@
+"""Running something under strace: to count what it asks of the disk, to put a fault there, and to write down what it wrote."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import cbor2
+import pytest
+
+from tests.conftest import ROOT
+from tests.faults.handed import Handed
+
+CALLS = ("pwrite64", "write", "fsync", "fdatasync", "ftruncate", "rename", "unlink", "mkdir")
+"""What the log asks of a disk, as far as it changes something there."""
+_CALL = re.compile(r"(\d+) +(\w+)\(.*\) += (-?\d+)")
+
+
+def need_strace():
+    """Skip a test where there is no strace, or none that works."""
+    if shutil.which("strace") is None:
+        pytest.skip("NO STRACE HERE: faults of the disk are not tested; apt-get install strace")
+    tried = subprocess.run(["strace", "-f", "-qq", "-o", os.devnull, "true"], capture_output=True, text=True)
+    if tried.returncode:
+        pytest.skip(f"STRACE IS NOT ALLOWED HERE: faults of the disk are not tested; allow ptrace: {tried.stderr.strip()}")
+
+
+def scenario(stage, path, statements, *options, output=None):
+    """Run a stage of the scenario, under strace if there are options for it; gives its exit code and what it handed out."""
+    command = [sys.executable, "-m", "tests.faults.scenario", stage, str(path)]
+    if options:
+        # By --seccomp-bpf it is faster, and signals are not injected.
+        quick = [] if any("signal=" in option for option in options) else ["--seccomp-bpf"]
+        command = ["strace", "-f", "-qq", *quick, "-o", str(output or os.devnull), *options, *command]
+    settings = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(command, input=cbor2.dumps(statements), capture_output=True, cwd=ROOT, env=settings)
+    assert b"Traceback" not in done.stderr, done.stderr.decode()
+    return done.returncode, Handed().read(done.stdout)
+
+
+def counted(stage, path, statements, output):
+    """Run a stage without a fault; gives for each call which ones of a thread can be disturbed, counted from 1."""
+    traced = ",".join(CALLS)
+    code, handed = scenario(stage, path, statements, "-e", f"trace={traced}", output=output)
+    assert (code, handed.failures) == (0, [])
+    seen, found = Counter(), set()
+    for line in whole_lines(output):
+        matched = _CALL.match(line)
+        if matched is None:
+            continue
+        thread, name, result = matched.groups()
+        seen[thread, name] += 1
+        if int(result) >= 0:
+            found.add((name, seen[thread, name]))
+    return sorted(found, key=lambda one: (CALLS.index(one[0]), one[1]))
+
+
+def whole_lines(output):
+    """Give the calls in the order they ended, those that another thread interrupted put together again."""
+    begun = {}
+    for line in Path(output).read_text().splitlines():
+        thread, _, rest = line.partition(" ")
+        if rest.endswith("<unfinished ...>"):
+            begun[thread] = line.removesuffix("<unfinished ...>").rstrip()
+        elif "<... " in rest[:8]:
+            yield begun.pop(thread) + rest.partition(" resumed>")[2]
+        else:
+            yield line

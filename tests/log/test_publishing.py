@@ -1,0 +1,68 @@
+"""What a log publishes: tiles and a checkpoint over them, also after that failed, and never an older one."""
+
+import shutil
+import time
+from contextlib import closing
+
+import pytest
+
+from tests.log.running import Running
+from tests.log.statements import entries, statement
+from vacr.log.folder import make, rotate
+from vacr.log.fsck import check
+from vacr.log.service.publishing import Publisher, published_size
+from vacr.log.service.reading import Readers
+
+
+@pytest.fixture
+def log(tmp_path):
+    return make(str(tmp_path / "log"))
+
+
+def add(log, count):
+    with closing(log.ledger()) as ledger:
+        return ledger.append(entries(count))
+
+
+def test_it_is_tried_again_until_it_is_published(log):
+    readers = Readers(log.reader)
+    publisher = Publisher(readers, log.keyring, log.public, pause=0, again=0.01)
+    log.public.write_text("in the way of a folder")
+    publisher.start()
+    while publisher.failure is None:
+        time.sleep(0.01)
+    assert "File exists" in str(publisher.failure) or "Not a directory" in str(publisher.failure)
+    log.public.unlink()
+    while publisher.failure is not None:
+        time.sleep(0.01)
+    assert published_size(log.public) == publisher.size == 1
+    publisher.close()
+    readers.close()
+    assert check(log).findings.found == []
+
+
+def test_what_others_add_is_published_too(log):
+    with Running(log.path) as service:
+        service.post(statement())
+        rotate(log)
+        while published_size(log.public) < 3:
+            time.sleep(0.05)
+    assert check(log).findings.found == []
+
+
+def test_what_a_checkpoint_needs_and_is_not_there(log):
+    add(log, 300)
+    with Running(log.path):
+        while published_size(log.public) < 301:
+            time.sleep(0.05)
+    assert check(log).findings.found == []
+    for name in ("0/000", "entries/001.p/45", "1/000.p/1"):
+        (log.public / "tile" / name).rename(log.public / "kept")
+        (told,) = check(log).findings.found
+        assert f"tile/{name} is missing" in told
+        (log.public / "kept").rename(log.public / "tile" / name)
+    shutil.rmtree(log.public)
+    with Running(log.path):
+        while published_size(log.public) < 301:
+            time.sleep(0.05)
+    assert check(log).findings.found == []

@@ -1,0 +1,39 @@
+"""The one thread that orders entries: what waits is told what becomes of it, also when the thread ends."""
+
+import queue
+
+import pytest
+
+from tests.log.statements import entries
+from vacr.errors import Unreachable
+from vacr.log.folder import make
+from vacr.log.sequencer import Busy, Sequencer
+
+
+@pytest.fixture
+def log(tmp_path):
+    return make(str(tmp_path / "log"))
+
+
+def test_results_come_by_ticket(log):
+    results = queue.Queue()
+    sequencer = Sequencer(log.ledger(), results.put)
+    for ticket, entry in enumerate(entries(20)):
+        sequencer.submit(entry, ticket)
+    sequencer.close()
+    found = dict(pair for batch in results.queue for pair in batch)
+    assert {ticket: placed.position for ticket, placed in found.items()} == {ticket: ticket + 1 for ticket in range(20)}
+    with pytest.raises(Busy, match="going down"):
+        sequencer.submit(entries(1)[0], 0)
+
+
+def test_nobody_waits_for_a_thread_that_ended(log):
+    results = queue.Queue()
+    sequencer = Sequencer(log.ledger(), results.put, linger=float("nan"))  # for which it cannot sleep
+    sequencer.submit(entries(1)[0], "ticket")
+    ((ticket, failure),) = results.get()
+    assert (ticket, type(failure)) == ("ticket", Unreachable)
+    with pytest.raises(Busy, match="until it is started again: ValueError"):
+        sequencer.submit(entries(1)[0], "next")
+    assert sequencer.failure is failure
+    sequencer.close()
