@@ -100,7 +100,7 @@ class Keyring:
         path = self.folder / _FOLDER / _name(key)
         if not path.is_file():
             hint = f"Copy {_FOLDER}/{path.name} from the folder of the log, or name that folder."
-            raise UsageError(f"the {use} key of the log is not in {self.folder}", hint=hint)
+            raise UsageError(f"the {use} key of the log is not here", where=str(self.folder), hint=hint)
         refuse_shared(str(path))
         found = keys.load_private(read_bytes(path))
         if keys.thumbprint(found.public_key()) != keys.thumbprint(key):

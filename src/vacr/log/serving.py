@@ -56,11 +56,21 @@ def serve(
     """
     try:
         import uvicorn
+
+        from vacr.log.connections import Connection
     except ImportError as error:
         raise UsageError("serving needs the extra log", hint="pip install 'vacr[log]'") from error
     stop = stop or Stop()
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=_GRACE, backlog=_BACKLOG
+        app,
+        http=Connection,
+        ws="none",
+        # Whoever calls could have the log filled with warnings about what they sent.
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=_GRACE,
+        backlog=_BACKLOG,
     )
     config.load()
     config.ssl = _context(tls) if tls is not None else None

@@ -16,6 +16,7 @@ from pathlib import Path
 from vacr.errors import VacrError
 from vacr.log import durable
 from vacr.log.cosigning import AtAnotherSize, cosign
+from vacr.log.folder import published_size
 from vacr.log.keyring import Keyring
 from vacr.log.ledger import Tiles
 from vacr.log.service.reading import Readers
@@ -81,19 +82,24 @@ class Publisher:
                 self.readers.now(self._publish)
                 self.failure = None
             except VacrError as error:
-                self.failure = error
-                _log.warning("not published: %s", error)
-            except OSError as error:
-                self.failure = VacrError(f"not published: {error}")
-                _log.warning("not published: %s", error)
+                self._failed(error)
+            except Exception as error:  # noqa: BLE001 - whatever it is, the next time it may be better
+                self._failed(VacrError(f"{type(error).__name__}: {error}"))
             if self.stopping.wait(_PAUSE):
                 return
+
+    def _failed(self, error: VacrError) -> None:
+        if self.failure is None or str(self.failure) != str(error):
+            _log.warning("not published: %s", error.diagnostics())
+        self.failure = error
 
     def _publish(self, reading: Reading) -> None:
         head = reading.head()
         if head is None or head.head.size == self.size:
             return
         size = head.head.size
+        if size < self.size:
+            raise Damaged(f"{self.size} entries were published, and the log has {size}")
         self.keyring.learn(reading)
         if self.folder is not None:
             self._write_tiles(reading, self.folder, size)
@@ -174,11 +180,3 @@ def bundle_bytes(reading: Reading, number: int, width: int) -> bytes:
     if len(found) != width:
         raise Damaged(f"entries from {number * WIDTH} on are missing")
     return bundles.encode(found)
-
-
-def published_size(folder: Path) -> int:
-    """Give the size of the tree that a folder of tiles was last published for; nothing there is 0."""
-    try:
-        return checkpoint.read_text(notes.parse((folder / "checkpoint").read_bytes()).text).size
-    except (OSError, VacrError):
-        return 0
