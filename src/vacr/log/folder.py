@@ -19,13 +19,13 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from vacr.errors import UnreadableInput, UsageError
+from vacr.errors import UnreadableInput, UsageError, VacrError
 from vacr.log import durable
 from vacr.log.keyring import Keyring, NewKeys, descriptions, write_public
 from vacr.log.ledger import Ledger
 from vacr.log.sqlite import SqliteStorage
 from vacr.log.storage import Batch, Storage, StoredHead
-from vacr.receipts import tree
+from vacr.receipts import checkpoint, notes, tree
 from vacr.receipts.description import identity_of
 from vacr.receipts.entries import entry_of
 from vacr.receipts.receipt import protected_header, sign_head
@@ -87,9 +87,18 @@ class Folder:
 
         Raises:
             StorageFailed: it cannot be opened.
+            Damaged: it is smaller than what was published.
             UsageError: its keys are not here.
         """
-        return Ledger(self.storage, self.keyring, clock)
+        return Ledger(self.storage, self.keyring, clock, largest=published_size(self.public))
+
+
+def published_size(public: Path) -> int:
+    """Give the size of the tree that was last published in a folder; nothing there is 0."""
+    try:
+        return checkpoint.read_text(notes.parse((public / "checkpoint").read_bytes()).text).size
+    except (OSError, VacrError):
+        return 0
 
 
 def open_folder(path: str, database: str | None = None) -> Folder:
@@ -214,12 +223,17 @@ def rotate(folder: Folder) -> PublicKey:
     with closing(folder.ledger()) as ledger:
         if ledger.signer is None or ledger.head is None:
             raise UsageError("the key of the log is not at hand")
-        before = ledger.keyring.checkpoint_key(ledger.storage, ledger.head)
+        before, replaced = ledger.keyring.checkpoint_key(ledger.storage, ledger.head), ledger.head.description
         old, keyring = ledger.signer, ledger.keyring
         made.write(folder.path)
         entry = entry_of(parse(made.description(keyring.origin, int(time.time()), keyring.log).statement(old)))
         keyring.next_signer = made.signer
-        ledger.append([entry], description=True)
+        try:
+            ledger.append([entry], replaced=replaced)
+        except UsageError:
+            for one in (made.receipt, made.checkpoint):
+                keyring.retire(one.public_key())
+            raise
         write_public(folder.path, [one.receipt_key for one in descriptions(ledger.storage)])
     for key in (old.public_key, before.public_key()):
         with suppress(OSError):

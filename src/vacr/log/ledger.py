@@ -64,11 +64,14 @@ class Tiles:
 class Ledger:
     """A log that can be added to. One thread at a time uses it; other processes may add to the same log."""
 
-    def __init__(self, open_storage: Callable[[], Storage], keyring: Keyring, clock: Callable[[], float] = time.time) -> None:
-        """Open the storage.
+    def __init__(
+        self, open_storage: Callable[[], Storage], keyring: Keyring, clock: Callable[[], float] = time.time, *, largest: int = 0
+    ) -> None:
+        """Open the storage; `largest` is how large the log is known to have been.
 
         Raises:
             StorageFailed: it cannot be read.
+            Damaged: what is stored is not what was.
             UsageError: the keys of the log are not at hand.
         """
         self.open_storage = open_storage
@@ -78,6 +81,7 @@ class Ledger:
         self.head: StoredHead | None = None
         self.growing: Growing | None = None
         self.signer: Signer | None = None
+        self.largest = largest
         try:
             self._load(self.storage, self._stored_head(self.storage))
         except BaseException:
@@ -98,6 +102,9 @@ class Ledger:
     def _load(self, storage: Reading, head: StoredHead) -> Growing:
         """Read the right edge of the tree, and check that it leads to the root that was signed."""
         size = head.head.size
+        if size < self.largest:
+            told = f"the log had {self.largest} entries, and its database has {size}: it was put back to an older state"
+            raise Damaged(told, hint="Receipts may be out for what is missing. Put back what was there, or begin a new log.")
         last = []
         for level, number, width in last_tiles(size):
             hashes = (storage.tile(level, number) if width else b"") or b""
@@ -109,18 +116,21 @@ class Ledger:
             raise Damaged("the tree that is stored does not lead to the root that was signed")
         if self.head is None or self.head.description != head.description:
             self.signer = self.keyring.signer(storage, head)
-        self.head, self.growing = head, growing
+        self.head, self.growing, self.largest = head, growing, size
         return growing
 
-    def append(self, entries: Sequence[bytes], *, description: bool = False) -> list[Placed]:
-        """Add entries, all or none; one that is in the log already keeps its place. The last may be the log's new description.
+    def append(self, entries: Sequence[bytes], *, replaced: int | None = None) -> list[Placed]:
+        """Add entries, all or none; one that is in the log already keeps its place.
+
+        The last may be a new description of the log, in the place of the one at `replaced`, whose key has signed it.
 
         Raises:
+            UsageError: the log has another description by now.
             StorageFailed: that could not be done, or it is not known whether it was; the storage has been opened again.
         """
         for _ in range(_TRIES):
             try:
-                return self._append(entries, description=description)
+                return self._append(entries, replaced)
             except HeadMoved:
                 self._forget()
             except StorageFailed:
@@ -132,10 +142,14 @@ class Ledger:
                 raise
         raise StorageFailed("other writers keep moving the head of the log")
 
-    def _append(self, entries: Sequence[bytes], *, description: bool) -> list[Placed]:
+    def _append(self, entries: Sequence[bytes], replaced: int | None) -> list[Placed]:
         leaves = list(map(tree.leaf_hash, entries))
         with self.storage.writing() as writing:
             growing, before = self._current(writing)
+            if replaced not in (None, before.description):
+                raise UsageError(
+                    "somebody else gave the log new keys meanwhile", hint="Run the same again, if you still want to."
+                )
             known = find(writing, growing.node, leaves)
             fresh: list[int] = []
             positions = []
@@ -146,11 +160,12 @@ class Ledger:
                     fresh.append(at)
                 positions.append(position)
             if fresh:
-                described = positions[-1] if description else before.description
+                described = positions[-1] if replaced is not None else before.description
                 after = self._sign(growing, before, described)
                 batch = Batch(before, [entries[at] for at in fresh], [leaves[at] for at in fresh], growing.settle(), after)
                 writing.append(batch)
                 self.head = after
+        self.largest = growing.size
         return self._placed(growing, positions, before.head.size)
 
     def _current(self, writing: Writing) -> tuple[Growing, StoredHead]:
