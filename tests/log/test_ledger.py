@@ -11,9 +11,10 @@ from vacr.errors import InvalidStatement, UsageError
 from vacr.log import ledger as ledgers
 from vacr.log.folder import make, open_folder, rotate
 from vacr.log.fsck import check
-from vacr.log.keyring import descriptions
+from vacr.log.keyring import NewKeys, descriptions
 from vacr.log.storage import Batch, Damaged, HeadMoved, StorageFailed
 from vacr.receipts import tree
+from vacr.receipts.checkpoint import Checkpoint, sign_checkpoint
 from vacr.receipts.entries import entry_of
 from vacr.receipts.receipt import parse_receipt
 from vacr.signing.sign1 import parse
@@ -144,10 +145,59 @@ def test_new_keys_and_the_same_log(folder):
     assert check(folder).findings.found == []
 
 
+def test_of_two_who_give_new_keys_at_once_one_does(folder, monkeypatch):
+    write = NewKeys.write
+
+    def meanwhile(made, path):
+        monkeypatch.setattr(NewKeys, "write", write)
+        rotate(folder)
+        write(made, path)
+
+    monkeypatch.setattr(NewKeys, "write", meanwhile)
+    with pytest.raises(UsageError, match="somebody else gave the log new keys"):
+        rotate(folder)
+    assert len(list((folder.path / "keys").iterdir())) == 2  # those of the one who did
+    assert len(keys_of(folder)) == 2
+    rotate(folder)
+    assert check(folder).findings.found == []
+
+
+def test_a_database_that_is_older_than_what_was_seen(folder):
+    """Who goes on from there would give two entries one place, with receipts for both."""
+    with closing(folder.ledger()) as running:
+        running.append(entries(3))
+        older = running.head
+        running.append(entries(2))
+        put_back(folder, older)
+        for _ in range(2):
+            with pytest.raises(Damaged, match="the log had 6 entries, and the database no longer has them"):
+                running.append(entries(1))
+    folder.public.mkdir()
+    (folder.public / "checkpoint").write_bytes(signed_checkpoint(folder, 6))
+    with pytest.raises(Damaged, match="6 entries were published, and the log has 4"):
+        folder.ledger()
+
+
+def put_back(folder, head):
+    """Take entries back, as an older copy of the database would."""
+    schema, mark = ("vacr.", "%s") if folder.database else ("", "?")
+    with closing(folder.storage()) as storage, storage.writing():
+        change = f"UPDATE {schema}head SET size = {mark}, root = {mark}"  # noqa: S608 - names only
+        storage.connection.execute(change, (head.head.size, head.head.root))
+
+
+def signed_checkpoint(folder, size):
+    with closing(folder.reader()) as reading:
+        keyring = folder.keyring
+        keyring.learn(reading)
+        said = Checkpoint(keyring.origin, size, bytes(32))
+        return sign_checkpoint(said, keyring.checkpoint_key(reading, reading.head()))
+
+
 def test_a_log_without_its_keys(folder):
     for key in (folder.path / "keys").iterdir():
         key.unlink()
-    with pytest.raises(UsageError, match="the receipt key of the log is not in"):
+    with pytest.raises(UsageError, match="the receipt key of the log is not here"):
         folder.ledger()
 
 

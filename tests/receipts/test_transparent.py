@@ -7,7 +7,8 @@ import pytest
 
 from tests.receipts.logs import Log
 from vacr.errors import InvalidStatement
-from vacr.receipts.entries import entry_of
+from vacr.receipts.entries import RULES, entry_of
+from vacr.receipts.receipt import parse_receipt, sign_head
 from vacr.receipts.transparent import MOST, receipts_in, with_receipt
 from vacr.receipts.tree import leaf_hash
 from vacr.schema import validate
@@ -52,13 +53,24 @@ def test_a_newer_receipt_of_a_log_takes_the_place_of_the_older():
     assert len(written(both)) == 2
     log.fill(5)
     newer = log.receipt(STATEMENT)
-    now = with_receipt(both, newer)
+    now = with_receipt(both, newer, log.key)
     assert (len(written(now)), newer in written(now), older in written(now)) == (2, True, False)
     moved = log.receipt(STATEMENT, issuer="https://moved.example")
-    assert moved in written(with_receipt(now, moved))
-    assert len(written(with_receipt(now, moved))) == 2, "the key is the same"
-    rotated = Log()
-    assert len(written(with_receipt(now, rotated.receipt(STATEMENT)))) == 2, "the name is the same"
+    assert moved in written(with_receipt(now, moved, log.key))
+    assert len(written(with_receipt(now, moved, log.key))) == 2, "the key is the same"
+    assert len(written(with_receipt(now, moved))) == 3, "nobody says whose it is"
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_no_log_has_the_receipts_of_another_thrown_away(rule):
+    log, hostile = Log(rule=rule), Log(rule=rule)
+    theirs = log.receipt(STATEMENT)
+    hostile.add(STATEMENT)
+    head = sign_head(hostile.signer, parse(theirs).protected_bytes, hostile.tree.size, hostile.tree.root())
+    forged = head.inclusion(1, hostile.path(1))  # it names the other log and its key, and is signed by neither
+    assert (parse_receipt(forged).kid, parse_receipt(forged).claims) == (parse_receipt(theirs).kid, parse_receipt(theirs).claims)
+    for key in (None, hostile.key):
+        assert written(with_receipt(with_receipt(STATEMENT, theirs), forged, key, rule)) == [theirs, forged]
 
 
 def test_a_receipt_for_another_kind_of_tree_stays():

@@ -28,6 +28,7 @@ KEYS = "/.well-known/scitt-keys"
 
 _OK, _CREATED = 200, 201
 _ELSEWHERE = (302, 303)
+_GONE = (404, 410)
 _LATER = (429, 502, 503, 504)
 _FAILED = (OSError, UnicodeError, http.client.HTTPException)
 _NOT_SENT = (labels.RECEIPTS, labels.TRACE_METADATA)
@@ -137,6 +138,10 @@ class Client:
                 told = f"registered, and no receipt yet: ask again later, at {place}"
                 raise Unreachable(told, where=self.url, hint="Registering the same again gives the same entry.")
             answer = self._answer(patience, "GET", place, Accept=COSE)
+            if answer.status in _GONE:
+                # A service that failed after it took the statement knows nothing of it.
+                told = f"the service took the statement and lost it ({answer.status}){answers.said(answer)}"
+                raise Unreachable(told, where=self.url, hint="Registering the same again gives the same entry.")
         return answer.body
 
     def _place(self, answer: Answer) -> str:

@@ -255,10 +255,15 @@ def rotate(folder: Folder) -> PublicKey:
     with closing(folder.ledger()) as ledger:
         if ledger.signer is None or ledger.head is None:
             raise UsageError("the key of the log is not at hand")
+        replaced = ledger.head.description
         old, keyring = ledger.signer, ledger.keyring
         made.write(folder.path)
         entry = entry_of(parse(made.description(keyring.origin, int(time.time()), keyring.log).statement(old)))
         keyring.next_signer = made.signer
-        ledger.append([entry], description=True)
+        try:
+            ledger.append([entry], replaced=replaced)
+        except UsageError:
+            made.discard(folder.path)
+            raise
         keyring.settle(descriptions(ledger.storage))
     return made.receipt.public_key()

@@ -71,6 +71,11 @@ class NewKeys:
         for key in (self.receipt, self.checkpoint):
             durable.write(place / _name(key.public_key()), keys.private_pem(key), mode=_OWNER_ONLY)
 
+    def discard(self, folder: Path) -> None:
+        """Remove them: no log has come to name them."""
+        for key in (self.receipt, self.checkpoint):
+            (folder / _FOLDER / _name(key.public_key())).unlink(missing_ok=True)
+
 
 class Keyring:
     """The keys of a log, in a folder."""
@@ -116,7 +121,7 @@ class Keyring:
         path = self.folder / _FOLDER / _name(key)
         if not path.is_file():
             hint = f"Copy {_FOLDER}/{path.name} from the folder of the log, or name that folder."
-            raise UsageError(f"the {use} key of the log is not in {self.folder}", hint=hint)
+            raise UsageError(f"the {use} key of the log is not here", where=str(self.folder), hint=hint)
         refuse_shared(str(path))
         found = keys.load_private(read_bytes(path))
         if keys.thumbprint(found.public_key()) != keys.thumbprint(key):

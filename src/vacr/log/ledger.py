@@ -69,6 +69,7 @@ class Ledger:
 
         Raises:
             StorageFailed: it cannot be read.
+            Damaged: what is stored is not what was.
             UsageError: the keys of the log are not at hand.
         """
         self.open_storage = open_storage
@@ -120,15 +121,18 @@ class Ledger:
         self.head, self.known, self.growing = head, head.head, growing
         return growing
 
-    def append(self, entries: Sequence[bytes], *, description: bool = False) -> list[Placed]:
-        """Add entries, all or none; one that is in the log already keeps its place. The last may be the log's new description.
+    def append(self, entries: Sequence[bytes], *, replaced: int | None = None) -> list[Placed]:
+        """Add entries, all or none; one that is in the log already keeps its place.
+
+        The last may be a new description of the log, in the place of the one at `replaced`, whose key has signed it.
 
         Raises:
+            UsageError: the log has another description by now.
             StorageFailed: that could not be done, or it is not known whether it was; the storage has been opened again.
         """
         for _ in range(_TRIES):
             try:
-                return self._append(entries, description=description)
+                return self._append(entries, replaced)
             except HeadMoved:
                 self._forget()
             except StorageFailed:
@@ -140,10 +144,14 @@ class Ledger:
                 raise
         raise StorageFailed("other writers keep moving the head of the log")
 
-    def _append(self, entries: Sequence[bytes], *, description: bool) -> list[Placed]:
+    def _append(self, entries: Sequence[bytes], replaced: int | None) -> list[Placed]:
         leaves = list(map(tree.leaf_hash, entries))
         with self.storage.writing() as writing:
             growing, before = self._current(writing)
+            if replaced not in (None, before.description):
+                raise UsageError(
+                    "somebody else gave the log new keys meanwhile", hint="Run the same again, if you still want to."
+                )
             known = find(writing, growing.node, leaves)
             fresh: list[int] = []
             positions = []
@@ -154,7 +162,7 @@ class Ledger:
                     fresh.append(at)
                 positions.append(position)
             if fresh:
-                described = positions[-1] if description else before.description
+                described = positions[-1] if replaced is not None else before.description
                 after = self._sign(growing, before, described)
                 batch = Batch(before, [entries[at] for at in fresh], [leaves[at] for at in fresh], growing.settle(), after)
                 writing.append(batch)

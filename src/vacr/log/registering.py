@@ -89,10 +89,14 @@ class Registrar:
             self._done(path, data)
             return Outcome(path, UNCHANGED, there, not self.log_keys)
         found = self.client.register(data, self.log_keys, self.entry_rule)
+
+        def transparent(statement: bytes) -> bytes:
+            return with_receipt(statement, found.receipt, found.logged.key, self.entry_rule)
+
         if write is not None:
-            write(with_receipt(data, found.receipt))
+            write(transparent(data))
         else:
-            put_receipt(path, found.receipt, digest_of(data))
+            change(path, digest_of(data), transparent)
             self._done(path, data)
         return Outcome(path, REGISTERED, found.logged, found.as_the_service_says)
 
@@ -134,8 +138,8 @@ class Registrar:
                 self.outbox.remove(self.client.url, path, data)
 
 
-def put_receipt(path: str, receipt: bytes, entry: str) -> None:
-    """Put a receipt into the statement in a file, as it is now: others may have put receipts into it meanwhile.
+def change(path: str, entry: str, transparent: Callable[[bytes], bytes]) -> None:
+    """Change the statement in a file, as it is now: others may have put receipts into it meanwhile.
 
     Raises:
         UnreadableInput: the file cannot be read or written, or holds another statement by now.
@@ -151,7 +155,7 @@ def put_receipt(path: str, receipt: bytes, entry: str) -> None:
             raise UnreadableInput(
                 "the statement has changed while it was being registered", where=path, hint="Run the same again."
             )
-        files.write(place, [with_receipt(data, receipt)], place, durable=True)
+        files.write(place, [transparent(data)], place, durable=True)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ again and the batch is tried once more, which adds nothing twice, since entries 
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections import deque
@@ -23,6 +24,9 @@ Results = list[tuple[T, Placed | VacrError]]
 WAITING = 4096
 """How many entries may wait."""
 _PAUSE = 0.25
+_PROBE = 1.0
+"""After so many seconds a log that failed is tried again, though nothing waits."""
+_log = logging.getLogger("vacr.log")
 
 
 class Busy(Unreachable):
@@ -72,9 +76,11 @@ class Sequencer(Generic[T]):
 
     def _run(self) -> None:
         try:
-            while batch := self._next():
+            while (batch := self._next()) or not self.stopping:
+                # What failed is tried also without entries: whoever asks how the log is may send none before all is well.
                 results = self._append([entry for entry, _ in batch])
-                self.deliver([(ticket, result) for (_, ticket), result in zip(batch, results, strict=True)])
+                if batch:
+                    self.deliver([(ticket, result) for (_, ticket), result in zip(batch, results, strict=True)])
         except Exception as error:  # noqa: BLE001 - whatever it is, whoever waits and whoever comes has to be told
             self._give_up(error)
 
@@ -89,9 +95,9 @@ class Sequencer(Generic[T]):
             self.deliver([(ticket, failure) for ticket in left])
 
     def _next(self) -> list[tuple[bytes, T]]:
+        """Give what waits; nothing, when it is time to end or to try again."""
         with self.changed:
-            while not self.queue and not self.stopping:
-                self.changed.wait()
+            self.changed.wait_for(lambda: self.queue or self.stopping, _PROBE if self.failure else None)
         if self.linger and not self.stopping and len(self.queue) < MOST:
             time.sleep(self.linger)
         with self.changed:
@@ -105,11 +111,17 @@ class Sequencer(Generic[T]):
                 time.sleep(_PAUSE)
                 placed = self.ledger.append(entries)
         except VacrError as error:
-            self.failure = error
-            return [error] * len(entries)
+            return [self._failed(error)] * len(entries)
         except Exception as error:  # noqa: BLE001 - whoever waits has to be told, whatever it is
-            self.failure = Unreachable(f"a bug in vacr: {type(error).__name__}: {error}")
-            return [self.failure] * len(entries)
+            return [self._failed(Unreachable(f"a bug in vacr: {type(error).__name__}: {error}"))] * len(entries)
+        if self.failure is not None:
+            _log.warning("entries are taken again")
         self.failure = None
-        self.batches += 1
+        self.batches += bool(entries)
         return placed
+
+    def _failed(self, error: VacrError) -> VacrError:
+        if self.failure is None or str(self.failure) != str(error):
+            _log.warning("no entries are taken: %s", error.diagnostics())
+        self.failure = error
+        return error

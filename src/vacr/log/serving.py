@@ -58,12 +58,17 @@ def serve(
     """
     try:
         import uvicorn
+
+        from vacr.log.connections import Connection
     except ImportError as error:
         raise UsageError("serving needs the extra log", hint="pip install 'vacr[log]'") from error
     stop = stop or Stop()
     config = uvicorn.Config(
         app,
-        log_level="warning",
+        http=Connection,
+        ws="none",
+        # Whoever calls could have the log filled with warnings about what they sent.
+        log_level="error",
         access_log=False,
         server_header=False,
         proxy_headers=False,  # anybody could write another's address into them

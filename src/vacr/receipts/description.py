@@ -109,7 +109,7 @@ def _read(entry: bytes) -> tuple[Sign1, Description] | None:
         return None
     try:
         return message, _description(deterministic_cbor.decode(message.payload or b""), message.protected)
-    except (UnreadableInput, KeyError, TypeError, ValueError, AttributeError) as error:
+    except (UnreadableInput, LookupError, TypeError, ValueError, AttributeError) as error:
         raise InvalidStatement(f"a description of a log that cannot be read: {error}", reason="log-description") from error
 
 

@@ -18,6 +18,8 @@ WIDTH = 1 << HEIGHT
 LEVELS = 8
 """As many as a tree of 2^63 leaves has."""
 
+_MOST = 1 << (63 - HEIGHT)
+"""How many tiles a level of the largest tree has."""
 _PATH = re.compile(r"(?:x([0-9]{3})/){0,6}([0-9]{3})(?:\.p/([1-9][0-9]{0,2}))?")
 
 
@@ -150,6 +152,6 @@ def number_of(path: str) -> tuple[int, int]:
         raise UsageError(f"no tile has the name {path!r}")
     name, _, width = path.partition(".p/")
     number, wide = int(name.replace("x", "").replace("/", "")), int(width or WIDTH)
-    if path_of(number, wide) != path or wide > WIDTH:
+    if path_of(number, wide) != path or wide > WIDTH or number >= _MOST:
         raise UsageError(f"no tile has the name {path!r}")
     return number, wide

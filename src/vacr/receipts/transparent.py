@@ -10,22 +10,30 @@ from dataclasses import replace
 from typing import Any
 
 from vacr.errors import InvalidStatement
+from vacr.receipts.entries import STATEMENT, entry_of
 from vacr.receipts.receipt import OTHER_TREE, Receipt, parse_receipt
+from vacr.receipts.tree import leaf_hash
 from vacr.signing import labels
+from vacr.signing.algorithms import PublicKey
 from vacr.signing.sign1 import Sign1, parse
 
 MOST = 64
 """How many receipts a statement may have."""
 
 
-def with_receipt(statement: bytes, receipt: bytes) -> bytes:
-    """Put a receipt into a statement, in the place of an older one of the same log.
+def with_receipt(statement: bytes, receipt: bytes, key: PublicKey | None = None, rule: str = STATEMENT) -> bytes:
+    """Put a receipt into a statement, in the place of those that the same key of its log has signed.
+
+    Only a signature tells of which log a receipt is: by a name, one log could have the receipts of another thrown away. So
+    without the key that signed it all others stay.
 
     Raises:
         InvalidStatement: one of them cannot be read, or there is no room for one more.
     """
-    message, new = parse(statement), parse_receipt(receipt)
-    kept = [one for one in written_in(message) if not _is_of_log(one, new)]
+    message = parse(statement)
+    parse_receipt(receipt)
+    leaf = leaf_hash(entry_of(message, rule))
+    kept = [one for one in written_in(message) if not _is_by(one, leaf, key) and one != receipt]
     if len(kept) >= MOST:
         raise InvalidStatement(f"there are {len(kept)} receipts in the statement already", reason="receipt-malformed")
     return replace(message, unprotected={**message.unprotected, labels.RECEIPTS: [*kept, receipt]}).encode()
@@ -56,15 +64,18 @@ def written_in(message: Sign1) -> list[Any]:
     return list(written)
 
 
-def _is_of_log(written: Any, other: Receipt) -> bool:
-    """Tell whether a receipt is of the log that another is of: one with its name, or its key."""
+def _is_by(written: Any, leaf: bytes, key: PublicKey | None) -> bool:
+    """Tell whether a key signed a receipt."""
     try:
-        one = parse_receipt(written)
+        receipt = parse_receipt(written)
     except InvalidStatement as error:
         if error.reason == OTHER_TREE:
             return False
         raise
-    issuer = one.claims.get(labels.ISS)
-    if isinstance(issuer, str) and issuer == other.claims.get(labels.ISS):
-        return True
-    return isinstance(one.kid, bytes | str) and one.kid == other.kid
+    try:
+        for proof in receipt.inclusions if key is not None else ():
+            receipt.check(proof.root(leaf), key)
+            return True
+    except InvalidStatement:
+        pass  # by somebody else, or about something else
+    return False

@@ -27,7 +27,7 @@ from vacr.log.keyring import descriptions
 from vacr.log.ledger import Tiles, find, receipt_for
 from vacr.log.sequencer import Sequencer
 from vacr.log.service import names, pages
-from vacr.log.service.problems import MEDIA_TYPE, Problem
+from vacr.log.service.problems import MEDIA_TYPE, Problem, bug, outward, unavailable
 from vacr.log.service.publishing import ENTRIES, Publisher, bundle_bytes, tile_bytes
 from vacr.log.service.reading import Readers
 from vacr.log.service.registration import COSE, Registration
@@ -150,8 +150,8 @@ class Service:
         """Tell whether the log takes entries and publishes them."""
         sequencer = self.registration.sequencer
         failures = {
-            "sequencer": str(sequencer.failure) if sequencer is not None and sequencer.failure else None,
-            "publisher": str(self.publisher.failure) if self.publisher.failure else None,
+            "sequencer": outward(sequencer.failure) if sequencer is not None and sequencer.failure else None,
+            "publisher": outward(self.publisher.failure) if self.publisher.failure else None,
         }
         size = await self.readers.read(_size)
         found = {"status": "failing" if any(failures.values()) else "ok", "size": size, **failures}
@@ -183,7 +183,9 @@ def _told(work: Callable[[Request], Awaitable[Response]]) -> Callable[[Request],
         except Problem as problem:
             return _problem(problem)
         except VacrError as error:
-            return _problem(Problem(503, "Unavailable", error.message, retry_after=1))
+            return _problem(unavailable(error))
+        except Exception as error:  # noqa: BLE001 - nobody gets a trace for an answer
+            return _problem(bug(error))
 
     return answer
 

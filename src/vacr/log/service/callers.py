@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import time
 from collections.abc import Callable, Iterable
+from ipaddress import IPv6Address, ip_address
 from typing import Any
 
 from vacr.errors import UnreadableInput
@@ -16,6 +17,8 @@ RATE = 10_000.0
 _SHORTEST = 16
 _CALLERS = 10_000
 _BEARER = b"bearer "
+_OWN = 64
+"""How many bits at the end of an address everybody has for themselves."""
 
 
 class Tokens:
@@ -88,4 +91,15 @@ def caller_of(scope: dict[str, Any], tokens: Tokens | None) -> str:
         headers = dict(scope["headers"])
         return tokens.check(headers.get(b"authorization"))
     client = scope.get("client")
-    return client[0] if client else ""
+    return _household(client[0]) if client else ""
+
+
+def _household(address: str) -> str:
+    """Name whom an address is of: of the newer kind (IPv6), everybody has as many as they like that begin alike."""
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return ""
+    if found.version == 4:  # noqa: PLR2004 - the version of IP
+        return address
+    return str(found.ipv4_mapped or IPv6Address(int(found) >> _OWN << _OWN))

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import logging
+
 import cbor2
 
 from vacr.errors import VacrError, printable
+from vacr.log.storage import StorageFailed
 
 MEDIA_TYPE = "application/concise-problem-details+cbor"
 _TITLE, _DETAIL = -1, -2
 _LONGEST = 1000
+_log = logging.getLogger("vacr.log")
 
 
 class Problem(VacrError):  # noqa: N818 - the word of RFC 9290
@@ -37,3 +41,19 @@ class Problem(VacrError):  # noqa: N818 - the word of RFC 9290
 def rejected(detail: str) -> Problem:
     """Refuse a statement."""
     return Problem(400, "Rejected", detail)
+
+
+def outward(error: VacrError) -> str:
+    """Say what fails to whoever asks from elsewhere; where a database is and who its user is are none of their business."""
+    return "the log's database fails" if isinstance(error, StorageFailed) else error.message
+
+
+def unavailable(error: VacrError, *, more: str = "") -> Problem:
+    """Answer that something here fails, and may not the next time."""
+    return Problem(503, "Unavailable", outward(error) + more, retry_after=1)
+
+
+def bug(error: Exception) -> Problem:
+    """Answer that something went wrong which nobody thought of, and tell whoever looks after the service what it was."""
+    _log.error("a bug in vacr: %s: %s", type(error).__name__, error, exc_info=_log.isEnabledFor(logging.INFO))
+    return Problem(500, "Internal Server Error", "a bug in vacr; the service has told its owner")

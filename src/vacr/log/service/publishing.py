@@ -85,14 +85,10 @@ class Publisher:
             try:
                 self._publish_alone()
                 self.failure = None
-            except Exception as error:  # noqa: BLE001 - whatever it is, it is told and tried again
-                known = isinstance(error, VacrError | OSError)
-                failure = (
-                    error if isinstance(error, VacrError) else VacrError(str(error) if known else f"a bug in vacr: {error!r}")
-                )
-                if str(failure) != str(self.failure):
-                    _log.warning("not published: %s", failure)
-                self.failure = failure
+            except VacrError as error:
+                self._failed(error)
+            except Exception as error:  # noqa: BLE001 - whatever it is, the next time it may be better
+                self._failed(VacrError(f"{type(error).__name__}: {error}"))
             if self.stopping.wait(self.pause):
                 return
 
@@ -105,11 +101,18 @@ class Publisher:
         with held(self.folder / ".lock", _WAIT):
             self.readers.now(self._publish)
 
+    def _failed(self, error: VacrError) -> None:
+        if self.failure is None or str(self.failure) != str(error):
+            _log.warning("not published: %s", error.diagnostics())
+        self.failure = error
+
     def _publish(self, reading: Reading) -> None:
         head = reading.head()
         if head is None or head.head.size == self.size:
             return
         size = head.head.size
+        if size < self.size:
+            raise Damaged(f"{self.size} entries were published, and the log has {size}")
         self.keyring.learn(reading)
         if self.folder is not None:
             self._write_tiles(reading, self.folder, size)

@@ -19,7 +19,7 @@ from vacr.log.service.admission import Admission
 from vacr.log.service.callers import Rates, Tokens, caller_of
 from vacr.log.service.metrics import Metrics
 from vacr.log.service.names import name_of
-from vacr.log.service.problems import Problem
+from vacr.log.service.problems import Problem, bug, unavailable
 from vacr.receipts.tree import leaf_hash
 
 Scope = MutableMapping[str, Any]
@@ -32,6 +32,7 @@ _LARGEST_BODY = 1 << 18
 _BODY_SECONDS = 30
 _RETRY = 1
 _FAILED = 503
+_BODY_UNREAD = (408, 413)
 
 
 @dataclass
@@ -55,7 +56,9 @@ class Registration:
         try:
             status, headers, body = await self._register(scope, receive)
         except Problem as problem:
-            status, headers, body = problem.status, problem.headers(), problem.body()
+            status, headers, body = _refused(problem)
+        except Exception as error:  # noqa: BLE001 - nobody gets a trace for an answer
+            status, headers, body = _refused(bug(error))
         self.metrics.responses[status] += 1
         self.metrics.took(time.perf_counter() - started)
         headers.append((b"content-length", b"%d" % len(body)))
@@ -108,14 +111,21 @@ class Registration:
             self.on_batch()
 
 
+def _refused(problem: Problem) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
+    headers = problem.headers()
+    if problem.status in _BODY_UNREAD:
+        headers.append((b"connection", b"close"))  # whatever is still sent would be read for nothing
+    return problem.status, headers, problem.body()
+
+
 async def _result(future: asyncio.Future[Placed]) -> Placed:
     try:
         return await future
     except Problem:
         raise
     except VacrError as error:
-        detail = f"{error.message}; it may or may not have been registered, which sending it again settles"
-        raise Problem(_FAILED, "Unavailable", detail, retry_after=_RETRY) from error
+        more = "; it may or may not have been registered, which sending it again settles"
+        raise unavailable(error, more=more) from error
 
 
 def _check_type(scope: Scope) -> None:
@@ -129,28 +139,17 @@ def _check_type(scope: Scope) -> None:
 
 async def _body(receive: Receive) -> bytes:
     """Read the body of a request, no longer than one may be and no slower."""
-    first = await receive()
-    if first["type"] == "http.request" and not first.get("more_body"):
-        return _limited(first.get("body", b""))
+    body = bytearray()
     try:
         async with asyncio.timeout(_BODY_SECONDS):
-            return await _rest(first, receive)
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise Problem(400, "Disconnected", "the connection ended before the statement")
+                body += message.get("body", b"")
+                if len(body) > _LARGEST_BODY:
+                    raise Problem(413, "Statement Too Large", f"more than {_LARGEST_BODY} bytes. Sign it as a hash envelope.")
+                if not message.get("more_body"):
+                    return bytes(body)
     except TimeoutError as error:
         raise Problem(408, "Request Timeout", f"the statement did not arrive within {_BODY_SECONDS} seconds") from error
-
-
-async def _rest(message: MutableMapping[str, Any], receive: Receive) -> bytes:
-    body = b""
-    while True:
-        if message["type"] == "http.disconnect":
-            raise Problem(400, "Disconnected", "the connection ended before the statement")
-        body = _limited(body + message.get("body", b""))
-        if not message.get("more_body"):
-            return body
-        message = await receive()
-
-
-def _limited(body: bytes) -> bytes:
-    if len(body) > _LARGEST_BODY:
-        raise Problem(413, "Statement Too Large", f"more than {_LARGEST_BODY} bytes. Sign it as a hash envelope.")
-    return body

@@ -1,0 +1,235 @@
+"""Callers who mean no good, and what they get from a service: a refusal, and no more of its memory or time than others."""
+
+import asyncio
+import logging
+import shutil
+import socket
+import time
+from contextlib import closing
+from pathlib import Path
+
+import cbor2
+import pytest
+import uvicorn
+
+from tests.log.running import Running
+from tests.log.statements import statement
+from vacr.log import connections
+from vacr.log.folder import make, rotate
+from vacr.log.fsck import check
+from vacr.log.service import registration
+from vacr.log.service.admission import Admission
+from vacr.log.service.callers import Rates, caller_of
+from vacr.log.service.metrics import Metrics
+from vacr.log.service.problems import Problem
+from vacr.log.service.registration import Registration
+from vacr.receipts.tiles import path_of
+from vacr.verification import Policy
+
+STATUS = b"HTTP/1.1 "
+
+
+@pytest.fixture
+def service(tmp_path):
+    with Running(make(str(tmp_path / "log")).path) as running:
+        yield running
+        assert running.stop() == (0, "")
+
+
+def connected(service):
+    return closing(socket.create_connection(("127.0.0.1", int(service.url.rstrip("/").rpartition(":")[2]))))
+
+
+def all_of(connection):
+    """Give all that comes until the other end closes."""
+    pieces = []
+    while piece := connection.recv(1 << 16):
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+def memory_of(process):
+    lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
+
+
+@pytest.mark.parametrize("begun", [b"GET /", b"GET /health HTTP/1.1\r\nX: "], ids=["address", "header"])
+def test_a_head_that_never_ends(service, begun):
+    before = memory_of(service.process)
+    with connected(service) as connection:
+        connection.sendall(begun)
+        with pytest.raises(ConnectionError):
+            connection.sendall(b"a" * 100_000_000)
+    assert memory_of(service.process) < before + 20_000
+    assert service.get("/health")[0] == 200
+
+
+def test_a_head_that_is_too_large_is_told_so(service):
+    with connected(service) as connection:
+        connection.sendall(b"GET /health HTTP/1.1\r\nX: " + b"a" * connections.LARGEST_HEAD)
+        assert all_of(connection).startswith(STATUS + b"431")
+
+
+def test_many_requests_at_once_are_no_long_head(service):
+    asked = b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n" * 4000
+    with connected(service) as connection:
+        connection.sendall(asked[:-10])
+        connection.sendall(asked[-10:] + b"GET /health HTTP/1.0\r\n\r\n")
+        assert all_of(connection).count(STATUS + b"200") == 4001
+
+
+def test_tiles_that_no_log_has(service):
+    for level in ("0", "entries", "63"):
+        for number in (1 << 54, 1 << 55, 1 << 56, 1 << 63, 10**21 - 1):
+            status, headers, _ = service.get(f"/tile/{level}/{path_of(number, 1)}")
+            assert (status, headers["content-type"]) == (404, "application/concise-problem-details+cbor")
+
+
+def test_requests_that_are_none(service):
+    for sent in (
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(500),
+        b"POST /entries HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcdef",
+        b"POST /entries HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    ):
+        with connected(service) as connection:
+            connection.sendall(sent)
+            assert all_of(connection).startswith(STATUS + b"400")
+    with connected(service) as connection:
+        connection.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade, close\r\n\r\n")
+        assert connection.recv(1 << 16).startswith(STATUS + b"200")
+
+
+def asked(register, receive):
+    """Send a request to the application itself; gives what it answers."""
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {"headers": [(b"content-type", b"application/cose")], "client": ("127.0.0.1", 1)}
+    asyncio.run(register(scope, receive, send))
+    start, body = sent
+    return start["status"], dict(start["headers"]), cbor2.loads(body["body"])
+
+
+def test_a_body_that_never_begins(monkeypatch):
+    monkeypatch.setattr(registration, "_BODY_SECONDS", 0.01)
+    status, headers, _ = asked(Registration(Admission(Policy()), Metrics()), asyncio.Event().wait)
+    assert (status, headers[b"connection"]) == (408, b"close")
+
+
+def test_a_body_in_many_pieces_and_too_large():
+    async def receive():
+        return {"type": "http.request", "body": b"a" * 1000, "more_body": True}
+
+    status, headers, _ = asked(Registration(Admission(Policy()), Metrics()), receive)
+    assert (status, headers[b"connection"]) == (413, b"close")
+
+
+def test_what_nobody_thought_of_is_no_trace(caplog):
+    class Broken(Admission):
+        def admit(self, _):
+            raise OverflowError("too large for a secret reason")
+
+    async def receive():
+        return {"type": "http.request", "body": statement()}
+
+    with caplog.at_level(logging.WARNING):
+        status, _, told = asked(Registration(Broken(Policy()), Metrics()), receive)
+    assert (status, told[-1]) == (500, "Internal Server Error")
+    assert "secret" not in told[-2]
+    (said,) = caplog.records
+    assert said.getMessage() == "a bug in vacr: OverflowError: too large for a secret reason"
+    assert not said.exc_info
+
+
+@pytest.mark.parametrize(
+    ("addresses", "callers"),
+    [
+        (["192.0.2.1", "192.0.2.2"], 2),
+        (["2001:db8::1", "2001:db8::2", "2001:db8:0:0:ffff::"], 1),
+        (["2001:db8:0:1::1", "2001:db8:0:2::1"], 2),
+        (["::ffff:192.0.2.1", "192.0.2.1"], 1),
+        (["a" * 10_000, "b" * 10_000, "unix:"], 1),
+    ],
+)
+def test_who_is_one_caller(addresses, callers):
+    assert len({caller_of({"client": (one, 1), "headers": []}, None) for one in addresses}) == callers
+
+
+def test_many_callers_take_no_memory():
+    rates = Rates(1, clock=lambda: 0.0)
+    for number in range(30_000):
+        rates.take(f"{number}")
+    assert len(rates.left) <= 10_000
+    with pytest.raises(Problem):
+        rates.take("29999")
+
+
+def test_nobody_waits_for_those_who_wait(service):
+    """Connections that say nothing do not keep others from being answered."""
+    with connected(service), connected(service) as begun, connected(service) as waiting:
+        begun.sendall(b"POST /ent")
+        waiting.sendall(b"POST /entries HTTP/1.1\r\nContent-Type: application/cose\r\nContent-Length: 100\r\n\r\n")
+        assert service.post(statement())[0] == 201
+
+
+def test_a_head_takes_no_longer_than_it_may(monkeypatch):
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.05)
+
+    async def run():
+        async def app(_scope, _receive, send):
+            await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
+            await send({"type": "http.response.body"})
+
+        config = uvicorn.Config(app, http=connections.Connection, lifespan="off", log_level="error")
+        server = uvicorn.Server(config)
+        with socket.create_server(("127.0.0.1", 0)) as listening:
+            task = asyncio.create_task(server.serve(sockets=[listening]))
+            found = []
+            for sent in (b"", b"GET / HT", b"GET / HTTP/1.1\r\n\r\n", b"GET / HTTP/1.1\r\n\r\nGET"):
+                reader, writer = await asyncio.open_connection(*listening.getsockname())
+                writer.write(sent)
+                if sent.endswith(b"GET"):
+                    await reader.readuntil(b"\r\n\r\n")
+                    writer.write(b" / HT")
+                if sent.endswith(b"\r\n\r\n"):
+                    found.append(await reader.readuntil(b"\r\n\r\n"))
+                else:
+                    found.append(await reader.read())
+                writer.close()
+            server.should_exit = True
+            await task
+        return found
+
+    none, begun, whole, second = asyncio.run(run())
+    assert (none, begun, second) == (b"", b"", b"")
+    assert whole.startswith(STATUS + b"200")
+
+
+def test_a_front_end_that_lacks_the_new_key(database, tmp_path):
+    log = make(str(tmp_path / "one"), database=database)
+    shutil.copytree(log.path, tmp_path / "two")
+    with Running(tmp_path / "one") as one, Running(tmp_path / "two") as two:
+        assert (one.post(statement())[0], two.post(statement())[0]) == (201, 201)
+        rotate(log)
+        assert one.post(statement())[0] == 201
+        given = statement()
+        status, told = two.refused(given)
+        assert (status, told[-1]) == (503, "Unavailable")
+        assert "the receipt key of the log is not here" in told[-2]
+        assert str(tmp_path) not in told[-2]
+        status, _, health = two.get("/health")
+        assert status == 503
+        assert b"the receipt key of the log is not here" in health
+        for key in (tmp_path / "one" / "keys").iterdir():
+            shutil.copy(key, tmp_path / "two" / "keys")
+        while two.get("/health")[0] != 200:  # nobody registers meanwhile
+            time.sleep(0.1)
+        assert two.post(given)[0] == 201
+        code, complaints = two.stop()
+    assert code == 0
+    assert complaints.count("no entries are taken") == 1
+    assert "Copy keys/receipt-" in complaints
+    assert check(log).findings.found == []
