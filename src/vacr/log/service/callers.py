@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import time
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from typing import Any
 
@@ -94,6 +95,7 @@ def caller_of(scope: dict[str, Any], tokens: Tokens | None) -> str:
     return _household(client[0]) if client else ""
 
 
+@lru_cache(_CALLERS)
 def _household(address: str) -> str:
     """Name whom an address is of: of the newer kind (IPv6), everybody has as many as they like that begin alike."""
     try:
