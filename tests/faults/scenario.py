@@ -126,7 +126,7 @@ def init(path, _):
     tell("made")
 
 
-STAGES = {"append": append, "simple": simple, "rotate": turn, "init": init, "crash": crash, "relapse": relapse}
+STAGES = {"append": append, "simple": simple, "large": simple, "rotate": turn, "init": init, "crash": crash, "relapse": relapse}
 
 
 def main():
