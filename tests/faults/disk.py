@@ -29,6 +29,10 @@ class File:
     def sync(self):
         self.kept, self.pending = self.left(None), []
 
+    def fail(self):
+        """Forget what was asked for: after a sync that failed a system shows it still, and never writes it."""
+        self.pending = []
+
     def left(self, chance):
         """Give what is left of it; without a chance, all."""
         found = bytearray(self.kept)
@@ -68,6 +72,9 @@ class Folder:
 
     def sync(self):
         self.kept, self.pending = dict(self.now), []
+
+    def fail(self):
+        """Leave names as they are: a sync that failed keeps none, and the next one does."""
 
     def left(self, chance):
         """Give the names that are left."""

@@ -7,6 +7,7 @@ What goes out is written by `writev`, which nothing else here uses, so that faul
 """
 
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -104,13 +105,28 @@ def turn(path, statements):
     simple(path, statements)
 
 
+def crash(path, statements):
+    """Two batches by a process that ends at once when one fails."""
+    ledger = open_folder(path).ledger()
+    ledger._recover = lambda: os._exit(1)
+    for batch in (statements[:1], statements[1:]):
+        ledger.append([entry_of(parse(statement)) for statement in batch])
+
+
+def relapse(path, statements):
+    """The same in a process of its own, which may fail, and then again in this one."""
+    command = [sys.executable, "-m", "tests.faults.scenario", "crash", path]
+    subprocess.run(command, input=cbor2.dumps(statements), check=False)
+    simple(path, statements)
+
+
 def init(path, _):
     """A new log."""
     make(path)
     tell("made")
 
 
-STAGES = {"append": append, "simple": simple, "rotate": turn, "init": init}
+STAGES = {"append": append, "simple": simple, "large": simple, "rotate": turn, "init": init, "crash": crash, "relapse": relapse}
 
 
 def main():

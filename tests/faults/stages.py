@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from tests.faults.audit import audit
+from tests.faults.audit import audit, publish
 from tests.faults.handed import Handed
 from tests.log.statements import entries
 from vacr.errors import UnreadableInput, UsageError
@@ -28,6 +28,9 @@ def template(stage, path):
                 other.execute("SELECT count(*) FROM head").fetchall()
                 ledger.append(entries(2))
                 shutil.copytree(path, path.parent / "left")
+    if stage == "append":
+        publish(folder)
+        folder.ledger().close()  # which removes the write-ahead log: a new one has to be made
     if stage == "simple":
         shutil.rmtree(path)
         (path.parent / "left").rename(path)

@@ -6,7 +6,8 @@ import pytest
 
 from tests.faults.stages import STAGES, check_stage, template
 from tests.faults.tracing import counted, need_strace, scenario
-from tests.log.statements import statements
+from tests.log.statements import SIGNER, statements
+from vacr.signing import sign
 
 FAULTS = {
     "killed": "signal=SIGKILL:when={}",
@@ -26,20 +27,51 @@ def _strace():
 @pytest.mark.parametrize("stage", STAGES)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_nothing_is_lost(stage, fault, tmp_path, some):
-    origin = tmp_path / "origin" / "log"
-    template(stage, origin)
     given = statements(7)
-    place = tmp_path / "run" / "log"
-    shutil.copytree(origin.parent, place.parent)
-    points = counted(stage, place, given, tmp_path / "trace")
+    points = begin(stage, given, tmp_path)
     assert {name for name, _ in points} >= {"pwrite64", "fdatasync", "rename", "fsync", "write"}
     chosen = some([point for point in points if fault != "full" or point[0] in GROWING], 2)
     print(f"{stage}, {fault}: {len(chosen)} calls")
-    for name, number in chosen:
-        shutil.rmtree(place.parent)
-        shutil.copytree(origin.parent, place.parent)
+    disturb(stage, fault, given, chosen, tmp_path)
+
+
+@pytest.mark.parametrize("fault", ["killed", "refused", "full"])
+def test_a_batch_that_fills_the_write_ahead_log(fault, tmp_path, many):
+    """SQLite then moves it into the database within the commit, of which it says that it failed when that fails."""
+    given = [sign(bytes([number]) * 60_000, SIGNER, profile="attached") for number in range(70)]
+    points = begin("large", given, tmp_path)
+    writes = [number for name, number in points if name == "pwrite64"]
+    assert len(writes) > 2000
+    # Some while it is written to the one, most while it is moved to the other.
+    numbers = [*writes[:: len(writes) // many(1, 10)], *writes[-900 :: 900 // many(1, 20)]]
+    syncs = [] if fault == "full" else [point for point in points if point[0] == "fdatasync"][:: many(2, 1)]
+    disturb("large", fault, given, [*(("pwrite64", number) for number in numbers), *syncs], tmp_path)
+
+
+@pytest.mark.parametrize("stage", ["append", "simple"])
+def test_files_that_cannot_be_opened(stage, tmp_path, some):
+    given = statements(7)
+    place = tmp_path / "run" / "log"
+    only = [f"-P{place / name}" for name in ("log.db", "log.db-wal", "log.db-shm", "log.lock")]
+    points = begin(stage, given, tmp_path, calls=("openat",), only=only)
+    assert len(points) > 3
+    disturb(stage, "refused", given, some(points, 2), tmp_path, only=only)
+
+
+def begin(stage, given, folder, **which):
+    """Make the log for a stage, and run it without a fault; gives what can be disturbed."""
+    template(stage, folder / "origin" / "log")
+    shutil.copytree(folder / "origin", folder / "run")
+    return counted(stage, folder / "run" / "log", given, folder / "trace", **which)
+
+
+def disturb(stage, fault, given, points, folder, only=()):
+    """Run a stage once for each point, disturb it there, and check what is left."""
+    for name, number in points:
+        shutil.rmtree(folder / "run")
+        shutil.copytree(folder / "origin", folder / "run")
         told = f"{stage}: {fault} at {name} {number}"
         injected = f"inject={name}:{FAULTS[fault].format(number)}"
-        code, handed = scenario(stage, place, given, "-e", f"trace={name}", "-e", injected)
+        code, handed = scenario(stage, folder / "run" / "log", given, *only, "-e", f"trace={name}", "-e", injected)
         assert code in ((-9, 137) if fault == "killed" else (0, 1, 2, 3, 4)), f"{told}: ended by {code}"
-        check_stage(stage, place, handed, told)
+        check_stage(stage, folder / "run" / "log", handed, told)

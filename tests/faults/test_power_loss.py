@@ -8,7 +8,7 @@ import pytest
 
 from tests.faults.disk import Chance, Disk
 from tests.faults.stages import STAGES, check_stage, template
-from tests.faults.tracing import need_strace
+from tests.faults.tracing import counted, need_strace
 from tests.faults.writelog import Replay, record
 from tests.log.statements import statements
 
@@ -26,24 +26,61 @@ def test_nothing_is_lost(stage, tmp_path, some, many):
     disk = Disk(origin)
     calls = record(stage, place, statements(7), tmp_path / "trace")
     asked = asking(disk, calls)
-    points = set(some(asked, 12))
-    replay, seen, count = Replay(disk.copy()), set(), 0
+    points = some(asked, 12)
+    count = lose_power(stage, disk, calls, points, place.relative_to(origin), tmp_path / "crashed", many(1, 12))
+    print(f"{stage}: {count} states of the disk, at {len(points)} of {len(asked)} calls")
+
+
+@pytest.mark.parametrize("stage", ["append", "simple", "rotate"])
+def test_nothing_is_lost_after_a_sync_that_failed(stage, tmp_path, some, many):
+    """After a sync that failed the system gives back what was written, and never writes it: to sync again is not enough."""
+    template(stage, tmp_path / "origin" / "log")
+    given = statements(7)
+    shutil.copytree(tmp_path / "origin", tmp_path / "disk")
+    syncs = [number for name, number in counted(stage, tmp_path / "disk/log", given, tmp_path / "trace") if name == "fdatasync"]
+    for number in some(syncs, 2):
+        shutil.rmtree(tmp_path / "disk")
+        shutil.copytree(tmp_path / "origin", tmp_path / "disk")
+        disk = Disk(tmp_path / "disk")
+        injected = ("-e", f"inject=fdatasync:error=EIO:when={number}")
+        calls = record(stage, tmp_path / "disk/log", given, tmp_path / "trace", *injected)
+        failed = min(at for at, call in enumerate(calls) if call[0] == "fdatasync" and call[4] < 0)
+        points = some([at for at in asking(disk, calls) if at > failed], 4)
+        count = lose_power(f"{stage}", disk, calls, points, "log", tmp_path / "crashed", many(1, 2))
+        print(f"{stage}, sync {number} failed: {count} states of the disk, at {len(points)} calls")
+
+
+def test_nothing_is_lost_after_a_sync_that_failed_and_a_new_start(tmp_path, many):
+    """What the one process wrote and could not sync, the next one finds and has to write again before it gives a receipt."""
+    template("rotate", tmp_path / "disk" / "log")
+    disk, given = Disk(tmp_path / "disk"), statements(3)
+    # The fourth sync of a thread: after those of the new write-ahead log, its name and the first batch, that of the second.
+    calls = record("relapse", tmp_path / "disk/log", given, tmp_path / "trace", "-e", "inject=fdatasync:error=EIO:when=4")
+    asked = asking(disk, calls)
+    assert lose_power("relapse", disk, calls, asked, "log", tmp_path / "crashed", many(0, 5)) > 10
+    replay = Replay(disk)
+    for call in calls:
+        replay.do(call)
+    assert {statement for statement, _ in replay.handed.receipts} == set(given)
+
+
+def lose_power(stage, disk, calls, points, place, crashed, chances):
+    """Do a run again up to each point, and check what may be left: nothing of what was not synced, all, and by chance."""
+    replay, seen = Replay(disk.copy()), set()
     for at, call in enumerate(calls):
         replay.do(call)
         if at not in points:
             continue
-        chances = [Chance(), None, *map(Chance, range(at * 100, at * 100 + many(1, 12)))]
-        for chance in chances:
-            crashed = tmp_path / "crashed"
+        for chance in [Chance(), None, *map(Chance, range(at * 100, at * 100 + chances))]:
             replay.disk.write_to(crashed, chance)
-            state = (digest(crashed), len(replay.handed.receipts), len(replay.handed.checkpoints), len(replay.handed.others))
+            handed = replay.handed
+            state = (digest(crashed), len(handed.receipts), len(handed.checkpoints), len(handed.others))
             if state not in seen:
                 seen.add(state)
                 told = f"{stage}: power lost after call {at}, {call[0]} of {call[3][-60:]}, {chance}"
-                check_stage(stage, crashed / place.relative_to(origin), copy.deepcopy(replay.handed), told)
-                count += 1
+                check_stage(stage, crashed / place, copy.deepcopy(handed), told)
             shutil.rmtree(crashed)
-    print(f"{stage}: {count} states of the disk, at {len(points)} of {len(asked)} calls")
+    return len(seen)
 
 
 def asking(disk, calls):

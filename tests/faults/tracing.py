@@ -41,10 +41,9 @@ def scenario(stage, path, statements, *options, output=None):
     return done.returncode, Handed().read(done.stdout)
 
 
-def counted(stage, path, statements, output):
+def counted(stage, path, statements, output, *, calls=CALLS, only=()):
     """Run a stage without a fault; gives for each call which ones of a thread can be disturbed, counted from 1."""
-    traced = ",".join(CALLS)
-    code, handed = scenario(stage, path, statements, "-e", f"trace={traced}", output=output)
+    code, handed = scenario(stage, path, statements, *only, "-e", f"trace={','.join(calls)}", output=output)
     assert (code, handed.failures) == (0, [])
     seen, found = Counter(), set()
     for line in whole_lines(output):
@@ -55,7 +54,7 @@ def counted(stage, path, statements, output):
         seen[thread, name] += 1
         if int(result) >= 0:
             found.add((name, seen[thread, name]))
-    return sorted(found, key=lambda one: (CALLS.index(one[0]), one[1]))
+    return sorted(found, key=lambda one: (calls.index(one[0]), one[1]))
 
 
 def whole_lines(output):

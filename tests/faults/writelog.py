@@ -13,16 +13,18 @@ _TEXT = re.compile(r'"((?:\\x[0-9a-f]{2})*)"')
 _LONGEST = 1 << 20
 
 
-def record(stage, path, statements, output):
-    """Run a stage and write down all it asks of the disk; gives the calls in order, those that failed left out."""
-    code, handed = scenario(
-        stage, path, statements, "-xx", "-s", str(_LONGEST), "-e", f"trace={_TRACED},{_OTHERS}", output=output
-    )
-    assert (code, handed.failures) == (0, [])
+def record(stage, path, statements, output, *injected):
+    """Run a stage and write down all it asks of the disk, with faults if they are given.
+
+    Gives the calls in order; those that failed are left out, except for syncs.
+    """
+    options = ["-xx", "-s", str(_LONGEST), "-e", f"trace={_TRACED},{_OTHERS}", *injected]
+    code, handed = scenario(stage, path, statements, *options, output=output)
+    assert injected or (code, handed.failures) == (0, [])
     calls = []
     for line in whole_lines(output):
         matched = _LINE.match(line)
-        if matched is not None and int(matched[3]) >= 0:
+        if matched is not None and (int(matched[3]) >= 0 or matched[1] in ("fsync", "fdatasync")):
             texts = [bytes.fromhex(text.replace("\\x", "")) for text in _TEXT.findall(matched[2])]
             numbers = [int(part) for part in _TEXT.sub("", matched[2]).split(", ") if re.fullmatch(r"-?\d+", part)]
             calls.append((matched[1], texts, numbers, matched[2], int(matched[3])))
@@ -88,9 +90,11 @@ class Replay:
             node[0].truncate(numbers[1])
         return node is not None
 
-    def _fsync(self, _, numbers, __, ___):
+    def _fsync(self, _, numbers, __, result):
         node = self.open.get(numbers[0])
-        if node is not None:
+        if node is not None and result < 0:
+            node[0].fail()
+        elif node is not None:
             node[0].sync()
         return node is not None
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from vacr.errors import UnreadableInput
 
 _PUBLIC = 0o644
+_PIECE = 1 << 20
 
 
 def write(path: Path, data: bytes, mode: int = _PUBLIC) -> None:
@@ -36,15 +37,34 @@ def write(path: Path, data: bytes, mode: int = _PUBLIC) -> None:
             os.unlink(name)  # noqa: PTH108 - a path that mkstemp gave; gone where all went well
 
 
-def make_folder(path: Path) -> None:
-    """Make a folder, and those above it, so that their names stay.
+def write_again(path: Path) -> None:
+    """Write what is in a file over itself and sync it, if there is one: what an earlier sync may have lost is on the disk then.
+
+    Raises:
+        OSError: that failed.
+    """
+    try:
+        handle = os.open(path, os.O_RDWR)
+    except FileNotFoundError:
+        return
+    try:
+        at = 0
+        while data := os.pread(handle, _PIECE, at):
+            at += os.pwrite(handle, data, at)
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def make_folder(path: Path, within: Path) -> None:
+    """Make a folder, and those above it as far as one that has to be there, so that their names stay.
 
     Raises:
         OSError: it cannot be made.
     """
-    if path.is_dir():
+    if path == within or path.is_dir():
         return
-    make_folder(path.parent)
+    make_folder(path.parent, within)
     path.mkdir(exist_ok=True)
     try:
         sync_folder(path.parent)

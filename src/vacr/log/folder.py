@@ -157,7 +157,7 @@ def make(path: str, *, origin: str | None = None, database: str | None = None) -
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         return _finish(place, path, origin, database)
     try:
-        durable.make_folder(place.parent)
+        durable.make_folder(place.parent, Path(place.anchor))
         temporary = Path(tempfile.mkdtemp(".vacr-new", f".{place.name}.", place.parent))
         try:
             temporary.chmod(0o755)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from vacr.errors import UnreadableInput
+from vacr.log import durable
 from vacr.log.locks import held
 from vacr.log.storage import FORMAT, Batch, Damaged, HeadMoved, StorageFailed, StoredHead, prefix_of
 from vacr.receipts.receipt import Head
@@ -71,6 +72,8 @@ class SqliteStorage:
             self._demand("PRAGMA synchronous", _FULL)
             self._ask(f"PRAGMA cache_size = -{_CACHE}")
             self._recover()
+            # SQLite syncs the name of the write-ahead log itself, and does not look whether that worked.
+            durable.sync_folder(self.path.parent)
         if create:
             with self._alone():
                 self._create()
@@ -82,10 +85,11 @@ class SqliteStorage:
     def _recover(self) -> None:
         """See to the disk what an earlier process wrote and may have failed to sync.
 
-        After such a failure the system gives back what it holds in memory and never writes it: so it is written again, elsewhere,
-        by moving all of the write-ahead log into the file.
+        After such a failure the system gives back what it holds in memory and never writes it. So the write-ahead log is written
+        again, byte for byte; only then it may be moved into the file, which would be broken without it if the power failed then.
         """
         with self._alone():
+            durable.write_again(self.path.with_name(f"{self.path.name}-wal"))
             busy, *_ = self._ask("PRAGMA wal_checkpoint(TRUNCATE)")[0]
         if busy:
             raise StorageFailed("another process uses the log without pause", where=str(self.path), hint="Try again.")

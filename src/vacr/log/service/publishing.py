@@ -97,7 +97,7 @@ class Publisher:
         if self.folder is None:
             self.readers.now(self._publish)
             return
-        durable.make_folder(self.folder)
+        durable.make_folder(self.folder, self.folder.parent)
         with held(self.folder / ".lock", _WAIT):
             self.readers.now(self._publish)
 
@@ -133,7 +133,7 @@ class Publisher:
         """
         for name, data in changed(reading, self.written or published_size(folder), size):
             path = folder / "tile" / name
-            durable.make_folder(path.parent)
+            durable.make_folder(path.parent, folder)
             durable.write(path, data())
 
     # --- witnesses ---
