@@ -538,6 +538,14 @@ def test_the_command(watched, folder, server, tmp_path):
     assert vacr(*arguments, "--key", "x", cwd=tmp_path).returncode == 2
 
 
+@pytest.mark.parametrize("name", [".", "/", "there"])
+def test_a_state_that_is_a_folder(tmp_path, name):
+    (tmp_path / "there").mkdir()
+    done = vacr("log", "monitor", "http://127.0.0.1:1/", "--state", name, cwd=tmp_path)
+    assert done.returncode == 3
+    assert "a folder, not a file" in done.stderr
+
+
 def test_nobody_is_there(tmp_path):
     done = vacr("log", "monitor", "http://127.0.0.1:1/", "--state", "s.json", cwd=tmp_path)
     assert (done.returncode, "no answer" in done.stderr) == (4, True)

@@ -47,7 +47,7 @@ def command(
     if (entry is None) == (consistency is None):
         raise UsageError("what is to be proved?", hint="Give --entry N, or --consistency A B.")
     found = open_folder(folder, database)
-    with closing(found.storage()) as storage:
+    with closing(found.reader()) as storage:
         if consistency is not None:
             receipt = consistency_receipt(storage, found.keyring, *consistency)
         else:
