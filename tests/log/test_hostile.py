@@ -5,15 +5,19 @@ import logging
 import shutil
 import socket
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
 import cbor2
+import psycopg
 import pytest
 import uvicorn
 
+from tests.log.commands import vacr
 from tests.log.running import Running
 from tests.log.statements import statement
+from vacr.errors import UsageError
 from vacr.log import connections
 from vacr.log.folder import make, rotate
 from vacr.log.fsck import check
@@ -23,6 +27,7 @@ from vacr.log.service.callers import Rates, caller_of
 from vacr.log.service.metrics import Metrics
 from vacr.log.service.problems import Problem
 from vacr.log.service.registration import Registration
+from vacr.log.storage import StorageFailed
 from vacr.receipts.tiles import path_of
 from vacr.verification import Policy
 
@@ -233,3 +238,111 @@ def test_a_front_end_that_lacks_the_new_key(database, tmp_path):
     assert complaints.count("no entries are taken") == 1
     assert "Copy keys/receipt-" in complaints
     assert check(log).findings.found == []
+
+
+SECRET = "s3cret"  # noqa: S105 - nobody's
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        f"postgresql://u:{SECRET}%zz@127.0.0.1:1/db",
+        f"postgresql://u:a@{SECRET}@127.0.0.1:1/db",
+        f"postgresql://u:a/{SECRET}@127.0.0.1:1/db",
+        f"postgresql://u:1/{SECRET}@127.0.0.1:1/db",
+        f"postgresql://u:a {SECRET}@127.0.0.1:1/db",
+        f"postgresql://u:{SECRET}@[::1/db",
+        f"postgresql://u:{SECRET}@127.0.0.1:1/db",
+        f"postgresql://u:{SECRET}@127.0.0.1:x/db",
+        f"postgresql://u@127.0.0.1:1/db?password={SECRET}&sslmode=x",
+        f"host=127.0.0.1 port=1 password='{SECRET}",
+        f"host=127.0.0.1 port=1 {SECRET}",
+        SECRET,
+    ],
+)
+def test_no_password_is_told(address, tmp_path):
+    with pytest.raises((UsageError, StorageFailed)) as caught:
+        make(str(tmp_path / "log"), database=address)
+    assert SECRET not in caught.value.diagnostics()
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_a_database_says_is_not_for_callers(postgresql, tmp_path):
+    log = make(str(tmp_path / "log"), database=postgresql.database("gone"))
+    with Running(log.path) as service:
+        assert service.post(statement())[0] == 201
+        postgresql.kill()
+        try:
+            status, told = service.refused(statement())
+            assert (status, told[-2].partition(";")[0]) == (503, "the log's database fails")
+            status, _, health = service.get("/health")
+            assert status == 503
+            assert str(postgresql.folder).encode() not in health
+        finally:
+            postgresql.start()
+        while service.get("/health")[0] != 200:
+            time.sleep(0.1)
+        assert service.post(statement())[0] == 201
+        code, complaints = service.stop()
+    assert code == 0
+    assert "the log's database: " in complaints
+    assert "Traceback" not in complaints
+
+
+@pytest.mark.parametrize("isolation", ["repeatable read", "serializable"])
+def test_what_is_read_is_what_the_writer_before_left(database, tmp_path, isolation):
+    """Whatever the database does by default: a writer who waited for another sees what that one wrote."""
+    log = make(str(tmp_path / "log"), database=database)
+    with psycopg.connect(database, autocommit=True) as looking:
+        name = looking.info.dbname
+        looking.execute(f"ALTER DATABASE {name} SET default_transaction_isolation = '{isolation}'")
+        with closing(log.ledger()) as first, closing(log.storage()) as second, ThreadPoolExecutor(1) as pool:
+
+            def head():
+                with second.writing() as writing:
+                    return writing.head().head.size
+
+            with first.storage.writing():
+                waiting = pool.submit(head)
+                while not looking.execute("SELECT 1 FROM pg_locks WHERE NOT granted AND locktype = 'advisory'").fetchall():
+                    time.sleep(0.01)
+                with psycopg.connect(database, autocommit=True) as other:
+                    other.execute("UPDATE vacr.heads SET size = 2")
+                    other.execute("UPDATE vacr.head SET size = 2")
+            assert waiting.result() == 2
+
+
+TOKENS = (b"\xff\xfe", b"short", "\u00e4".encode() * 20, b"# no token\n\n", b"two words that are long")
+
+
+@pytest.mark.parametrize("token", TOKENS)
+def test_tokens_that_are_none(tmp_path, token):
+    (tmp_path / "tokens").write_bytes(token)
+    done = vacr("log", "serve", make(str(tmp_path / "log")).path, "--token-file", "tokens", "--port", "0", cwd=tmp_path)
+    assert done.returncode == 3
+    assert done.stderr.startswith("vacr: tokens: ")
+
+
+def test_tokens_that_are_shown(tmp_path):
+    (tmp_path / "tokens").write_bytes(b"# mine\n0123456789abcdef\r\n")
+    log = make(str(tmp_path / "log"))
+    with Running(log.path, "--token-file", tmp_path / "tokens") as service:
+        for shown in (
+            "",
+            "Bearer",
+            "Bearer ",
+            "Basic 0123456789abcdef",
+            "Bearer 0123456789ABCDEF",
+            "Bearer # mine",
+            "Bearer \xe4",
+        ):
+            assert service.post(statement(), Authorization=shown)[0] == 401
+        for shown in ("Bearer 0123456789abcdef", "bearer  0123456789abcdef"):
+            assert service.post(statement(), Authorization=shown)[0] == 201
+
+
+@pytest.mark.parametrize("option", [("--linger", "nan"), ("--rate", "nan"), ("--rate", "0")])
+def test_numbers_that_are_none(tmp_path, option):
+    done = vacr("log", "serve", make(str(tmp_path / "log")).path, *option, cwd=tmp_path)
+    assert done.returncode == 2
+    assert f"Invalid value for '{option[0]}'" in done.stderr

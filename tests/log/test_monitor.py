@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import signal
+import time
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -11,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from tests.log.commands import start, vacr
 from tests.log.tiled_folder import ORIGIN, MadeLog, served
 from vacr.errors import Unreachable, UnreadableInput, UsageError
-from vacr.log import monitor, monitor_state
+from vacr.log import monitor, monitor_state, site
 from vacr.log.monitor import Misbehaved, look
 from vacr.log.tiled import TiledLog
 from vacr.receipts import bundles, notes, tiles
@@ -386,6 +387,17 @@ def cut_off(handler):
     handler.wfile.write(b"x")
 
 
+def drip(handler):
+    """Send the head of an answer a letter at a time."""
+    try:
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\nX: ")
+        while True:
+            handler.wfile.write(b"x")
+            time.sleep(0.01)
+    except OSError:
+        pass
+
+
 def hung_up(handler):
     handler.wfile.close()
 
@@ -425,6 +437,14 @@ def test_what_cannot_be_fetched_is_no_verdict(watched, server, watching, trick, 
     assert watching.look().outcome == "grown"
 
 
+def test_an_answer_that_drips_is_given_up(server, watching, monkeypatch):
+    monkeypatch.setattr(site, "_SECONDS", 0.2)
+    watching.log = TiledLog(server.url)
+    server.tricks["/checkpoint"] = drip
+    with pytest.raises(Unreachable, match="no whole answer within"):
+        watching.look()
+
+
 def test_redirects_on_the_same_host_are_followed(watched, folder, server, watching):
     watched.add(1)
     watched.publish()
@@ -435,7 +455,7 @@ def test_redirects_on_the_same_host_are_followed(watched, folder, server, watchi
 
 @pytest.mark.usefixtures("watched")
 def test_a_busy_log_is_asked_again(folder, server, watching):
-    busy = [answer(503, b"", {"Retry-After": "0"}), answer(429, b"", {"Retry-After": "0"})]
+    busy = [answer(503, b"", {"Retry-After": "0"}), answer(429, b"", {"Retry-After": "Thu, 01 Jan 1970 00:00:00 GMT"})]
     last = answer(200, (folder / "checkpoint").read_bytes())
 
     def send(handler):
@@ -516,6 +536,14 @@ def test_the_command(watched, folder, server, tmp_path):
     done = vacr(*arguments, "--key", notes.key_of(ORIGIN, Ed25519PrivateKey.generate().public_key()), cwd=tmp_path)
     assert (done.returncode, "another --state" in done.stderr) == (2, True)
     assert vacr(*arguments, "--key", "x", cwd=tmp_path).returncode == 2
+
+
+@pytest.mark.parametrize("name", [".", "/", "there"])
+def test_a_state_that_is_a_folder(tmp_path, name):
+    (tmp_path / "there").mkdir()
+    done = vacr("log", "monitor", "http://127.0.0.1:1/", "--state", name, cwd=tmp_path)
+    assert done.returncode == 3
+    assert "a folder, not a file" in done.stderr
 
 
 def test_nobody_is_there(tmp_path):

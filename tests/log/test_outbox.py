@@ -97,6 +97,31 @@ def test_what_is_no_item_keeps_nothing_back(outbox, tmp_path, junk):
     assert found == item
 
 
+def planted(outbox, name, **changed):
+    """Write an item as somebody else might."""
+    item = {"service": SERVICE, "statement": "/x.cose", "entry": "0" * 64, "since": "2026-01-01T00:00:00Z", **changed}
+    path = outbox.folder / name
+    path.write_text(json.dumps(item))
+    return path
+
+
+def test_items_that_others_put_there(outbox, tmp_path):
+    """Nobody has a file read that is none, nor statements and tokens sent to a service of theirs."""
+    item = outbox.add(SERVICE, str(tmp_path / "it.cose"), STATEMENT)
+    os.mkfifo(outbox.folder / "1.json")
+    (outbox.folder / "2.json").symlink_to("/dev/zero")
+    (outbox.folder / "3.json").mkdir()
+    planted(outbox, "4.json", since="x" * 100_000)
+    planted(outbox, "5.json", statement="-")
+    planted(outbox, "6.json", statement="it.cose")
+    if os.geteuid() == 0:
+        os.chown(planted(outbox, "7.json"), 65_534, 65_534)
+    *odd, found = list(outbox.items())
+    assert found == item
+    assert [Path(one.where).name for one in odd] == [f"{at}.json" for at in range(1, 8 if os.geteuid() == 0 else 7)]
+    assert all("not an item" in one.message for one in odd)
+
+
 def test_odd_names(outbox, tmp_path):
     path = os.fsdecode(os.fsencode(tmp_path) + b"/\xff\n.cose")
     Path(path).write_bytes(STATEMENT)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import sys
@@ -33,6 +34,15 @@ class _Path(click.Path):
 
 
 PATH = _Path(readable=False)
+
+
+class Number(click.FloatRange):
+    """A number in a range, which one that is none (`nan`) is not."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Refuse what compares with nothing."""
+        found = super().convert(value, param, ctx)
+        return self.fail(f"{value} is no number", param, ctx) if math.isnan(found) else found
 
 
 @dataclass(frozen=True)

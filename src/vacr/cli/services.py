@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from vacr.cli import options
-from vacr.cli.options import PATH, Voice
+from vacr.cli.options import PATH, Number, Voice
 from vacr.cli.verdicts import receipt_told
 from vacr.errors import UsageError, VacrError
 from vacr.log.client import Client
@@ -31,9 +31,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 def service_options(function: F) -> F:
     """Add to a verb what it takes to reach a service."""
     for option in (
-        click.option(
-            "--patience", type=click.FloatRange(0), default=60, metavar="SECONDS", show_default=True, help="How long to wait."
-        ),
+        click.option("--patience", type=Number(0), default=60, metavar="SECONDS", show_default=True, help="How long to wait."),
         click.option("--client-key", metavar="FILE", type=PATH, help="The key of that certificate, where it is in another file."),
         click.option("--client-cert", metavar="FILE", type=PATH, help="A certificate that shows who you are, in PEM."),
         click.option(

@@ -117,7 +117,7 @@ class Client:
             Unreachable: it does not tell any.
         """
         if self._keys is None:
-            answer = self._answer(replace(self.patience), "GET", self.prefix + KEYS, Accept="application/cbor")
+            answer = self._answer(replace(self.patience), "GET", self.prefix + KEYS, {"Accept": "application/cbor"})
             try:
                 self._keys = keys.load_public(answer.body) if answer.status == _OK else []
             except UnreadableInput:
@@ -129,7 +129,8 @@ class Client:
 
     def _receipt(self, statement: bytes, patience: Patience) -> bytes:
         """Send a statement, and wait for its receipt."""
-        answer = self._answer(patience, "POST", f"{self.prefix}/entries", statement, Content_Type=COSE, Accept=COSE)
+        headers = {"Content-Type": COSE, "Accept": COSE}
+        answer = self._answer(patience, "POST", f"{self.prefix}/entries", headers, statement)
         while not (answer.status in (_OK, _CREATED) and answer.body):
             if answer.status not in (_OK, _CREATED, *_ELSEWHERE):
                 raise answers.refusal(answer, self.url)
@@ -137,7 +138,7 @@ class Client:
             if not patience.poll(answer.headers.get("retry-after")):
                 told = f"registered, and no receipt yet: ask again later, at {place}"
                 raise Unreachable(told, where=self.url, hint="Registering the same again gives the same entry.")
-            answer = self._answer(patience, "GET", place, Accept=COSE)
+            answer = self._answer(patience, "GET", place, {"Accept": COSE})
             if answer.status in _GONE:
                 # A service that failed after it took the statement knows nothing of it.
                 told = f"the service took the statement and lost it ({answer.status}){answers.said(answer)}"
@@ -157,11 +158,11 @@ class Client:
             raise Unreachable(told, where=self.url)
         return (there.path or "/") + (f"?{there.query}" if there.query else "")
 
-    def _answer(self, patience: Patience, method: str, path: str, body: bytes | None = None, **headers: str) -> Answer:
+    def _answer(self, patience: Patience, method: str, path: str, headers: dict[str, str], body: bytes | None = None) -> Answer:
         """Ask until there is an answer, other than to come back later."""
         while True:
             try:
-                answer = self.wire.ask(method, path, body, **headers)
+                answer = self.wire.ask(method, path, body, headers)
             except ssl.SSLCertVerificationError as error:
                 hint = "Name the authority that certifies the service with --ca."
                 raise Unreachable(f"the service is not certified: {error.verify_message}", where=self.url, hint=hint) from error

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import http.client
 from collections.abc import Sequence
 
 from vacr.errors import InvalidStatement, Unreachable, printable
-from vacr.log.site import Reply, Site
+from vacr.log.wire import Access, Answer, Wire
 from vacr.receipts import checkpoint, notes
 from vacr.receipts.notes import VerifierKey
 from vacr.receipts.submissions import Submission
@@ -32,11 +33,13 @@ def cosign(note: bytes, old_size: int, proof: Sequence[bytes], witness_url: str,
         Unreachable: it does not answer, or does not cosign for another reason.
         UsageError: its address is none.
     """
-    site = Site(witness_url)
+    wire = Wire(witness_url, Access())
+    asked = Submission(old_size, proof, note).encode()
     try:
-        reply = site.post("add-checkpoint", Submission(old_size, proof, note).encode(), "text/plain; charset=utf-8", _MOST)
-    finally:
-        site.close()
+        path = wire.address.path.rstrip("/") + "/add-checkpoint"
+        reply = wire.ask("POST", path, asked, {"Content-Type": "text/plain; charset=utf-8"}, _MOST)
+    except (OSError, UnicodeError, http.client.HTTPException) as error:
+        raise Unreachable(f"no answer of the witness: {error}", where=witness_url, hint="Try again later.") from error
     if reply.status == _OK:
         return _checked(note, reply.body, witness_key)
     if reply.status == _CONFLICT:
@@ -64,7 +67,7 @@ def _checked(note: bytes, lines: bytes, key: VerifierKey) -> bytes:
     return "".join(one.line for one in found).encode()
 
 
-def _size(reply: Reply, url: str) -> int:
+def _size(reply: Answer, url: str) -> int:
     try:
         return checkpoint.read_size(reply.body.decode("ascii", "replace").removesuffix("\n"))
     except InvalidStatement as error:

@@ -106,6 +106,8 @@ def alone(path: Path) -> Iterator[None]:
         UsageError: another monitor has it.
         UnreadableInput: nothing can be written beside it.
     """
+    if path.is_dir() or not path.name:
+        raise UnreadableInput("a folder, not a file", where=str(path), hint="Name the file to remember in.")
     if sys.platform == "win32":
         yield
         return

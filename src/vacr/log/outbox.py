@@ -27,7 +27,7 @@ if sys.platform != "win32":
 
 VARIABLE = "VACR_OUTBOX"
 _ENDING = ".json"
-_NO_ITEM = (OSError, ValueError, RecursionError)
+_LARGEST = 1 << 16
 _MEMBERS = ("service", "statement", "entry", "since")
 
 
@@ -112,14 +112,11 @@ class Outbox:
             return
         for path in names:
             try:
-                item = _read(path)
-            except FileNotFoundError:
-                continue  # another process is done with it
-            except _NO_ITEM as error:
-                hint = "Remove it, and register its statement again."
-                yield UnreadableInput(f"not an item of the outbox: {error}", where=str(path), hint=hint)
-                continue
-            found.append(item)
+                found.append(_read(path))
+            except UnreadableInput as error:
+                if path.exists():  # otherwise another process is done with it
+                    hint = "Remove it, and register its statement again."
+                    yield UnreadableInput(f"not an item of the outbox: {error.message}", where=str(path), hint=hint)
         yield from sorted(found, key=lambda item: (item.since, item.statement, item.service))
 
     def remove(self, service: str, statement: str, data: bytes) -> None:
@@ -145,7 +142,7 @@ class Outbox:
     def _there(self, item: Item) -> Item | None:
         try:
             return _read(self.path(item))
-        except _NO_ITEM:
+        except UnreadableInput:
             return None
 
     @contextmanager
@@ -170,7 +167,20 @@ def _absolute(path: str) -> str:
 
 
 def _read(path: Path) -> Item:
-    value = json.loads(path.read_bytes())
+    """Read an item.
+
+    Raises:
+        UnreadableInput: it is none.
+    """
+    try:
+        value, owner = json.loads(read_bytes(path, _LARGEST)), path.lstat().st_uid
+    except (OSError, ValueError, RecursionError) as error:
+        raise UnreadableInput(str(error)) from error
     if not isinstance(value, dict) or not all(isinstance(value.get(name), str) for name in _MEMBERS):
-        raise ValueError(f"it does not have the members {', '.join(_MEMBERS)}")
+        raise UnreadableInput(f"it does not have the members {', '.join(_MEMBERS)}")
+    # Who else may write here could have statements, and the token, sent to a service of theirs.
+    if sys.platform != "win32" and owner != os.geteuid():
+        raise UnreadableInput("it is another user's")
+    if not os.path.isabs(value["statement"]):  # noqa: PTH117 - a path from a file
+        raise UnreadableInput("its statement has no absolute path")
     return Item(*(value[name] for name in _MEMBERS))

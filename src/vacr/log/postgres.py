@@ -55,6 +55,9 @@ class PostgresStorage:
             StorageFailed: it cannot be reached, or its commits would not be durable.
         """
         self.address = address
+        named = parts_of(address)
+        self.where = f"postgresql://{named.get('host', '')}/{named.get('dbname', '')}"
+        """The address without what is secret in it."""
         with self._failing():
             self.connection = psycopg.connect(address, autocommit=True, **_ALIVE)  # type: ignore[arg-type]
         try:
@@ -110,28 +113,13 @@ class PostgresStorage:
         Raises:
             UsageError: it is none.
         """
-        try:
-            named = psycopg.conninfo.conninfo_to_dict(address)
-        except psycopg.Error as error:
-            raise UsageError("this is no address of a PostgreSQL", hint=_EXAMPLE) from error
+        named = parts_of(address)
         return str(named.get("dbname") or named.get("user") or "postgres").replace("/", "_")
-
-    @property
-    def where(self) -> str:
-        """The address without what is secret in it."""
-        with suppress(psycopg.Error):
-            named = psycopg.conninfo.conninfo_to_dict(self.address)
-            return f"postgresql://{named.get('host', '')}/{named.get('dbname', '')}"
-        return "postgresql"
 
     @contextmanager
     def _failing(self) -> Iterator[None]:
         try:
             yield
-        except psycopg.ProgrammingError as error:
-            if "invalid dsn" in str(error) or "missing" in str(error):
-                raise UsageError("this is no address of a PostgreSQL", hint=_EXAMPLE) from error
-            raise StorageFailed(f"the log's database: {_said(error)}", where=self.where) from error
         except (psycopg.Error, OSError) as error:
             raise StorageFailed(f"the log's database: {_said(error)}", where=self.where) from error
 
@@ -209,7 +197,8 @@ class PostgresStorage:
     def writing(self) -> Iterator[PostgresStorage]:
         """Begin a transaction, alone; it is durable when the context has ended without an error."""
         with self._failing():
-            self._ask("BEGIN")
+            # Whatever the database does by default: what is read has to be what was committed when the lock was had.
+            self._ask("BEGIN ISOLATION LEVEL READ COMMITTED")
         try:
             with self._failing():
                 self._ask("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
@@ -261,6 +250,23 @@ class PostgresStorage:
         """Close it; what was not committed is gone."""
         with suppress(psycopg.Error, AttributeError):
             self.connection.close()
+
+
+def parts_of(address: str) -> dict[str, Any]:
+    """Read the parts of an address; what the library says of one that is none may hold the password, and is not told.
+
+    Raises:
+        UsageError: it is none.
+    """
+    try:
+        named: dict[str, Any] = psycopg.conninfo.conninfo_to_dict(address)
+    except psycopg.Error as error:
+        raise UsageError("this is no address of a PostgreSQL", hint=_EXAMPLE) from error
+    # The rest of a password that holds one of these would be taken for the host or the database, and be told as such.
+    if any("@" in str(named.get(name, "")) for name in ("host", "port", "dbname")):
+        hint = "In a password @ is written %40, / is %2F, : is %3A and % is %25."
+        raise UsageError("this is no address of a PostgreSQL: there is more than one @ in it", hint=hint)
+    return named
 
 
 def _said(error: BaseException) -> str:

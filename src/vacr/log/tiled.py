@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from vacr.errors import InvalidStatement, Unreachable
-from vacr.log.site import Reply, Site
+from vacr.log.site import Site
+from vacr.log.wire import Answer
 from vacr.receipts import bundles, notes, tiles
 from vacr.receipts.tiles import HEIGHT, WIDTH
 from vacr.receipts.tree import HASH_SIZE
@@ -68,7 +69,7 @@ class TiledLog:
             reply = self.site.get(path, most)
         return self._body(reply, path), width
 
-    def _body(self, reply: Reply, path: str) -> bytes:
+    def _body(self, reply: Answer, path: str) -> bytes:
         if reply.status != _OK:
             raise Unreachable(f"the log does not give {path}: it answered {reply.status}", where=self.site.url)
         return reply.body

@@ -1,4 +1,4 @@
-"""One question to a service and its answer, over HTTP. Step: register.
+"""One question to a service and its answer, over HTTP. Step: register, verify.
 
 Nothing of the answer is believed here; it is only kept from being endless: in size, and in time.
 """
@@ -15,9 +15,12 @@ from dataclasses import dataclass, field
 from vacr.errors import Unreachable, UsageError
 from vacr.sources.addresses import Address, address_of
 from vacr.sources.key_files import trust_bytes
+from vacr.version import __version__
 
-EXAMPLE = "For example: --service https://log.example.org"
+EXAMPLE = "For example: https://log.example.org"
 LARGEST_ANSWER = 1 << 20
+_SILENCE = 30.0
+"""After so many seconds without a byte nobody waits for more."""
 
 
 @dataclass(frozen=True)
@@ -82,10 +85,10 @@ class Answer:
 
 
 class Wire:
-    """Asks one service, a connection each time."""
+    """Asks one service; a connection each time, or one for as long as it holds."""
 
-    def __init__(self, url: str, access: Access) -> None:
-        """Take the address of the service.
+    def __init__(self, url: str, access: Access, *, keep: bool = False) -> None:
+        """Take the address of the service, and whether to keep the connection.
 
         Raises:
             UsageError: it is none, or a token would be sent where others can read it.
@@ -93,6 +96,8 @@ class Wire:
         """
         self.url = url
         self.access = access
+        self.keep = keep
+        self.connection: http.client.HTTPConnection | None = None
         self.address: Address = address_of(url, "transparency service", EXAMPLE)
         if "?" in self.address.path or "#" in url:
             raise UsageError(f"{url} is no address of a service: nothing may follow its path", hint=EXAMPLE)
@@ -100,39 +105,66 @@ class Wire:
             raise UsageError("a token is sent over https only", hint=EXAMPLE)
         self.context = access.context() if self.address.scheme == "https" else None
 
-    def ask(self, method: str, path: str, body: bytes | None = None, **headers: str) -> Answer:
-        """Ask, and give the answer, whatever it is.
+    def ask(
+        self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None, most: int = LARGEST_ANSWER
+    ) -> Answer:
+        """Ask, and give the answer, whatever it is, unless it has more than so many bytes.
 
         Raises:
             OSError: the connection failed.
             http.client.HTTPException: what came is no answer.
         """
-        connection = self._connection()
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        named = {"User-Agent": f"vacr/{__version__}", **(headers or {})}
         if self.access.token is not None:
             named["Authorization"] = f"Bearer {self.access.token.strip()}"
+        if self.connection is not None:
+            # One that was kept may have been closed at the other end meanwhile.
+            with suppress(ConnectionError):
+                return self._ask(method, path, body, named, most)
+        return self._ask(method, path, body, named, most)
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        if self.connection is not None:
+            self.connection.close()
+            self.connection = None
+
+    def _ask(self, method: str, path: str, body: bytes | None, headers: dict[str, str], most: int) -> Answer:
+        connection = self.connection or self._connection()
+        self.connection = None
         try:
             with _within(connection, self.access.timeout) as late:
-                connection.connect()
+                if connection.sock is None:
+                    connection.connect()
                 if not late.is_set():
-                    connection.request(method, path, body, named)
-                    response = connection.getresponse()
-                    read = response.read(LARGEST_ANSWER + 1)
+                    connection.request(method, path, body, headers)
+                    with connection.getresponse() as response:
+                        read = _read(response, most)
+                        ended = response.isclosed()
+            if self.keep and ended and not response.will_close:
+                self.connection = connection
         finally:
-            connection.close()
+            if self.connection is None:
+                connection.close()
         found = {name.lower(): value for name, value in response.getheaders()}
-        if len(read) > LARGEST_ANSWER:
-            raise http.client.HTTPException(f"an answer of more than {LARGEST_ANSWER} bytes")
         # The library does not tell when a body that is read up to a limit was cut off.
         if "content-length" in found and found["content-length"] != str(len(read)):
             raise http.client.HTTPException("the answer was cut off")
         return Answer(response.status, response.reason, found, read)
 
     def _connection(self) -> http.client.HTTPConnection:
-        place, timeout = self.address, self.access.timeout
+        place, timeout = self.address, min(self.access.timeout, _SILENCE)
         if self.context is not None:
             return http.client.HTTPSConnection(place.host, place.port, timeout=timeout, context=self.context)
         return http.client.HTTPConnection(place.host, place.port, timeout=timeout)
+
+
+def _read(response: http.client.HTTPResponse, most: int) -> bytes:
+    """Read an answer, unless it has, or says to have, more than so many bytes."""
+    read = response.read(most + 1) if (response.length or 0) <= most else None
+    if read is None or len(read) > most:
+        raise http.client.HTTPException(f"an answer of more than {most} bytes, which is more than there can be")
+    return read
 
 
 @contextmanager

@@ -12,9 +12,9 @@ import click
 from vacr.cli import options
 from vacr.cli.log.about import about, tell
 from vacr.cli.log.listening import listening_options, tls_of
-from vacr.cli.options import PATH, Voice
+from vacr.cli.options import PATH, Number, Voice
 from vacr.cli.verdicts import Wanted, policy_of
-from vacr.errors import UsageError
+from vacr.errors import UnreadableInput, UsageError
 from vacr.log.folder import Folder, for_database, open_folder
 from vacr.log.sequencer import WAITING
 from vacr.log.serving import serve
@@ -36,11 +36,9 @@ _LINGER = 2.0
 @click.option("--token-file", metavar="FILE", type=PATH, help="Tokens that callers need, one a line.")
 @click.option("--anyone", is_flag=True, help="Let anybody who reaches it register, also beyond this machine.")
 @click.option("--max-size", type=click.IntRange(1, LARGEST), default=LARGEST, show_default=True, help="The largest entry.")
-@click.option("--rate", type=click.FloatRange(min=0.1), default=10_000, show_default=True, help="Statements a second a caller.")
+@click.option("--rate", type=Number(min=0.1), default=10_000, show_default=True, help="Statements a second a caller.")
 @click.option("--queue", type=click.IntRange(1, 100_000), default=WAITING, show_default=True, help="How many may wait.")
-@click.option(
-    "--linger", type=click.FloatRange(0, 1000), default=_LINGER, show_default=True, help="Milliseconds to gather a batch for."
-)
+@click.option("--linger", type=Number(0, 1000), default=_LINGER, show_default=True, help="Milliseconds to gather a batch for.")
 @click.option("--witness", metavar="URL VKEY", multiple=True, nargs=2, help="A witness to cosign checkpoints; may be repeated.")
 @options.voice_options
 def command(
@@ -93,20 +91,29 @@ def _app(folder: Folder, given: dict[str, Any]) -> Any:
     except ImportError as error:
         raise UsageError("serving needs the extra log", hint="pip install 'vacr[log]'") from error
     from vacr.log.service.admission import Admission
-    from vacr.log.service.callers import Rates, Tokens
+    from vacr.log.service.callers import Rates
     from vacr.log.service.metrics import Metrics
     from vacr.log.service.publishing import Publisher, Witness
     from vacr.log.service.reading import Readers
     from vacr.log.service.registration import Registration
 
     policy = policy_of(Wanted(given["trust"], algorithms=given["alg"]))
-    tokens = Tokens(trust_bytes(given["token_file"]).decode("utf-8", "replace").splitlines()) if given["token_file"] else None
+    tokens = _tokens(given["token_file"]) if given["token_file"] else None
     admission = Admission(policy, frozenset(given["issuer"]), given["max_size"])
     registration = Registration(admission, Metrics(), tokens, Rates(given["rate"]), given["async"])
     readers = Readers(folder.reader)
     witnesses = [Witness(url, read_key(key)) for url, key in given["witness"]]
     publisher = Publisher(readers, folder.keyring, folder.public, witnesses)
     return Service(folder, registration, publisher, readers, given["queue"], given["linger"] / 1000).app()
+
+
+def _tokens(name: str) -> Any:
+    from vacr.log.service.callers import Tokens
+
+    try:
+        return Tokens(trust_bytes(name).split(b"\n"))
+    except UnreadableInput as error:
+        raise UnreadableInput(error.message, where=name, hint=error.hint) from error
 
 
 def _refuse_open(host: str, *, guarded: bool) -> None:

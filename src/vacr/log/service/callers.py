@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 import time
 from collections.abc import Callable, Iterable
 from functools import lru_cache
@@ -16,6 +17,7 @@ from vacr.log.service.problems import Problem
 RATE = 10_000.0
 """How many statements a caller may send a second, unless told otherwise."""
 _SHORTEST = 16
+_TOKEN = re.compile(rb"[\x21-\x7e]{%d,}" % _SHORTEST)
 _CALLERS = 10_000
 _BEARER = b"bearer "
 _OWN = 64
@@ -25,18 +27,21 @@ _OWN = 64
 class Tokens:
     """The tokens that may register; only their hashes are kept."""
 
-    def __init__(self, tokens: Iterable[str]) -> None:
+    def __init__(self, tokens: Iterable[bytes]) -> None:
         """Take tokens.
 
         Raises:
             UnreadableInput: there is none, or one that could be guessed.
         """
         found = [token.strip() for token in tokens]
-        self.hashes = [_hash(token.encode()) for token in found if token and not token.startswith("#")]
-        if not self.hashes:
+        found = [token for token in found if token and not token.startswith(b"#")]
+        if not found:
             raise UnreadableInput("there is no token", hint="Write one token a line.")
-        if any(len(token) < _SHORTEST for token in found if token and not token.startswith("#")):
-            raise UnreadableInput(f"a token with fewer than {_SHORTEST} letters", hint="openssl rand -hex 16 makes one.")
+        # A client sends nothing else (RFC 6750), so that any other could never be shown.
+        if not all(map(_TOKEN.fullmatch, found)):
+            told = f"a token that has fewer than {_SHORTEST} letters, or others than tokens have"
+            raise UnreadableInput(told, hint="openssl rand -hex 16 makes one.")
+        self.hashes = [_hash(token) for token in found]
 
     def check(self, authorization: bytes | None) -> str:
         """Check the token of a request; gives the name of the caller.
