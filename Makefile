@@ -5,6 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 OUT := demo-out
 SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
+# Installs packages of Debian; a new machine does not know yet what there is.
+debian = { $(SUDO) apt-get install -y -qq $(1) 2>/dev/null || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq $(1); }; }
 
 .PHONY: help demo test check faults bench docs peers lock clean
 
@@ -32,13 +34,13 @@ $(VENV)/run.stamp: requirements/run.txt pyproject.toml | $(BIN)/python
 	@touch $@
 
 $(VENV)/dev.stamp: requirements/dev.txt $(VENV)/run.stamp
-	@[ -e /usr/lib/softhsm/libsofthsm2.so ] || $(SUDO) apt-get install -y -qq softhsm2 || echo "no SoftHSM: keys in devices are not tested"
-	@command -v openssl >/dev/null || $(SUDO) apt-get install -y -qq openssl || echo "no openssl: timestamps are not tested"
-	@command -v strace >/dev/null || $(SUDO) apt-get install -y -qq strace || echo "no strace: faults of the disk are not tested"
-	@[ -e /usr/lib/postgresql ] || command -v postgres >/dev/null || $(SUDO) apt-get install -y -qq postgresql \
+	@[ -e /usr/lib/softhsm/libsofthsm2.so ] || $(call debian,softhsm2) || echo "no SoftHSM: keys in devices are not tested"
+	@command -v openssl >/dev/null || $(call debian,openssl) || echo "no openssl: timestamps are not tested"
+	@command -v strace >/dev/null || $(call debian,strace) || echo "no strace: faults of the disk are not tested"
+	@[ -e /usr/lib/postgresql ] || command -v postgres >/dev/null || $(call debian,postgresql) \
 		|| echo "no PostgreSQL: logs in one are not tested"
-	@command -v faketime >/dev/null || $(SUDO) apt-get install -y -qq faketime || echo "no faketime: a clock that is moved back is not tested"
-	@command -v jq >/dev/null || $(SUDO) apt-get install -y -qq jq || echo "no jq: one example of the README is not checked"
+	@command -v faketime >/dev/null || $(call debian,faketime) || echo "no faketime: a clock that is moved back is not tested"
+	@command -v jq >/dev/null || $(call debian,jq) || echo "no jq: one example of the README is not checked"
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	@touch $@
 
@@ -106,7 +108,7 @@ $(PEERS)/.venv-pyscitt/stamp: requirements/pyscitt.txt
 	@touch $@
 
 $(PEERS)/node_modules/.stamp: $(PEERS)/package-lock.json
-	@command -v npm >/dev/null || { echo "installing npm"; $(SUDO) apt-get install -y -qq nodejs npm; }
+	@command -v npm >/dev/null || { echo "installing npm"; $(call debian,nodejs npm); }
 	cd $(PEERS) && npm ci --silent --no-audit --no-fund --ignore-scripts
 	@touch $@
 
