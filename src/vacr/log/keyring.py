@@ -19,10 +19,8 @@ from vacr.signing import KeySigner, keys
 from vacr.signing.algorithms import PrivateKey, PublicKey
 from vacr.signing.signers import Signer
 from vacr.sources.files import read_bytes
-from vacr.sources.key_files import refuse_shared
+from vacr.sources.key_files import RECEIPT_KEYS, refuse_shared
 
-PUBLIC = "receipt-keys.pem"
-"""The file with all keys that ever signed receipts, for those who verify them."""
 _FOLDER = "keys"
 _OWNER_ONLY = 0o600
 
@@ -114,7 +112,7 @@ class Keyring:
 
 def write_public(folder: Path, found: list[PublicKey]) -> None:
     """Write the keys that verify receipts, the present one last."""
-    durable.write(folder / PUBLIC, b"".join(map(keys.public_pem, found)))
+    durable.write(folder / RECEIPT_KEYS, b"".join(map(keys.public_pem, found)))
 
 
 def descriptions(reading: Reading) -> list[Description]:

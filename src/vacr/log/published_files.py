@@ -7,15 +7,15 @@ from pathlib import Path
 from vacr.errors import VacrError
 from vacr.log.findings import Findings
 from vacr.log.folder import Folder
-from vacr.log.keyring import PUBLIC, descriptions
+from vacr.log.keyring import descriptions
 from vacr.log.service.publishing import ENTRIES, bundle_bytes, tile_bytes
 from vacr.log.storage import Reading, StoredHead
-from vacr.receipts import checkpoint
+from vacr.receipts import checkpoint, notes
 from vacr.receipts.description import Description
-from vacr.receipts.notes import ED25519, VerifierKey
 from vacr.receipts.tiles import number_of
 from vacr.signing import keys
 from vacr.sources.files import read_bytes
+from vacr.sources.key_files import RECEIPT_KEYS
 
 
 def check_files(storage: Reading, head: StoredHead, folder: Folder, findings: Findings) -> int:
@@ -25,7 +25,7 @@ def check_files(storage: Reading, head: StoredHead, folder: Folder, findings: Fi
     except VacrError as error:
         findings.add(str(error))
         return 0
-    public = folder.path / PUBLIC
+    public = folder.path / RECEIPT_KEYS
     wanted = [keys.thumbprint(one.receipt_key) for one in said]
     try:
         if [keys.thumbprint(key) for key in keys.load_public(read_bytes(public))] != wanted:
@@ -46,7 +46,7 @@ def check_files(storage: Reading, head: StoredHead, folder: Folder, findings: Fi
 def _check_checkpoint(storage: Reading, head: StoredHead, path: Path, said: list[Description], findings: Findings) -> None:
     if not path.exists():
         return
-    known = [VerifierKey(one.origin, ED25519, one.checkpoint_key.public_bytes_raw()) for one in said]
+    known = [notes.key_of(one.origin, one.checkpoint_key) for one in said]
     try:
         published = checkpoint.open_checkpoint(read_bytes(path), *known)
     except VacrError as error:
