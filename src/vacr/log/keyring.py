@@ -21,10 +21,8 @@ from vacr.signing import KeySigner, keys
 from vacr.signing.algorithms import PrivateKey, PublicKey
 from vacr.signing.signers import Signer
 from vacr.sources.files import read_bytes
-from vacr.sources.key_files import refuse_shared
+from vacr.sources.key_files import RECEIPT_KEYS, refuse_shared
 
-PUBLIC = "receipt-keys.pem"
-"""The file with all keys that ever signed receipts, for those who verify them."""
 _FOLDER = "keys"
 _OWNER_ONLY = 0o600
 
@@ -144,7 +142,7 @@ class Keyring:
 
 def write_public(folder: Path, found: Iterable[PublicKey]) -> None:
     """Write the keys that verify receipts, the present one last, unless they are there."""
-    path, data = folder / PUBLIC, b"".join(map(keys.public_pem, found))
+    path, data = folder / RECEIPT_KEYS, b"".join(map(keys.public_pem, found))
     with suppress(VacrError):
         if read_bytes(path) == data:
             return

@@ -207,12 +207,6 @@ class Ledger:
         with suppress(StorageFailed):
             self.storage = self.open_storage()
 
-    def holds(self, entries: Sequence[bytes]) -> list[bool]:
-        """Tell which entries are in the log."""
-        leaves = list(map(tree.leaf_hash, entries))
-        known = find(self.storage, node_in(Tiles(self.storage)), leaves)
-        return [leaf in known for leaf in leaves]
-
 
 def find(reading: Reading, node: tree.Node, leaves: Sequence[bytes]) -> dict[bytes, int]:
     """Give the positions of the leaves that are in a log."""

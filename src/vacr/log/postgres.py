@@ -54,7 +54,6 @@ class PostgresStorage:
             UnreadableInput: there is no log in it, or one of another layout.
             StorageFailed: it cannot be reached, or its commits would not be durable.
         """
-        self.address = address
         named = parts_of(address)
         self.where = f"postgresql://{named.get('host', '')}/{named.get('dbname', '')}"
         """The address without what is secret in it."""
@@ -241,10 +240,6 @@ class PostgresStorage:
             )
         if cursor.rowcount != 1:
             raise HeadMoved("another writer moved the head of the log", where=self.where)
-
-    def reader(self) -> PostgresStorage:
-        """Open another connection, for another thread, that only reads."""
-        return PostgresStorage(self.address, readonly=True)
 
     def close(self) -> None:
         """Close it; what was not committed is gone."""

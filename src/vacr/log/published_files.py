@@ -7,7 +7,7 @@ from pathlib import Path
 from vacr.errors import VacrError
 from vacr.log.findings import Findings
 from vacr.log.folder import Folder
-from vacr.log.keyring import PUBLIC, descriptions
+from vacr.log.keyring import descriptions
 from vacr.log.rollback import check_published
 from vacr.log.service.publishing import ENTRIES, bundle_bytes, changed, published_size, tile_bytes
 from vacr.log.storage import Reading
@@ -15,6 +15,7 @@ from vacr.receipts.description import Description
 from vacr.receipts.tiles import number_of
 from vacr.signing import keys
 from vacr.sources.files import read_bytes
+from vacr.sources.key_files import RECEIPT_KEYS
 
 
 def check_files(storage: Reading, folder: Folder, findings: Findings) -> int:
@@ -24,7 +25,7 @@ def check_files(storage: Reading, folder: Folder, findings: Findings) -> int:
     except VacrError as error:
         findings.add(str(error))
         return 0
-    public = folder.path / PUBLIC
+    public = folder.path / RECEIPT_KEYS
     wanted = [keys.thumbprint(one.receipt_key) for one in said]
     try:
         if [keys.thumbprint(key) for key in keys.load_public(read_bytes(public))] != wanted:

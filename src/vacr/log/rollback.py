@@ -11,9 +11,8 @@ from pathlib import Path
 
 from vacr.errors import VacrError
 from vacr.log.storage import Damaged, Reading
-from vacr.receipts import checkpoint
+from vacr.receipts import checkpoint, notes
 from vacr.receipts.description import Description
-from vacr.receipts.notes import ED25519, VerifierKey
 from vacr.sources.files import read_bytes
 
 _RESTORE = (
@@ -30,7 +29,7 @@ def check_published(reading: Reading, said: Sequence[Description], path: Path) -
     """
     if not path.exists():
         return
-    signers = [VerifierKey(one.origin, ED25519, one.checkpoint_key.public_bytes_raw()) for one in said]
+    signers = [notes.key_of(one.origin, one.checkpoint_key) for one in said]
     try:
         published = checkpoint.open_checkpoint(read_bytes(path), *signers)
     except VacrError as error:

@@ -241,10 +241,6 @@ class SqliteStorage:
         if moved.rowcount != 1:
             raise HeadMoved("another writer moved the head of the log", where=str(self.path))
 
-    def reader(self) -> SqliteStorage:
-        """Open another connection, for another thread, that only reads."""
-        return SqliteStorage(self.path, readonly=True)
-
     def close(self) -> None:
         """Close it; what was not committed is gone."""
         with suppress(sqlite3.Error):

@@ -112,10 +112,6 @@ class Storage(Reading, Protocol):
         """Begin a transaction, alone; it is durable when the context has ended without an error."""
         ...
 
-    def reader(self) -> Reading:
-        """Open another connection, for another thread, that only reads."""
-        ...
-
     def snapshot(self) -> AbstractContextManager[None]:
         """Read the log as it is at this moment, whatever is added meanwhile."""
         ...

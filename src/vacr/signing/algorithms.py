@@ -26,11 +26,21 @@ HASHES = {labels.SHA256: hashlib.sha256, labels.SHA384: hashlib.sha384, labels.S
 """Hash algorithms by their COSE numbers."""
 
 LEAST_RSA_BITS = 2048
+_MOST_RSA_BITS, _MOST_EXPONENT_BITS = 8192, 64
+"""Whoever sends larger ones has others work for milliseconds."""
 # The orders of the curves: a signature holds two numbers, each at least 1 and below the order.
 _ORDERS = {
     "secp256r1": 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551,
     "secp384r1": 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFC7634D81F4372DDF581A0DB248B0A77AECEC196ACCC52973,
     "secp521r1": 0x01FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFA51868783BF2F966B7FCC0148F709A5D03BB5C9B8899C47AEBB6FB71E91386409,  # noqa: E501
+}
+_EDWARDS = (ed25519.Ed25519PublicKey, ed448.Ed448PublicKey)
+_25519, _448 = 2**255 - 19, 2**448 - 2**224 - 1
+_OF_ORDER_8 = 0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826
+# How points of small order are written, by the length of a key; some implementations also take numbers above the prime.
+_SMALL_ORDER = {
+    32: {0, 1, _25519 - 1, _25519, _25519 + 1, _OF_ORDER_8, _25519 - _OF_ORDER_8},
+    57: {0, 1, _448 - 1, _448, _448 + 1},
 }
 
 
@@ -45,11 +55,20 @@ class Algorithm:
     sign: Callable[[PrivateKey, bytes], bytes]
 
 
+def _is_anybodys(key: PublicKey) -> bool:
+    """Tell whether a key is a point of small order: signatures by it over anything can be made without a secret."""
+    if not isinstance(key, _EDWARDS):
+        return False
+    point = key.public_bytes_raw()
+    y = int.from_bytes(point, "little") & ~(1 << (8 * len(point) - 1))  # the first bit is the sign of x
+    return y in _SMALL_ORDER[len(point)]
+
+
 def _edwards(number: int, name: str, *kinds: type) -> Algorithm:
     return Algorithm(
         number,
         name,
-        lambda key: isinstance(key, kinds),
+        lambda key: isinstance(key, kinds) and not _is_anybodys(key),
         lambda key, signature, data: key.verify(signature, data),
         lambda key, data: bytes(key.sign(data)),
     )
@@ -76,19 +95,26 @@ def _ecdsa(number: int, name: str, curve: ec.EllipticCurve, digest: hashes.HashA
     return Algorithm(number, name, fits, verify, sign)
 
 
+def _fits_pss(key: PublicKey) -> bool:
+    return (
+        isinstance(key, rsa.RSAPublicKey)
+        and LEAST_RSA_BITS <= key.key_size <= _MOST_RSA_BITS
+        and key.public_numbers().e.bit_length() <= _MOST_EXPONENT_BITS
+    )
+
+
 def _pss(number: int, name: str, digest: hashes.HashAlgorithm) -> Algorithm:
     pad = padding.PSS(padding.MGF1(digest), digest.digest_size)
     return Algorithm(
         number,
         name,
-        lambda key: isinstance(key, rsa.RSAPublicKey) and key.key_size >= LEAST_RSA_BITS,
+        _fits_pss,
         lambda key, signature, data: key.verify(signature, data, pad, digest),
         lambda key, data: bytes(key.sign(data, pad, digest)),
     )
 
 
 _P256, _P384, _P521 = ec.SECP256R1(), ec.SECP384R1(), ec.SECP521R1()
-_EDWARDS = (ed25519.Ed25519PublicKey, ed448.Ed448PublicKey)
 
 ALGORITHMS = {
     algorithm.number: algorithm

@@ -42,8 +42,10 @@ def check_chain(
             raise InvalidStatement(
                 "x5chain is not in order: a certificate is not followed by its issuer's", reason="x5chain-order"
             )
-        _check_issued(certificate, issuer)
     path = _to_root(list(chain), roots)
+    # From the root down: who has nothing of it has one signature checked, and not as many as fit into a message.
+    for issuer, certificate in pairwise(reversed(chain[: len(path)])):
+        _check_issued(certificate, issuer)
     for certificate in path:
         _check_extensions(certificate)
     _check_signer(path[0], usage)

@@ -6,11 +6,12 @@ from typing import Any
 
 from vacr.cli.options import Voice
 from vacr.log.folder import Folder
-from vacr.log.keyring import PUBLIC, descriptions
+from vacr.log.keyring import descriptions
 from vacr.log.storage import Reading
 from vacr.receipts.description import identity_of
-from vacr.receipts.notes import ED25519, VerifierKey
+from vacr.receipts.notes import key_of
 from vacr.signing import keys
+from vacr.sources.key_files import RECEIPT_KEYS
 
 
 def about(folder: Folder, reading: Reading) -> dict[str, Any]:
@@ -22,8 +23,8 @@ def about(folder: Folder, reading: Reading) -> dict[str, Any]:
         "origin": last.origin,
         "identity": identity_of(reading.entries(0, 1)[0]),
         "receipt-key": keys.thumbprint_uri(last.receipt_key),
-        "receipt-keys-file": str(folder.path / PUBLIC),
-        "checkpoint-key": str(VerifierKey(last.origin, ED25519, last.checkpoint_key.public_bytes_raw())),
+        "receipt-keys-file": str(folder.path / RECEIPT_KEYS),
+        "checkpoint-key": str(key_of(last.origin, last.checkpoint_key)),
         "size": head.head.size if head is not None else 0,
     }
 

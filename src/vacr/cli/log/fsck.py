@@ -40,7 +40,7 @@ def command(
         voice.error(f"{folder}: and {more} more")
     heads = plural(checked.heads, "signed head")
     verdict = "damaged" if problems else "clean"
-    voice.result(f"{folder}: {verdict}: {checked.size} entries, {heads}, {plural(checked.files, 'published file')}")
+    voice.result(f"{folder}: {verdict}: {plural(checked.size, 'entry')}, {heads}, {plural(checked.files, 'published file')}")
     voice.data(
         {"clean": not problems, "size": checked.size, "heads": checked.heads, "files": checked.files, "findings": problems}
         | {"more": more}

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from vacr.receipts.description import Description
-from vacr.receipts.notes import ED25519, VerifierKey
+from vacr.receipts.notes import key_of
 from vacr.signing import keys
 from vacr.version import __version__
 
@@ -76,18 +76,13 @@ def _answer(description: str, media_type: str | None) -> dict[str, Any]:
     return {"description": description} | ({"content": {media_type: {}}} if media_type else {})
 
 
-def checkpoint_verifier(description: Description) -> str:
-    """Give the key that checks checkpoints, in the form that witnesses and monitors take."""
-    return str(VerifierKey(description.origin, ED25519, description.checkpoint_key.public_bytes_raw()))
-
-
 def page(description: Description, log: str, size: int) -> Response:
     """Describe the log to a person."""
     facts = {
         "origin": description.origin,
         "identity": log,
         "receipt key": keys.thumbprint_uri(description.receipt_key),
-        "checkpoint key": checkpoint_verifier(description),
+        "checkpoint key": str(key_of(description.origin, description.checkpoint_key)),
         "entries": str(size),
     }
     rows = "".join(f"<tr><th>{escape(name)}</th><td><code>{escape(value)}</code></td></tr>" for name, value in facts.items())

@@ -1,0 +1,56 @@
+"""Which keys an algorithm takes: none that anybody can sign with, and none that others have to work too long for."""
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ed448, ed25519, rsa
+
+from vacr.errors import InvalidStatement
+from vacr.signing import labels
+from vacr.signing.algorithms import verify
+
+P25519, P448 = 2**255 - 19, 2**448 - 2**224 - 1
+OF_ORDER_8 = (
+    "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+    "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+)
+
+
+def points(prime, size, *more):
+    """Write the points of small order, with either sign."""
+    found = (0, 1, prime - 1, prime, prime + 1, *more)
+    return [(y | sign << (8 * size - 1)).to_bytes(size, "little") for y in found for sign in (0, 1)]
+
+
+@pytest.mark.parametrize("point", points(P25519, 32, *(int.from_bytes(bytes.fromhex(one), "little") for one in OF_ORDER_8)))
+def test_an_ed25519_key_of_small_order(point):
+    key = ed25519.Ed25519PublicKey.from_public_bytes(point)
+    for algorithm in (labels.EDDSA, labels.ED25519):
+        with pytest.raises(InvalidStatement) as caught:
+            verify(algorithm, key, b"\x01" + bytes(63), b"anything")
+        assert caught.value.reason == "alg-key"
+
+
+@pytest.mark.parametrize("point", points(P448, 57))
+def test_an_ed448_key_of_small_order(point):
+    key = ed448.Ed448PublicKey.from_public_bytes(point)
+    for algorithm in (labels.EDDSA, labels.ED448):
+        with pytest.raises(InvalidStatement) as caught:
+            verify(algorithm, key, bytes(114), b"anything")
+        assert caught.value.reason == "alg-key"
+
+
+@pytest.mark.parametrize(
+    ("bits", "exponent", "reason"),
+    [
+        (2047, 65537, "alg-key"),
+        (2048, 65537, "signature"),
+        (8192, (1 << 64) - 1, "signature"),
+        (8193, 65537, "alg-key"),
+        (3072, (1 << 64) + 1, "alg-key"),
+        (16_384, 3, "alg-key"),
+    ],
+)
+def test_how_large_an_rsa_key_may_be(bits, exponent, reason):
+    key = rsa.RSAPublicNumbers(exponent, (1 << (bits - 1)) + 1).public_key()
+    with pytest.raises(InvalidStatement) as caught:
+        verify(labels.PS256, key, b"\x00" + bytes(bits // 8 - 1), b"anything")
+    assert caught.value.reason == reason
