@@ -23,11 +23,11 @@ def test_a_server_that_is_killed_under_load(postgresql, database, tmp_path, serv
     service = serve(log.path)
     with Load(service) as load:
         for _ in range(many(2, 12)):
-            load.more(60)
+            load.more(40)
             postgresql.kill()
             load.until_refused()
             postgresql.start()
-        load.more(60)
+        load.more(40)
     assert service.stop()[0] == 0
     audit(log.path, load.handed)
 
