@@ -26,7 +26,7 @@ def test_nothing_is_lost(stage, tmp_path, some, many):
     disk = Disk(origin)
     calls = record(stage, place, statements(7), tmp_path / "trace")
     asked = asking(disk, calls)
-    points = some(asked, 12)
+    points = some(asked, 8)
     count = lose_power(stage, disk, calls, points, place.relative_to(origin), tmp_path / "crashed", many(1, 12))
     print(f"{stage}: {count} states of the disk, at {len(points)} of {len(asked)} calls")
 
@@ -38,7 +38,7 @@ def test_nothing_is_lost_after_a_sync_that_failed(stage, tmp_path, some, many):
     given = statements(7)
     shutil.copytree(tmp_path / "origin", tmp_path / "disk")
     syncs = [number for name, number in counted(stage, tmp_path / "disk/log", given, tmp_path / "trace") if name == "fdatasync"]
-    for number in some(syncs, 2):
+    for number in some(syncs, 1):
         shutil.rmtree(tmp_path / "disk")
         shutil.copytree(tmp_path / "origin", tmp_path / "disk")
         disk = Disk(tmp_path / "disk")
@@ -50,14 +50,14 @@ def test_nothing_is_lost_after_a_sync_that_failed(stage, tmp_path, some, many):
         print(f"{stage}, sync {number} failed: {count} states of the disk, at {len(points)} calls")
 
 
-def test_nothing_is_lost_after_a_sync_that_failed_and_a_new_start(tmp_path, many):
+def test_nothing_is_lost_after_a_sync_that_failed_and_a_new_start(tmp_path, some, many):
     """What the one process wrote and could not sync, the next one finds and has to write again before it gives a receipt."""
     template("rotate", tmp_path / "disk" / "log")
     disk, given = Disk(tmp_path / "disk"), statements(3)
     # The fourth sync of a thread: after those of the new write-ahead log, its name and the first batch, that of the second.
     calls = record("relapse", tmp_path / "disk/log", given, tmp_path / "trace", "-e", "inject=fdatasync:error=EIO:when=4")
     asked = asking(disk, calls)
-    assert lose_power("relapse", disk, calls, asked, "log", tmp_path / "crashed", many(0, 5)) > 10
+    assert lose_power("relapse", disk, calls, some(asked, 15), "log", tmp_path / "crashed", many(0, 5))
     replay = Replay(disk)
     for call in calls:
         replay.do(call)

@@ -23,10 +23,10 @@ def log(tmp_path):
 def test_a_service_that_is_killed_again_and_again(log, serve, many):
     with Load(serve(log.path)) as load:
         for _ in range(many(3, 20)):
-            load.more(60)
+            load.more(40)
             assert load.services[0].stop(signal.SIGKILL) == (-signal.SIGKILL, "")
             load.services[0] = serve(log.path)
-        load.more(60)
+        load.more(40)
     assert load.services[0].stop() == (0, "")
     audit(log.path, load.handed)
 
@@ -34,10 +34,10 @@ def test_a_service_that_is_killed_again_and_again(log, serve, many):
 def test_two_services_on_one_folder(log, serve, many):
     with Load(serve(log.path), serve(log.path)) as load:
         for turn in range(many(2, 20)):
-            load.more(60)
+            load.more(40)
             assert load.services[turn % 2].stop(signal.SIGKILL) == (-signal.SIGKILL, "")
             load.services[turn % 2] = serve(log.path)
-        load.more(200)
+        load.more(many(60, 400))
     assert [service.stop() for service in load.services] == [(0, "")] * 2
     audit(log.path, load.handed)
 
@@ -46,10 +46,10 @@ def test_two_services_on_one_postgresql(database, tmp_path, serve, many):
     log = make(str(tmp_path / "log"), database=database)
     with Load(serve(log.path), serve(log.path)) as load:
         for turn in range(many(2, 20)):
-            load.more(60)
+            load.more(40)
             assert load.services[turn % 2].stop(signal.SIGKILL) == (-signal.SIGKILL, "")
             load.services[turn % 2] = serve(log.path)
-        load.more(200)
+        load.more(many(60, 400))
     assert [service.stop() for service in load.services] == [(0, "")] * 2
     audit(log.path, load.handed)
 

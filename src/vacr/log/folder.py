@@ -2,6 +2,7 @@
 
 log.json           what the log is called, and where its database is
 log.db             the database: entries, tree, signed heads
+log.lock           held by the process that writes to it
 keys/              the private keys
 receipt-keys.pem   the keys that verify receipts, to be given to others
 public/            checkpoint and tiles, as any web server could serve them
@@ -135,12 +136,12 @@ def for_database(database: str) -> Folder:
 
     base = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
     place = Path(base).expanduser() / "vacr" / "logs" / PostgresStorage.name_of(database)
-    if (place / _ABOUT).is_file():
-        return Folder(place, database)
-    if PostgresStorage.holds_log(database):
+    if not PostgresStorage.holds_log(database):
+        return make(str(place), database=database)
+    if not (place / _ABOUT).is_file():
         hint = "Copy the folder that it was made with, and name it: vacr log serve FOLDER --database URL."
         raise UsageError(f"the keys of the log are not at {place}", hint=hint)
-    return make(str(place), database=database)
+    return Folder(place, database)
 
 
 def make(path: str, *, origin: str | None = None, database: str | None = None) -> Folder:
@@ -188,6 +189,9 @@ def _finish(place: Path, path: str, origin: str | None, database: str | None) ->
     if folder.database is None:
         hint = f"vacr log serve {path} serves it; for a new one give another folder."
         raise UsageError(f"there is a log at {path} already", hint=hint)
+    if folder.checkpoint.exists():
+        hint = "Put the log back into the database, or give another folder and another database for a new one."
+        raise UsageError(f"there is a log at {path} already, and its database is to have it", hint=hint)
     with closing(_new(folder.database)) as storage:
         _begin(storage, NewKeys.read(place), origin, place.name)
     return Folder(place, folder.database)
@@ -225,6 +229,8 @@ def _begin(storage: Storage, made: NewKeys, given: str | None, name: str) -> Non
     header = protected_header(made.signer, identity_of(entry), origin, now)
     head = StoredHead(sign_head(made.signer, header, 1, growing.root()), now, 0)
     with storage.writing() as writing:
+        if writing.head() is not None:  # of another who made it at the same time, or of one who was cut off
+            raise UsageError("there is a log in this database already", hint="vacr log serve FOLDER --database … serves it.")
         writing.append(Batch(None, [entry], [leaf], growing.settle(), head))
 
 
