@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -36,6 +37,7 @@ from vacr.signing.sign1 import parse
 from vacr.sources.files import read_bytes
 
 _ABOUT, _DATABASE = "log.json", "log.db"
+_ODD = re.compile(r"[^A-Za-z0-9._-]+")
 _OWNER_ONLY = 0o600
 _MOST = 1 << 16
 
@@ -171,7 +173,8 @@ def _fill(folder: Path, name: str, origin: str | None, database: str | None) -> 
     write_public(folder, [public])
     about = {"database": database}
     durable.write(folder / _ABOUT, json.dumps(about).encode() + b"\n", mode=_OWNER_ONLY if database else 0o644)
-    origin = check_origin(origin or f"localhost/{name}-{thumbprint(public).hex()[:8]}")
+    # A folder may have any name; a log may not.
+    origin = check_origin(origin or f"localhost/{_ODD.sub('-', name)}-{thumbprint(public).hex()[:8]}")
     if database is not None:
         from vacr.log.postgres import PostgresStorage
 
