@@ -346,3 +346,22 @@ def test_numbers_that_are_none(tmp_path, option):
     done = vacr("log", "serve", make(str(tmp_path / "log")).path, *option, cwd=tmp_path)
     assert done.returncode == 2
     assert f"Invalid value for '{option[0]}'" in done.stderr
+
+
+def test_a_log_that_cannot_be_added_to_is_not_served(tmp_path):
+    """Nobody is told an address before the log is open, and what keeps it from that is told as any error is."""
+    log = make(str(tmp_path / "log"))
+    with Running(log.path) as service:
+        shutil.copytree(log.path, tmp_path / "older")
+        assert service.post(statement())[0] == 201
+        while b"\n2\n" not in service.get("/checkpoint")[2]:
+            time.sleep(0.05)
+    shutil.copytree(log.path / "public", tmp_path / "older" / "public", dirs_exist_ok=True)
+    done = vacr("log", "serve", "older", "--port", "0", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "it was put back to an older state" in done.stderr
+    for key in (log.path / "keys").iterdir():
+        key.unlink()
+    done = vacr("log", "serve", "log", "--port", "0", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "the receipt key of the log is not here" in done.stderr

@@ -269,6 +269,12 @@ def test_a_log_is_made_whole_or_not_at_all(tmp_path):
     assert make(str(tmp_path / "empty"), origin="example.org/log").path.name == "empty"
 
 
+def test_a_folder_of_any_name(tmp_path):
+    log = make(str(tmp_path / "my log+\n\x1b[31m<b>"))
+    with closing(log.reader()) as reading:
+        assert descriptions(reading)[0].origin.startswith("localhost/my-log-31m-b--")
+
+
 def test_the_same_log_elsewhere(tmp_path):
     folder = make(str(tmp_path / "log"))
     with closing(folder.ledger()) as ledger:

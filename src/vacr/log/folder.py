@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -38,6 +39,7 @@ from vacr.signing.sign1 import parse
 from vacr.sources.files import read_bytes
 
 _ABOUT, _DATABASE = "log.json", "log.db"
+_ODD = re.compile(r"[^A-Za-z0-9._-]+")
 _OWNER_ONLY = 0o600
 _MOST = 1 << 16
 
@@ -220,7 +222,8 @@ def _fill(folder: Path, database: str | None) -> NewKeys:
 
 def _begin(storage: Storage, made: NewKeys, given: str | None, name: str) -> None:
     """Write the first entry: what the log says of itself."""
-    origin = check_origin(given or f"localhost/{name}-{thumbprint(made.receipt.public_key()).hex()[:8]}")
+    # A folder may have any name; a log may not.
+    origin = check_origin(given or f"localhost/{_ODD.sub('-', name)}-{thumbprint(made.receipt.public_key()).hex()[:8]}")
     now = int(time.time())
     entry = entry_of(parse(made.description(origin, now).statement(made.signer)))
     leaf = tree.leaf_hash(entry)

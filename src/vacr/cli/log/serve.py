@@ -16,6 +16,7 @@ from vacr.cli.options import PATH, Number, Voice
 from vacr.cli.verdicts import Wanted, policy_of
 from vacr.errors import UnreadableInput, UsageError
 from vacr.log.folder import Folder, for_database, open_folder
+from vacr.log.ledger import Ledger
 from vacr.log.sequencer import WAITING
 from vacr.log.serving import serve
 from vacr.receipts.entries import LARGEST
@@ -71,20 +72,21 @@ def command(
     tls = tls_of(tls_cert, tls_key, client_ca)
     _refuse_open(host, guarded=given["token_file"] is not None or client_ca is not None or given["anyone"])
     found = open_folder(folder, database) if folder is not None else for_database(str(database))
-    app = _app(found, given)
+    # The log is open before anybody is told that it is served.
     with closing(found.ledger()) as ledger:
+        app = _app(found, ledger, given)
         facts = about(found, ledger.storage)
 
-    def told(url: str) -> None:
-        voice.result(f"serving {facts['origin']} at {url}")
-        tell(facts, voice)
-        voice.data({**facts, "url": url})
+        def told(url: str) -> None:
+            voice.result(f"serving {facts['origin']} at {url}")
+            tell(facts, voice)
+            voice.data({**facts, "url": url})
 
-    serve(app, host, port, told=told, tls=tls)
+        serve(app, host, port, told=told, tls=tls)
     return 0
 
 
-def _app(folder: Folder, given: dict[str, Any]) -> Any:
+def _app(folder: Folder, ledger: Ledger, given: dict[str, Any]) -> Any:
     """Put the service together as it was asked for."""
     try:
         from vacr.log.service.app import Service
@@ -104,7 +106,7 @@ def _app(folder: Folder, given: dict[str, Any]) -> Any:
     readers = Readers(folder.reader)
     witnesses = [Witness(url, read_key(key)) for url, key in given["witness"]]
     publisher = Publisher(readers, folder.keyring, folder.public, witnesses)
-    return Service(folder, registration, publisher, readers, given["queue"], given["linger"] / 1000).app()
+    return Service(ledger, registration, publisher, readers, given["queue"], given["linger"] / 1000).app()
 
 
 def _tokens(name: str) -> Any:

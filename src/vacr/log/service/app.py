@@ -22,9 +22,8 @@ from starlette.routing import Route
 
 from vacr.codec import deterministic_cbor
 from vacr.errors import UsageError, VacrError
-from vacr.log.folder import Folder
 from vacr.log.keyring import descriptions
-from vacr.log.ledger import Tiles, find, receipt_for
+from vacr.log.ledger import Ledger, Tiles, find, receipt_for
 from vacr.log.sequencer import Sequencer
 from vacr.log.service import names, pages
 from vacr.log.service.problems import MEDIA_TYPE, Problem, bug, outward, unavailable
@@ -49,7 +48,7 @@ _KEY_ID, _KEY_ALG = 2, 3
 class Service:
     """A log that is served."""
 
-    folder: Folder
+    ledger: Ledger
     registration: Registration
     publisher: Publisher
     readers: Readers
@@ -88,7 +87,7 @@ class Service:
         registration.loop = asyncio.get_running_loop()
         registration.on_batch = self.publisher.due.set
         sequencer = registration.sequencer = Sequencer(
-            self.folder.ledger(), registration.deliver, waiting=self.waiting, linger=self.linger
+            self.ledger, registration.deliver, waiting=self.waiting, linger=self.linger
         )
         self.publisher.start()
         try:

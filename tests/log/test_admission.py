@@ -1,0 +1,69 @@
+"""Whatever is sent to a log is an entry, or refused with a problem that tells why."""
+
+from dataclasses import replace
+
+from hypothesis import given, settings
+from hypothesis import strategies as some
+
+from vacr.log.service.admission import Admission
+from vacr.log.service.problems import Problem
+from vacr.receipts.entries import entry_of
+from vacr.signing import KeySigner, keys, sign
+from vacr.signing.carried import kccs
+from vacr.signing.sign1 import Sign1, encode_protected, parse, to_be_signed
+from vacr.verification import Policy
+
+SIGNERS = [KeySigner(keys.generate(kind)) for kind in ("es256", "eddsa", "ps256")]
+STATEMENTS = [sign(b"what was signed", one, profile=profile) for one in SIGNERS for profile in ("hash-envelope", "attached")]
+POLICIES = (Policy(), Policy(keys=(SIGNERS[0].public_key,)))
+LABELS = (1, 2, 3, 4, 14, 15, 16, 32, 33, 34, 35, 100, 258, 259, 260, 269, 270, 394, 395, 396, "x")
+ANY = some.recursive(
+    some.none()
+    | some.booleans()
+    | some.integers(-(2**64), 2**64 - 1)
+    | some.floats(allow_nan=False, allow_infinity=False)
+    | some.binary(max_size=40)
+    | some.text(max_size=9),
+    lambda inner: (
+        some.lists(inner, max_size=3) | some.dictionaries(some.integers(-3, 8) | some.text(max_size=3), inner, max_size=3)
+    ),
+    max_leaves=5,
+)
+
+
+def admitted(data, policy=POLICIES[0]):
+    """Give the entry that is made of something, or the status that it is refused with; anything else fails the test."""
+    try:
+        return Admission(policy).admit(data)
+    except Problem as problem:
+        return problem.status if problem.body() else None
+
+
+@given(some.sampled_from(STATEMENTS), some.lists(some.tuples(some.integers(0), some.binary(max_size=3)), min_size=1, max_size=4))
+def test_changed_bytes(data, changes):
+    changed = bytearray(data)
+    for at, new in changes:
+        place = at % len(changed)
+        changed[place : place + 1] = new
+    found = admitted(bytes(changed))
+    message = parse(data)
+    if isinstance(found, bytes):
+        assert found == entry_of(message), "what is signed has changed"
+    else:
+        assert found in (400, 413)
+
+
+@settings(max_examples=300)
+@given(
+    some.sampled_from(SIGNERS),
+    some.dictionaries(some.sampled_from(LABELS), ANY, max_size=3),
+    some.dictionaries(some.sampled_from(LABELS), ANY, max_size=3),
+    some.sampled_from(POLICIES),
+)
+def test_headers_that_are_signed_and_odd(signer, protected, beside, policy):
+    message = parse(sign(b"what was signed", signer, profile="attached"))
+    headers = {**message.protected, **protected}
+    written = encode_protected(headers)
+    signature = signer.sign(to_be_signed(written, message.payload))
+    data = Sign1(written, headers, {14: kccs(signer.public_key), **beside}, message.payload, signature).encode()
+    assert admitted(data, policy) in (400, entry_of(replace(message, protected_bytes=written, signature=signature)))
