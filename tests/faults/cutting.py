@@ -52,7 +52,7 @@ class Cutting:
     def _questions(self, client, server):
         with suppress(OSError), client, server:
             while data := client.recv(1 << 16):
-                how = next(self.plan, None) if b"COMMIT" in data else None
+                how = next(self.plan, None) if b"\x00COMMIT\x00" in data else None
                 if how is not None:
                     self.cut.append(how)
                     self._cut(client, server, data, how)

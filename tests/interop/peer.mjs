@@ -1,6 +1,6 @@
 // Signs and verifies COSE_Sign1 with libraries of others: a JSON request on standard input, a JSON answer on standard output.
 import { createPublicKey, createPrivateKey } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { text } from "node:stream/consumers";
 import { createRequire } from "node:module";
 
 // Their CommonJS builds: the others do not load in Node 18.
@@ -8,7 +8,7 @@ const require = createRequire(import.meta.url);
 const { Algorithms, Headers, ProtectedHeaders, Sign1 } = require("@auth0/cose");
 const transmute = require("@transmute/cose");
 
-const ask = JSON.parse(readFileSync(0));
+const ask = JSON.parse(await text(process.stdin));
 const hex = (text) => new Uint8Array(Buffer.from(text, "hex"));
 const shown = (bytes) => Buffer.from(bytes).toString("hex");
 const jwk = (pem, kind) => ({ alg: ask.alg, kid: "k", ...kind(pem).export({ format: "jwk" }) });
