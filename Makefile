@@ -39,6 +39,7 @@ $(VENV)/dev.stamp: requirements/dev.txt $(VENV)/run.stamp
 	@command -v strace >/dev/null || $(call debian,strace) || echo "no strace: faults of the disk are not tested"
 	@[ -e /usr/lib/postgresql ] || command -v postgres >/dev/null || $(call debian,postgresql) \
 		|| echo "no PostgreSQL: logs in one are not tested"
+	@command -v sqlite3 >/dev/null || $(call debian,sqlite3) || echo "no sqlite3: backups are not tested as they are documented"
 	@command -v faketime >/dev/null || $(call debian,faketime) || echo "no faketime: a clock that is moved back is not tested"
 	@command -v jq >/dev/null || $(call debian,jq) || echo "no jq: one example of the README is not checked"
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt

@@ -359,7 +359,7 @@ def test_a_log_that_cannot_be_added_to_is_not_served(tmp_path):
     shutil.copytree(log.path / "public", tmp_path / "older" / "public", dirs_exist_ok=True)
     done = vacr("log", "serve", "older", "--port", "0", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
-    assert "it was put back to an older state" in done.stderr
+    assert "the database is older than what others have seen" in done.stderr
     for key in (log.path / "keys").iterdir():
         key.unlink()
     done = vacr("log", "serve", "log", "--port", "0", cwd=tmp_path)
