@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import signal
+import threading
 import time
 
 import pytest
@@ -166,6 +167,19 @@ def test_a_fork_of_the_last_known_entry(watched, watching):
 def test_a_log_that_shrank(watched, watching):
     other_log(watched, lambda entries: entries[:-1])
     assert watching.reason() == "log-shrunk"
+
+
+def test_a_service_that_is_a_moment_behind(watched, folder, watching):
+    """Several services of one log may not publish at the same instant: that is not a log that shrank."""
+    behind = (folder / "checkpoint").read_bytes()
+    watched.add(3)
+    now = watched.publish()
+    assert watching.look().outcome == "grown"
+    watched.write("checkpoint", behind)
+    timer = threading.Timer(1, watched.write, ("checkpoint", now))
+    timer.start()
+    assert watching.look().outcome == "same"
+    timer.join()
 
 
 def test_an_empty_log(log, watching):

@@ -7,6 +7,7 @@ accepted when an entry announces it, signed by the key before.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 
 from vacr.errors import InvalidStatement
@@ -20,6 +21,10 @@ from vacr.receipts.notes import Note, VerifierKey
 from vacr.receipts.tiles import Growing
 
 FIRST, SAME, GROWN = "first", "same", "grown"
+
+_SHRUNK = "log-shrunk"
+_BEHIND, _PAUSE = 4, 1.0
+"""How often to look again at a log that seems to have shrunk, and after how many seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +52,18 @@ def look(log: TiledLog, known: Known | None, given: VerifierKey | None = None) -
         Misbehaved: it forked, shrank, changed its key without a word, or its entries are not what it signed.
         Unreachable: it does not show what is needed.
     """
+    for _ in range(_BEHIND):
+        try:
+            return _look(log, known, given)
+        except Misbehaved as error:
+            if error.reason != _SHRUNK:
+                raise
+        # Where several services have one log, one of them may be a moment behind the others.
+        time.sleep(_PAUSE)
+    return _look(log, known, given)
+
+
+def _look(log: TiledLog, known: Known | None, given: VerifierKey | None) -> Look:
     data = log.checkpoint()
     try:
         note = notes.parse(data)
@@ -63,7 +80,7 @@ def _next(log: TiledLog, note: Note, said: Checkpoint, known: Known) -> Look:
         return _grown(log, note, said, known)
     note.verify(*known.keys)
     if said.size < known.size:
-        raise InvalidStatement(f"the log shrank from {known.size} entries to {said.size}", reason="log-shrunk")
+        raise InvalidStatement(f"the log shrank from {known.size} entries to {said.size}", reason=_SHRUNK)
     if said.root != known.root:
         raise InvalidStatement(f"the log forked: it signed two trees of {said.size} entries", reason="log-forked")
     return Look(SAME, replace(known, note=note.encode()))
