@@ -223,8 +223,9 @@ def test_how_often(log):
         assert cbor2.loads(limited[2])[TITLE] == "Too Many Requests"
 
 
-def test_always_303(log):
-    with Running(log.path, "--async", "--linger", "300") as service:
+@pytest.mark.parametrize("asked", [("--async",), ()])
+def test_always_303(log, asked):
+    with Running(log.path, *asked, "--linger", "300", **({} if asked else {"VACR_LOG_SERVE_ASYNC": "1"})) as service:
         given = statement()
         status, headers, body = service.post(given)
         assert (status, body, headers["retry-after"]) == (303, b"", "1")
