@@ -18,6 +18,8 @@ from tests.log.running import Running
 from tests.log.statements import SIGNER, statement, statements
 from vacr.log.folder import make, rotate
 from vacr.log.fsck import check
+from vacr.log.service.callers import Rates
+from vacr.log.service.problems import Problem
 from vacr.receipts import bundles, checkpoint, notes, tree
 from vacr.receipts.entries import entry_of
 from vacr.signing import Claims, KeySigner, keys, sign
@@ -208,6 +210,7 @@ def test_tokens(log, tmp_path):
         given = statement()
         for wrong in ({}, {"Authorization": "Bearer wrong-horse-battery"}, {"Authorization": "Basic correct-horse-battery"}):
             assert service.refused(given, **wrong)[0] == 401
+        assert "none of those" in service.refused(given, Authorization="Bearer wrong-horse-battery")[1][DETAIL]
         assert service.post(given, Authorization="Bearer correct-horse-battery")[0] == 201
         assert service.get("/entries/1")[0] == 200
 
@@ -221,6 +224,17 @@ def test_how_often(log):
         limited = next(answer for answer in answers if answer[0] == 429)
         assert limited[1]["retry-after"] == "1"
         assert cbor2.loads(limited[2])[TITLE] == "Too Many Requests"
+
+
+def test_less_often_than_once_a_second():
+    now = [0.0]
+    rates = Rates(0.25, clock=lambda: now[0])
+    rates.take("a")
+    with pytest.raises(Problem) as caught:
+        rates.take("a")
+    assert caught.value.retry_after == 4
+    now[0] = 4.0
+    rates.take("a")
 
 
 def test_always_303(log):
