@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -364,6 +365,13 @@ def test_a_postgresql_without_a_folder(database, tmp_path):
         assert verified(service, given, service.post(given)[2]).index == 1
     with Running("--database", database, XDG_DATA_HOME=str(tmp_path)) as service:
         assert service.said["identity"] == identity
+    environment = {**os.environ, "XDG_DATA_HOME": str(tmp_path)}
+    for verb in (("fsck",), ("rotate",), ("prove", "--entry", "1")):
+        command = [sys.executable, "-m", "vacr", "log", *verb, "--database", database]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment)
+        assert done.returncode == 0, done.stderr
+    done = subprocess.run(command, capture_output=True, text=True, env={**environment, "XDG_DATA_HOME": str(tmp_path / "no")})
+    assert (done.returncode, "the keys of the log are not at" in done.stderr) == (2, True)
     command = [sys.executable, "-m", "vacr", "log", "serve", "--database", database, "--port", "0"]
     (tmp_path / "other").mkdir()
     done = subprocess.run(command, capture_output=True, text=True, env={"XDG_DATA_HOME": str(tmp_path / "other")})

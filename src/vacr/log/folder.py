@@ -123,9 +123,9 @@ def open_folder(path: str, database: str | None = None) -> Folder:
     return Folder(Path(path), database or (str(stored) if stored is not None else None))
 
 
-def for_database(database: str) -> Folder:
-    """Find the keys of a log in a PostgreSQL where no folder is named: in the folder of the user's data, made with the log if
-    there is none yet.
+def for_database(database: str, *, create: bool = False) -> Folder:
+    """Find the keys of a log in a PostgreSQL where no folder is named: in the folder of the user's data, which may be made with
+    the log if there is none yet.
 
     Raises:
         UsageError: there is a log in the database, and its keys are not here.
@@ -137,8 +137,8 @@ def for_database(database: str) -> Folder:
     place = Path(base).expanduser() / "vacr" / "logs" / PostgresStorage.name_of(database)
     if (place / _ABOUT).is_file():
         return Folder(place, database)
-    if PostgresStorage.holds_log(database):
-        hint = "Copy the folder that it was made with, and name it: vacr log serve FOLDER --database URL."
+    if not create or PostgresStorage.holds_log(database):
+        hint = "Name the folder that the log was made with, or a copy of it, before --database URL."
         raise UsageError(f"the keys of the log are not at {place}", hint=hint)
     return make(str(place), database=database)
 
