@@ -144,6 +144,8 @@ def test_what_is_left_is_told_and_keeps_nothing_back(vacr, signed, service):
     (outbox(signed).folder / "junk.json").write_text("junk")
     done = vacr("register", "--pending", "--service", "http://127.0.0.1:2")
     assert (done.returncode, "not an item of the outbox" in done.err) == (3, True)
+    assert "0 items in the outbox for http://127.0.0.1:2: 0 done, 1 left; 4 items for other services\n" in done.out
+    assert str(outbox(signed).folder) in done.err
 
 
 def test_what_is_registered_is_taken_out(vacr, signed, service):
@@ -223,7 +225,11 @@ def test_a_service_that_is_certified(vacr, signed):
         asked = ("register", "r/a.acr.json", "--service", service.url, *SOON)
         assert vacr(*asked, "--ca", "ca.pem", "--client-cert", mine, "--client-key", key).returncode == 0
         done = vacr(*asked, "--client-cert", mine, "--client-key", key, "--again")
-        assert (done.returncode, "not certified" in done.err) == (4, True)
+        assert (done.returncode, "not certified" in done.err, "with --ca. It is in the outbox" in done.err) == (4, True, True)
+        done = vacr(*asked, "--ca", "ca.pem", "--again")
+        assert (done.returncode, "give --client-cert. It is in the outbox" in done.err) == (4, True)
+        done = vacr("register", "r/b.acr.json", "--service", service.url.replace("https:", "http:"), *SOON)
+        assert (done.returncode, "begins with https:" in done.err) == (4, True)
         assert vacr(*asked, "--ca", "ca.pem", "--client-cert", mine, "--again").returncode == 4
         assert vacr(*asked, "--ca", "none.pem").returncode == 4
 

@@ -73,6 +73,9 @@ def test_a_key_that_others_can_read_is_refused(vacr, signed):
     done = vacr("sign", "s.acr.json", "--key", "keys/signing.pem", "--overwrite")
     assert done.returncode == 2
     assert "can be read by others" in done.err
+    assert "or give --force" in done.err
+    done = vacr("sign", "s.acr.json", "--key", "keys/signing.pub.pem")
+    assert (done.returncode, "a public key where the private one is wanted" in done.err) == (3, True)
     assert vacr("sign", "s.acr.json", "--key", "keys/signing.pem", "--overwrite", "--force").returncode == 0
 
 
@@ -357,6 +360,7 @@ def test_receipts(vacr, signed):
     ):
         done = vacr("verify", "s.acr.json", *TRUST, *arguments)
         assert (done.returncode, f"({reason})" in done.err) == (1, True)
+        assert ("one says it is of https://log.example, by key" in done.err) == (reason == "receipt-untrusted")
     assert "receipts (394): of https://log.example, entry 1 of 2\n" in vacr("inspect", "s.acr.json.cose").out
     statement.write_bytes(bare)
     done = vacr("verify", "s.acr.json", *TRUST, "--log-key", "log/")
@@ -366,6 +370,7 @@ def test_receipts(vacr, signed):
 @pytest.mark.usefixtures("signed")
 def test_keys_of_logs_that_are_not_there(vacr):
     done = vacr("verify", "s.acr.json", *TRUST, "--log-key", "keys/")
-    assert (done.returncode, "vacr log init" in done.err) == (4, True)
-    assert vacr("verify", "s.acr.json", *TRUST, "--log-key", "none.pem").returncode == 4
-    assert vacr("verify", "s.acr.json", *TRUST, "--log-key", "s.jsonl").returncode == 3
+    assert (done.returncode, "not that of a log" in done.err) == (4, True)
+    for name, code in (("none.pem", 4), ("https://log.example", 4), ("s.jsonl", 3), ("keys/signing.pem", 3)):
+        done = vacr("verify", "s.acr.json", *TRUST, "--log-key", name)
+        assert (done.returncode, "receipt-keys.pem" in done.err, "signing.pub.pem" in done.err) == (code, True, False)

@@ -78,6 +78,7 @@ def test_whose_word_the_key_is(service):
     with pytest.raises(InvalidStatement, match="does not hold") as caught:
         client(service).register(STATEMENT, [Log().key])
     assert caught.value.reason == "receipt-signature"
+    assert "--log-key names no key of this service" in caught.value.hint
 
 
 def test_no_more_is_sent_than_is_signed_and_the_key(service):

@@ -104,3 +104,8 @@ def test_a_log_that_is_not_there(tmp_path):
     done = vacr("log", "fsck", tmp_path, cwd=tmp_path)
     assert done.returncode == 3
     assert "vacr log init" in done.stderr
+    make(str(tmp_path / "log"))
+    (tmp_path / "log" / "log.db").unlink()
+    done = vacr("log", "fsck", "log/", cwd=tmp_path)
+    assert (done.returncode, "log.db: the database of the log is gone" in done.stderr) == (3, True)
+    assert "vacr log init" not in done.stderr

@@ -1,6 +1,7 @@
 """Callers who mean no good, and what they get from a service: a refusal, and no more of its memory or time than others."""
 
 import asyncio
+import json
 import logging
 import shutil
 import socket
@@ -276,7 +277,7 @@ def test_what_a_database_says_is_not_for_callers(postgresql, tmp_path):
             status, told = service.refused(statement())
             assert (status, told[-2].partition(";")[0]) == (503, "the log's database fails")
             status, _, health = service.get("/health")
-            assert status == 503
+            assert (status, json.loads(health)["status"], json.loads(health)["size"]) == (503, "failing", None)
             assert str(postgresql.folder).encode() not in health
         finally:
             postgresql.start()

@@ -562,8 +562,13 @@ def test_a_state_that_is_a_folder(tmp_path, name):
 
 def test_nobody_is_there(tmp_path):
     done = vacr("log", "monitor", "http://127.0.0.1:1/", "--state", "s.json", cwd=tmp_path)
-    assert (done.returncode, "no answer" in done.stderr) == (4, True)
+    assert (done.returncode, "no answer" in done.stderr, "\n  Try again later.\n" in done.stderr) == (4, True, True)
     assert not (tmp_path / "s.json").exists()
+
+
+def test_a_state_in_no_folder(tmp_path):
+    done = vacr("log", "monitor", "http://127.0.0.1:1/", "--state", "none/s.json", cwd=tmp_path)
+    assert (done.returncode, "none/s.json: cannot be written" in done.stderr) == (3, True)
 
 
 def test_looking_again_and_again(watched, folder, server, tmp_path):

@@ -61,8 +61,14 @@ def test_what_a_checkpoint_needs_and_is_not_there(log):
         (told,) = check(log).findings.found
         assert f"tile/{name} is missing" in told
         (log.public / "kept").rename(log.public / "tile" / name)
+    shutil.rmtree(log.public / "tile")  # as where only the checkpoint was put back
+    with Running(log.path) as service:
+        service.post(statement())
+        while published_size(log.public) < 302:
+            time.sleep(0.05)
+    assert check(log).findings.found == []
     shutil.rmtree(log.public)
     with Running(log.path):
-        while published_size(log.public) < 301:
+        while published_size(log.public) < 302:
             time.sleep(0.05)
     assert check(log).findings.found == []

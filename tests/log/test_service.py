@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -18,6 +19,8 @@ from tests.log.running import Running
 from tests.log.statements import SIGNER, statement, statements
 from vacr.log.folder import make, rotate
 from vacr.log.fsck import check
+from vacr.log.service.callers import Rates
+from vacr.log.service.problems import Problem
 from vacr.receipts import bundles, checkpoint, notes, tree
 from vacr.receipts.entries import entry_of
 from vacr.signing import Claims, KeySigner, keys, sign
@@ -208,6 +211,7 @@ def test_tokens(log, tmp_path):
         given = statement()
         for wrong in ({}, {"Authorization": "Bearer wrong-horse-battery"}, {"Authorization": "Basic correct-horse-battery"}):
             assert service.refused(given, **wrong)[0] == 401
+        assert "none of those" in service.refused(given, Authorization="Bearer wrong-horse-battery")[1][DETAIL]
         assert service.post(given, Authorization="Bearer correct-horse-battery")[0] == 201
         assert service.get("/entries/1")[0] == 200
 
@@ -221,6 +225,17 @@ def test_how_often(log):
         limited = next(answer for answer in answers if answer[0] == 429)
         assert limited[1]["retry-after"] == "1"
         assert cbor2.loads(limited[2])[TITLE] == "Too Many Requests"
+
+
+def test_less_often_than_once_a_second():
+    now = [0.0]
+    rates = Rates(0.25, clock=lambda: now[0])
+    rates.take("a")
+    with pytest.raises(Problem) as caught:
+        rates.take("a")
+    assert caught.value.retry_after == 4
+    now[0] = 4.0
+    rates.take("a")
 
 
 @pytest.mark.parametrize("asked", [("--async",), ()])
@@ -351,6 +366,13 @@ def test_a_postgresql_without_a_folder(database, tmp_path):
         assert verified(service, given, service.post(given)[2]).index == 1
     with Running("--database", database, XDG_DATA_HOME=str(tmp_path)) as service:
         assert service.said["identity"] == identity
+    environment = {**os.environ, "XDG_DATA_HOME": str(tmp_path)}
+    for verb in (("fsck",), ("rotate",), ("prove", "--entry", "1")):
+        command = [sys.executable, "-m", "vacr", "log", *verb, "--database", database]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment)
+        assert done.returncode == 0, done.stderr
+    done = subprocess.run(command, capture_output=True, text=True, env={**environment, "XDG_DATA_HOME": str(tmp_path / "no")})
+    assert (done.returncode, "the keys of the log are not at" in done.stderr) == (2, True)
     command = [sys.executable, "-m", "vacr", "log", "serve", "--database", database, "--port", "0"]
     (tmp_path / "other").mkdir()
     done = subprocess.run(command, capture_output=True, text=True, env={"XDG_DATA_HOME": str(tmp_path / "other")})

@@ -83,6 +83,13 @@ def test_tls_and_certificates_of_callers(tmp_path):
             client, secret = whose.certify("client")
             done = vacr(*register, "--client-cert", client, "--client-key", secret, cwd=tmp_path)
             assert done.returncode == code, done.stderr
+        monitor = ("log", "monitor", service.url, "--state", "seen")
+        done = vacr(*monitor, cwd=tmp_path)
+        assert (done.returncode, "with --ca" in done.stderr) == (4, True)
+        done = vacr(*monitor, "--ca", authority.path, cwd=tmp_path)
+        assert (done.returncode, "give --client-cert" in done.stderr) == (4, True)
+        done = vacr(*monitor, "--ca", authority.path, "--client-cert", client, "--client-key", secret, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
 
 
 def published(service, size):

@@ -24,6 +24,7 @@ from tests.log.commands import service, vacr
 from tests.log.tiled_folder import ORIGIN, served
 from vacr.errors import InvalidStatement, Unreachable
 from vacr.log.cosigning import AtAnotherSize, cosign
+from vacr.log.folder import make
 from vacr.log.witness import Witness
 from vacr.log.witness_folder import open_folder
 from vacr.log.witness_store import Seen
@@ -331,6 +332,13 @@ def test_what_is_refused_says_why(log, tmp_path, arguments, exit_code, told):
     done = vacr("log", "witness", "w/", *(named.get(one, one) for one in arguments), cwd=tmp_path)
     assert done.returncode == exit_code
     assert told in done.stderr
+
+
+def test_the_folder_of_a_log(log, tmp_path):
+    make(str(tmp_path / "log"))
+    done = vacr("log", "witness", "log/", "--log", log.vkey, cwd=tmp_path)
+    assert (done.returncode, "there is a log at log" in done.stderr) == (2, True)
+    assert not (tmp_path / "log" / "witness.db").exists()
 
 
 def test_its_name_and_key_stay(log, tmp_path):

@@ -105,13 +105,15 @@ def _unsigned(name: str) -> InvalidStatement | UnreadableInput:
 
 def _pending(services: Services, service: str | None, voice: Voice, *, again: bool) -> int:
     """Register what is in the outbox, of one service or of all; what fails stays there."""
-    items, exits = [], []
+    items, exits, others = [], [], 0
     for one in services.outbox.items():
         if isinstance(one, UnreadableInput):
             voice.error(f"vacr: {one}", one.hint)
             exits.append(one.exit_code)
         elif service is None or one.service.rstrip("/") == service.rstrip("/"):
             items.append(one)
+        else:
+            others += 1
     urls = {item.service for item in items}
     if services.access.token is not None and len(urls) > 1:
         raise UsageError("there is more than one service in the outbox, and a token is for one", hint="Name it with --service.")
@@ -130,9 +132,12 @@ def _pending(services: Services, service: str | None, voice: Voice, *, again: bo
             step()
     exits += [one["exit"] for one in done]
     left = sum(code != 0 for code in exits)
-    voice.result(
-        f"{plural(len(items), 'item')} in the outbox: {len(items) - sum(one['exit'] != 0 for one in done)} done, {left} left"
-    )
+    finished = len(items) - sum(one["exit"] != 0 for one in done)
+    whose = f" for {service}" if service is not None else ""
+    more = f"; {plural(others, 'item')} for other services" if others else ""
+    voice.result(f"{plural(len(items), 'item')} in the outbox{whose}: {finished} done, {left} left{more}")
+    if left:
+        voice.notice(f"  The outbox is {services.outbox.folder}; an item that is of no use any more can be removed there.")
     voice.data({"statements": done, "left": left})
     return worst(exits)
 

@@ -14,6 +14,7 @@ from vacr.cli import options
 from vacr.cli.options import PATH, Number, Voice
 from vacr.cli.verdicts import receipt_told
 from vacr.errors import UsageError, VacrError
+from vacr.log.answers import LATER
 from vacr.log.client import Client
 from vacr.log.outbox import Outbox, outbox_folder
 from vacr.log.patience import Patience
@@ -28,15 +29,24 @@ AGAIN = "It is in the outbox. When the service can be reached: vacr register --p
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def service_options(function: F) -> F:
-    """Add to a verb what it takes to reach a service."""
+def certificate_options(function: F) -> F:
+    """Add to a verb the certificates of both sides."""
     for option in (
-        click.option("--patience", type=Number(0), default=60, metavar="SECONDS", show_default=True, help="How long to wait."),
         click.option("--client-key", metavar="FILE", type=PATH, help="The key of that certificate, where it is in another file."),
         click.option("--client-cert", metavar="FILE", type=PATH, help="A certificate that shows who you are, in PEM."),
         click.option(
             "--ca", metavar="FILE", type=PATH, help="The authorities that certify the service.  [default: the system's]"
         ),
+    ):
+        function = option(function)
+    return function
+
+
+def service_options(function: F) -> F:
+    """Add to a verb what it takes to reach a service."""
+    for option in (
+        click.option("--patience", type=Number(0), default=60, metavar="SECONDS", show_default=True, help="How long to wait."),
+        certificate_options,
         click.option("--token-file", metavar="FILE", type=PATH, help="Where the token is that shows who you are."),
         click.option("--entry-rule", type=click.Choice(RULES), default=STATEMENT, help="What of a statement is in the log."),
         options.log_key_option(help="A key of the log, or its folder.  [default: what the service says]"),
@@ -94,11 +104,18 @@ def tell(outcome: Outcome, url: str, voice: Voice, target: str | None = None) ->
         voice.result(f"{name}: {state}, {outcome.logged}{whose}")
         told |= {"receipt": receipt_told(outcome.logged), "as-the-service-says": outcome.as_the_service_says}
     if outcome.error is not None:
-        hint = AGAIN if outcome.state == PENDING else outcome.error.hint
+        hint = _hint(outcome, outcome.error)
         where = "" if name in str(outcome.error) else f"{name}: "
         voice.error(f"vacr: {where}not registered: {outcome.error}", hint)
         told |= {"error": str(outcome.error), "hint": hint}
     return told
+
+
+def _hint(outcome: Outcome, error: VacrError) -> str:
+    """Say what to do: what is in the outbox can wait, but may need more than that."""
+    if outcome.state != PENDING:
+        return error.hint
+    return AGAIN if error.hint in ("", LATER) else f"{error.hint} {AGAIN}"
 
 
 def exit_of(outcome: Outcome) -> int:

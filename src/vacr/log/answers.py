@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import ssl
 from typing import Any
 
 from vacr.codec import deterministic_cbor
@@ -10,6 +11,7 @@ from vacr.errors import InvalidStatement, Unreachable, UnreadableInput, UsageErr
 from vacr.log.wire import Answer
 
 TITLE, DETAIL = -1, -2
+LATER = "Try again later."
 
 _LONGEST = 300
 _TOO_LARGE, _NOT_FOUND = 413, 404
@@ -30,7 +32,7 @@ def refusal(answer: Answer, url: str) -> VacrError:
         return InvalidStatement(told, reason="register-not-allowed", where=url, hint=hint)
     if answer.status == _NOT_FOUND:
         return UsageError(f"{url}: {told}", hint="The address of a service is that which /entries follows.")
-    return Unreachable(told, where=url, hint="Try again later.")
+    return Unreachable(told, where=url, hint=LATER)
 
 
 def said(answer: Answer) -> str:
@@ -58,4 +60,13 @@ def _problem(body: bytes) -> list[str]:
 def broken(error: Exception, url: str) -> Unreachable:
     """Make the error of a connection that failed."""
     told = str(error) or (type(error).__name__ if isinstance(error, http.client.HTTPException) else "the connection failed")
-    return Unreachable(f"the transparency service cannot be reached: {told}", where=url, hint="Try again later.")
+    return Unreachable(f"the transparency service cannot be reached: {told}", where=url, hint=way_out(error, url))
+
+
+def way_out(error: Exception, url: str) -> str:
+    """Say what to do about a connection that failed: a service that wants TLS, or a certificate, just ends it."""
+    if not isinstance(error, (http.client.RemoteDisconnected, http.client.BadStatusLine, ConnectionResetError, ssl.SSLError)):
+        return LATER
+    if url.lower().startswith("https:"):
+        return "If the service asks callers for a certificate, give --client-cert."
+    return "If the service has a certificate, its address begins with https:."

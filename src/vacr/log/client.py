@@ -106,8 +106,10 @@ class Client:
         try:
             logged = check_receipt(message, receipt, trusted, datetime.now(UTC), rule=entry_rule)
         except InvalidStatement as error:
-            told = f"the service gave a receipt that does not hold: {error.message}"
-            raise InvalidStatement(told, reason=error.reason, where=self.url, hint=error.hint) from error
+            told, hint = f"the service gave a receipt that does not hold: {error.message}", error.hint
+            if log_keys and not self._signs_by(log_keys):
+                hint = "--log-key names no key of this service: it is another log, or has changed its keys."
+            raise InvalidStatement(told, reason=error.reason, where=self.url, hint=hint) from error
         return Registered(receipt, logged, not log_keys)
 
     def keys(self) -> list[PublicKey]:
@@ -126,6 +128,14 @@ class Client:
                 told = f"the service does not tell the keys of its receipts ({answer.status}){answers.said(answer)}"
                 raise Unreachable(told, where=self.url, hint="Name a key of the log with --log-key.")
         return self._keys
+
+    def _signs_by(self, log_keys: Sequence[PublicKey]) -> bool:
+        """Tell whether the service says that one of these keys is its own; who says nothing is not held to have others."""
+        try:
+            said = {keys.thumbprint(key) for key in self.keys()}
+        except Unreachable:
+            return True
+        return any(keys.thumbprint(key) in said for key in log_keys)
 
     def _receipt(self, statement: bytes, patience: Patience) -> bytes:
         """Send a statement, and wait for its receipt."""

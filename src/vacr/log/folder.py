@@ -126,9 +126,9 @@ def open_folder(path: str, database: str | None = None) -> Folder:
     return Folder(Path(path), database or (str(stored) if stored is not None else None))
 
 
-def for_database(database: str) -> Folder:
-    """Find the keys of a log in a PostgreSQL where no folder is named: in the folder of the user's data, made with the log if
-    there is none yet.
+def for_database(database: str, *, create: bool = False) -> Folder:
+    """Find the keys of a log in a PostgreSQL where no folder is named: in the folder of the user's data, which may be made with
+    the log if there is none yet.
 
     Raises:
         UsageError: there is a log in the database, and its keys are not here.
@@ -138,10 +138,10 @@ def for_database(database: str) -> Folder:
 
     base = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
     place = Path(base).expanduser() / "vacr" / "logs" / PostgresStorage.name_of(database)
-    if not PostgresStorage.holds_log(database):
+    if create and not PostgresStorage.holds_log(database):
         return make(str(place), database=database)
     if not (place / _ABOUT).is_file():
-        hint = "Copy the folder that it was made with, and name it: vacr log serve FOLDER --database URL."
+        hint = "Name the folder that the log was made with, or a copy of it, before --database URL."
         raise UsageError(f"the keys of the log are not at {place}", hint=hint)
     return Folder(place, database)
 

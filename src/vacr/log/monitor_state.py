@@ -18,7 +18,7 @@ from vacr.receipts.notes import VerifierKey
 from vacr.receipts.tree import HASH_SIZE
 from vacr.signing import keys
 from vacr.signing.algorithms import PublicKey
-from vacr.sources.files import read_bytes, reason_of
+from vacr.sources.files import read_bytes
 
 if sys.platform != "win32":
     import fcntl
@@ -114,7 +114,7 @@ def alone(path: Path) -> Iterator[None]:
     try:
         file = path.with_name(f".{path.name}.lock").open("ab")
     except OSError as error:
-        raise UnreadableInput(reason_of(error), where=str(path.parent)) from error
+        raise UnreadableInput(f"cannot be written: {error.strerror}", where=str(path)) from error
     with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

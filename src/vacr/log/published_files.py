@@ -52,7 +52,7 @@ def _check_checkpoint(storage: Reading, folder: Folder, said: list[Description],
         return
     for name, _ in changed(storage, 0, published_size(folder.public)):
         if not (folder.public / "tile" / name).is_file():
-            findings.add(f"{folder.public / 'tile' / name} is missing: remove {folder.public}, and vacr log serve makes it again")
+            findings.add(f"{folder.public / 'tile' / name} is missing: vacr log serve makes it again")
 
 
 def _check_file(storage: Reading, path: Path, folder: Path, findings: Findings) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import http.client
+import ssl
 import time
 import zlib
 from dataclasses import replace
 from urllib.parse import urljoin, urlsplit
 
 from vacr.errors import Unreachable
+from vacr.log.answers import way_out
 from vacr.log.patience import seconds_of
 from vacr.log.wire import Access, Answer, Wire
 
@@ -25,14 +27,15 @@ _GZIP = 31
 class Site:
     """Whatever is below an address."""
 
-    def __init__(self, url: str) -> None:
-        """Take the address.
+    def __init__(self, url: str, access: Access | None = None) -> None:
+        """Take the address, and how it is reached.
 
         Raises:
             UsageError: it is none.
+            Unreachable: what TLS needs cannot be read.
         """
         self.url = url if url.endswith("/") else url + "/"
-        self.wire = Wire(self.url, Access(timeout=_SECONDS), keep=True)
+        self.wire = Wire(self.url, replace(access or Access(), timeout=_SECONDS), keep=True)
 
     def close(self) -> None:
         """Let go of the connection."""
@@ -66,9 +69,12 @@ class Site:
         path = (place.path or "/") + (f"?{place.query}" if place.query else "")
         try:
             answer = self.wire.ask("GET", path, headers={"Accept-Encoding": "gzip, identity"}, most=most)
+        except ssl.SSLCertVerificationError as error:
+            hint = "Name the authority that certifies it with --ca."
+            raise Unreachable(f"it is not certified: {error.verify_message}", where=target, hint=hint) from error
         except (OSError, UnicodeError, http.client.HTTPException) as error:
             told = str(error) or type(error).__name__
-            raise Unreachable(f"no answer: {told}", where=target, hint="Try again later.") from error
+            raise Unreachable(f"no answer: {told}", where=target, hint=way_out(error, target)) from error
         return _plain(answer, most, target)
 
 

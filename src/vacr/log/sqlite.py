@@ -52,7 +52,8 @@ class SqliteStorage:
         """
         self.path = path
         if not create and not path.is_file():
-            raise UnreadableInput("there is no log", where=str(path.parent), hint="vacr log init FOLDER makes one.")
+            hint = "Put the newest copy of it back. It is not made again: another one would be another log."
+            raise UnreadableInput("the database of the log is gone", where=str(path), hint=hint)
         mode = "ro" if readonly else "rwc" if create else "rw"
         with self._failing():
             self.connection = sqlite3.connect(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vacr.errors import InvalidStatement, Unreachable
 from vacr.log.site import Site
-from vacr.log.wire import Answer
+from vacr.log.wire import Access, Answer
 from vacr.receipts import bundles, notes, tiles
 from vacr.receipts.tiles import HEIGHT, WIDTH
 from vacr.receipts.tree import HASH_SIZE
@@ -16,13 +16,14 @@ _GONE = (404, 410)
 class TiledLog:
     """What a log shows of itself; none of it is checked here."""
 
-    def __init__(self, url: str) -> None:
-        """Take the address.
+    def __init__(self, url: str, access: Access | None = None) -> None:
+        """Take the address, and how it is reached.
 
         Raises:
             UsageError: it is none.
+            Unreachable: what TLS needs cannot be read.
         """
-        self.site = Site(url)
+        self.site = Site(url, access)
 
     def checkpoint(self) -> bytes:
         """Fetch the note of the last checkpoint.

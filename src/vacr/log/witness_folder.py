@@ -14,7 +14,7 @@ from vacr.log.witness_store import WitnessStore
 from vacr.receipts import notes
 from vacr.receipts.notes import COSIGNATURE, VerifierKey
 from vacr.signing import keys
-from vacr.sources.files import read_bytes, reason_of
+from vacr.sources.files import read_bytes
 from vacr.sources.key_files import refuse_shared
 
 _OWNER_ONLY = 0o600
@@ -41,6 +41,9 @@ def open_folder(path: Path, name: str | None = None) -> WitnessFolder:
     private, public, database = path / "witness.pem", path / "witness.vkey", path / "witness.db"
     if name is not None:
         notes.check_name(name)
+    if (path / "log.json").exists():
+        hint = "Give the witness a folder of its own; better, a machine of its own."
+        raise UsageError(f"there is a log at {path}", hint=hint)
     if private.exists() and not database.exists():
         hint = (
             "What it cosigned is lost, so it could cosign another past. Make a new witness, with another key, in another folder."
@@ -49,7 +52,7 @@ def open_folder(path: Path, name: str | None = None) -> WitnessFolder:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UnreadableInput(reason_of(error), where=str(path)) from error
+        raise UnreadableInput(f"cannot be written: {error.strerror}", where=str(path)) from error
     # What it has seen is there before the key is: nothing was cosigned if only the first of them came to be.
     store = WitnessStore(database)
     try:

@@ -93,6 +93,8 @@ def load_private(pem: bytes, passphrase: bytes | None = None) -> PrivateKey:
     Raises:
         UnreadableInput: it is no private key, or the passphrase is missing or wrong. What was found is not told.
     """
+    if b"PUBLIC KEY-----" in pem and b"PRIVATE KEY-----" not in pem:
+        raise UnreadableInput("a public key where the private one is wanted", hint="Give signing.pem, not signing.pub.pem.")
     if is_encrypted(pem) and passphrase is None:
         raise UnreadableInput("the key is encrypted", hint="Give its passphrase.")
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 import sys
 from pathlib import Path
@@ -19,6 +20,7 @@ PKCS11 = "pkcs11:"
 RECEIPT_KEYS = "receipt-keys.pem"
 """The file in the folder of a log that holds the public keys of its receipts."""
 
+_LOG_KEYS = f"Give the {RECEIPT_KEYS} of the log, its folder, or a file with what its service has at /.well-known/scitt-keys."
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _OWNER_ONLY = 0o600
 _MOST = 1 << 20
@@ -65,10 +67,11 @@ def signer_of(name: str, *, algorithm: str | None, passphrase: bytes | None, for
         from vacr.sources.hsm import hsm_signer
 
         return hsm_signer(name, number, passphrase)
-    if not force:
-        refuse_shared(name)
+    data = read_bytes(name, _MOST)
+    if not force and b"PRIVATE KEY-----" in data:
+        refuse_shared(name, otherwise=", or give --force")
     try:
-        key = keys.load_private(read_bytes(name, _MOST), passphrase)
+        key = keys.load_private(data, passphrase)
     except UnreadableInput as error:
         raise UnreadableInput(error.message, where=name, hint=error.hint) from error
     if number is None and not any(one.fits(key.public_key()) for one in ALGORITHMS.values()):
@@ -76,8 +79,8 @@ def signer_of(name: str, *, algorithm: str | None, passphrase: bytes | None, for
     return KeySigner(key, number)
 
 
-def refuse_shared(name: str) -> None:
-    """Refuse a private key that others on this machine can read.
+def refuse_shared(name: str, *, otherwise: str = "") -> None:
+    """Refuse a private key that others on this machine can read; `otherwise` is what else there is to do about it.
 
     Raises:
         UsageError: they can.
@@ -89,7 +92,7 @@ def refuse_shared(name: str) -> None:
     except (OSError, ValueError):
         return  # reading it tells why
     if stat.S_ISREG(mode) and mode & _OTHERS:
-        raise UsageError(f"{name} can be read by others", hint=f"chmod 600 {name}, or give --force.")
+        raise UsageError(f"{name} can be read by others", hint=f"chmod 600 {shlex.quote(name)}{otherwise}.")
 
 
 def passphrase_in(name: str) -> bytes:
@@ -126,10 +129,11 @@ def log_keys_in(name: str) -> list[PublicKey]:
     try:
         return keys.load_public(trust_bytes(path))
     except Unreachable as error:
-        hint = "It is no folder of a log: vacr log init makes one." if folder else error.hint
-        raise Unreachable(error.message, where=error.where, hint=hint) from error
+        hint = "The folder is not that of a log." if folder else _LOG_KEYS
+        there = os.path.exists(path)  # noqa: PTH110
+        raise Unreachable(error.message, where=error.where, hint=error.hint if there else hint) from error
     except UnreadableInput as error:
-        raise UnreadableInput(error.message, where=path, hint=error.hint) from error
+        raise UnreadableInput(error.message, where=path, hint=_LOG_KEYS) from error
 
 
 def trust_bytes(name: str) -> bytes:

@@ -23,6 +23,8 @@ from vacr.verification.claims import read_claims
 from vacr.verification.policy import Policy
 from vacr.verification.trust import is_named
 
+_NOBODY, _LONGEST = "no name", 200
+
 
 @dataclass(frozen=True, slots=True)
 class Logged:
@@ -59,8 +61,9 @@ def check_receipts(message: Sign1, policy: Policy, now: datetime, checks: Checks
     found = [_held(one, leaf, policy, now) for one in written]
     held = tuple(one for one in found if one is not None)
     if not held:
-        hint = "Name the key of the log with --log-key."
-        raise InvalidStatement("no receipt is of a log that is trusted", reason="receipt-untrusted", hint=hint)
+        told = f"no receipt is of a log that is trusted: {', '.join(map(_said, written))}"
+        hint = "Name the key of the log with --log-key. If the log has changed its keys, get them again."
+        raise InvalidStatement(told, reason="receipt-untrusted", hint=hint)
     for logged in held:
         checks.passed("receipt", str(logged))
     if len(held) < len(found):
@@ -94,6 +97,14 @@ def _held(written: Any, leaf: bytes, policy: Policy, now: datetime) -> Logged | 
         if _is_trusted(receipt.kid, policy):
             raise
         return None
+
+
+def _said(written: Any) -> str:
+    """Say of which log a receipt is, by its own words."""
+    message = parse(written, UNDERSTOOD)
+    claims, kid = message.protected.get(labels.CWT_CLAIMS), message.protected.get(labels.KID)
+    log = str(claims.get(labels.ISS, _NOBODY) if isinstance(claims, dict) else _NOBODY)[:_LONGEST]
+    return f"one says it is of {log}" + (f", by key {kid[:8].hex()}" if isinstance(kid, bytes) else "")
 
 
 def _is_trusted(kid: Any, policy: Policy) -> bool:

@@ -5,19 +5,18 @@ from __future__ import annotations
 import click
 
 from vacr.cli import options
-from vacr.cli.options import PATH, Voice, plural
-from vacr.log.folder import open_folder
+from vacr.cli.log.which import log_of, log_options
+from vacr.cli.options import Voice, plural
 from vacr.log.fsck import check
 
 FAILED = 1
 
 
 @click.command(no_args_is_help=True)
-@click.argument("folder", metavar="FOLDER", type=PATH)
-@click.option("--database", metavar="URL", help="The PostgreSQL that the log is in, where the folder does not say so.")
+@log_options
 @options.voice_options
 def command(
-    folder: str,
+    folder: str | None,
     database: str | None,
     format: str,  # noqa: A002 - the option's name
     quiet: bool,  # noqa: FBT001 - click passes flags so
@@ -30,17 +29,17 @@ def command(
       vacr log fsck mylog/
     """
     voice = Voice(format, quiet, verbose)
-    found = open_folder(folder, database)
+    found = log_of(folder, database)
     with options.advancing("checking", voice) as advance:
         checked = check(found, advance)
     problems, more = checked.findings.found, checked.findings.more
     for problem in problems:
-        voice.error(f"{folder}: {problem}")
+        voice.error(f"{found.path}: {problem}")
     if more:
-        voice.error(f"{folder}: and {more} more")
+        voice.error(f"{found.path}: and {more} more")
     heads = plural(checked.heads, "signed head")
     verdict = "damaged" if problems else "clean"
-    voice.result(f"{folder}: {verdict}: {plural(checked.size, 'entry')}, {heads}, {plural(checked.files, 'published file')}")
+    voice.result(f"{found.path}: {verdict}: {plural(checked.size, 'entry')}, {heads}, {plural(checked.files, 'published file')}")
     voice.data(
         {"clean": not problems, "size": checked.size, "heads": checked.heads, "files": checked.files, "findings": problems}
         | {"more": more}

@@ -10,11 +10,13 @@ import click
 
 from vacr.cli import options
 from vacr.cli.options import PATH, Voice, plural
+from vacr.cli.services import certificate_options
 from vacr.errors import Unreachable, UsageError
 from vacr.log import evidence, monitor, monitor_state
 from vacr.log.monitor import Misbehaved
 from vacr.log.monitor_state import Known
 from vacr.log.tiled import TiledLog
+from vacr.log.wire import Access
 from vacr.receipts.notes import VerifierKey, read_key
 
 
@@ -23,12 +25,16 @@ from vacr.receipts.notes import VerifierKey, read_key
 @click.option("--state", metavar="FILE", type=PATH, required=True, help="Where to remember what was seen; made the first time.")
 @click.option("--key", metavar="VKEY", help="The key of the log.  [default: what its first entry says, then the remembered one]")
 @click.option("--interval", metavar="SECONDS", type=click.IntRange(1), help="Look again and again, until something is wrong.")
+@certificate_options
 @options.voice_options
 def command(
     url: str,
     state: str,
     key: str | None,
     interval: int | None,
+    ca: str | None,
+    client_cert: str | None,
+    client_key: str | None,
     format: str,  # noqa: A002 - the option's name
     quiet: bool,  # noqa: FBT001 - click passes flags so
     verbose: int,
@@ -45,7 +51,7 @@ def command(
     """
     voice = Voice(format, quiet, verbose)
     given = read_key(key) if key is not None else None
-    log, path = TiledLog(url), Path(state)
+    log, path = TiledLog(url, Access(None, ca, client_cert, client_key)), Path(state)
     with monitor_state.alone(path):
         while True:
             exit_code = _look(log, path, given, voice)
@@ -63,7 +69,7 @@ def _look(log: TiledLog, path: Path, given: VerifierKey | None, voice: Voice) ->
     except Misbehaved as error:
         return _tell_failure(log.site.url, path, known, error, voice)
     except Unreachable as error:
-        voice.error(f"vacr: {error.diagnostics()}")
+        voice.error(f"vacr: {error}", error.hint)
         voice.data({"url": log.site.url, "outcome": "unreachable", "message": str(error), "exit": error.exit_code})
         return error.exit_code
     finally:

@@ -9,24 +9,23 @@ from typing import Any
 import click
 
 from vacr.cli import options, outputs
+from vacr.cli.log.which import log_of, log_options
 from vacr.cli.options import PATH, Voice
 from vacr.errors import UsageError
-from vacr.log.folder import open_folder
 from vacr.log.ledger import consistency_receipt, receipt_for
 from vacr.receipts.receipt import parse_receipt
 from vacr.sources import STDIN
 
 
 @click.command(no_args_is_help=True)
-@click.argument("folder", metavar="FOLDER", type=PATH)
+@log_options
 @click.option("--entry", metavar="N", type=click.IntRange(0), help="Prove that entry N is in the log.")
 @click.option("--consistency", metavar="A B", type=click.IntRange(1), nargs=2, help="Prove that the log only grew from A to B.")
-@click.option("--database", metavar="URL", help="The PostgreSQL that the log is in, where the folder does not say so.")
 @click.option("-o", "--output", metavar="FILE|-", type=PATH, help="Where to write the receipt.  [default: it is only shown]")
 @click.option("--overwrite", is_flag=True, help="Replace a file that is there and differs.")
 @options.voice_options
 def command(
-    folder: str,
+    folder: str | None,
     entry: int | None,
     consistency: tuple[int, int] | None,
     database: str | None,
@@ -46,14 +45,16 @@ def command(
     voice = Voice(format, quiet, verbose)
     if (entry is None) == (consistency is None):
         raise UsageError("what is to be proved?", hint="Give --entry N, or --consistency A B.")
-    found = open_folder(folder, database)
+    found = log_of(folder, database)
     with closing(found.reader()) as storage:
         if consistency is not None:
             receipt = consistency_receipt(storage, found.keyring, *consistency)
         else:
             made = receipt_for(storage, entry or 0)
             if made is None:
-                raise UsageError(f"there is no entry {entry} in the log")
+                head = storage.head()
+                last = f"The last one is {head.head.size - 1}." if head is not None else ""
+                raise UsageError(f"there is no entry {entry} in the log", hint=last)
             receipt = made
     told = _told(receipt)
     if output == STDIN:

@@ -8,16 +8,16 @@ import click
 
 from vacr.cli import options
 from vacr.cli.log.about import about, tell
-from vacr.cli.options import PATH, Voice
-from vacr.log.folder import open_folder, rotate
+from vacr.cli.log.which import log_of, log_options
+from vacr.cli.options import Voice
+from vacr.log.folder import rotate
 
 
 @click.command(no_args_is_help=True)
-@click.argument("folder", metavar="FOLDER", type=PATH)
-@click.option("--database", metavar="URL", help="The PostgreSQL that the log is in, where the folder does not say so.")
+@log_options
 @options.voice_options
 def command(
-    folder: str,
+    folder: str | None,
     database: str | None,
     format: str,  # noqa: A002 - the option's name
     quiet: bool,  # noqa: FBT001 - click passes flags so
@@ -33,11 +33,14 @@ def command(
       vacr log rotate mylog/
     """
     voice = Voice(format, quiet, verbose)
-    found = open_folder(folder, database)
+    found = log_of(folder, database)
+    with closing(found.reader()) as storage:
+        before = about(found, storage)["checkpoint-key"]
     rotate(found)
     with closing(found.reader()) as storage:
-        facts = about(found, storage)
-    voice.result(f"{folder}: new keys")
+        facts = about(found, storage) | {"checkpoint-key-before": before}
+    voice.result(f"{found.path}: new keys")
     tell(facts, voice)
+    voice.result(f"                  witnesses need it, and the one before: {before}")
     voice.data(facts)
     return 0

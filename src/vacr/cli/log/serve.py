@@ -12,10 +12,11 @@ import click
 from vacr.cli import options
 from vacr.cli.log.about import about, tell
 from vacr.cli.log.listening import listening_options, tls_of
+from vacr.cli.log.which import log_of, log_options
 from vacr.cli.options import PATH, Number, Voice
 from vacr.cli.verdicts import Wanted, policy_of
 from vacr.errors import UnreadableInput, UsageError
-from vacr.log.folder import Folder, for_database, open_folder
+from vacr.log.folder import Folder
 from vacr.log.ledger import Ledger
 from vacr.log.sequencer import WAITING
 from vacr.log.serving import serve
@@ -27,8 +28,7 @@ _LINGER = 2.0
 
 
 @click.command()
-@click.argument("folder", metavar="[FOLDER]", required=False, type=PATH)
-@click.option("--database", metavar="URL", help="The PostgreSQL that the log is in, where the folder does not say so.")
+@log_options
 @listening_options(8080)
 @click.option("--async", is_flag=True, help="Answer every statement with 303 and the address of its receipt.")
 @click.option("--trust", metavar="FILE", multiple=True, help="A key or authority that may register.  [default: every key]")
@@ -67,11 +67,9 @@ def command(
     """
     voice = Voice(format, quiet, verbose)
     logging.basicConfig(format="vacr: %(message)s", level=logging.INFO if verbose else logging.WARNING)
-    if folder is None and database is None:
-        raise UsageError("which log?", hint="vacr log serve FOLDER, or --database URL.")
     tls = tls_of(tls_cert, tls_key, client_ca)
     _refuse_open(host, guarded=given["token_file"] is not None or client_ca is not None or given["anyone"])
-    found = open_folder(folder, database) if folder is not None else for_database(str(database))
+    found = log_of(folder, database, create=True)
     # The log is open before anybody is told that it is served.
     with closing(found.ledger()) as ledger:
         app = _app(found, ledger, given)

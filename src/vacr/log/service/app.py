@@ -163,9 +163,12 @@ class Service:
             "sequencer": outward(sequencer.failure) if sequencer is not None and sequencer.failure else None,
             "publisher": outward(self.publisher.failure) if self.publisher.failure else None,
         }
-        size = await self.readers.read(_size)
+        try:
+            size, failures["reader"] = await self.readers.read(_size), None
+        except VacrError as error:
+            size, failures["reader"] = None, outward(error)
         found = {"status": "failing" if any(failures.values()) else "ok", "size": size, **failures}
-        return JSONResponse(found, 503 if failures["sequencer"] else 200)
+        return JSONResponse(found, 503 if failures["sequencer"] or failures["reader"] else 200)
 
     async def metrics(self, _: Request) -> Response:
         """Give what is counted."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import math
 import re
 import time
 from collections.abc import Callable, Iterable
@@ -54,6 +55,7 @@ class Tokens:
             for known in self.hashes:
                 if hmac.compare_digest(known, given):
                     return known.hex()
+            raise Problem(401, "Unauthorized", "this token is none of those that may register here")
         raise Problem(401, "Unauthorized", "who registers here needs a token: vacr register --token-file FILE")
 
 
@@ -62,11 +64,12 @@ def _hash(token: bytes) -> bytes:
 
 
 class Rates:
-    """How often each caller may call: so many a second, and as many at once."""
+    """How often each caller may call: so many a second, and as many at once, but one at least."""
 
     def __init__(self, rate: float = RATE, clock: Callable[[], float] = time.monotonic) -> None:
         """Allow `rate` calls a second."""
         self.rate = rate
+        self.most = max(rate, 1.0)
         self.clock = clock
         self.left: dict[str, tuple[float, float]] = {}
 
@@ -77,14 +80,18 @@ class Rates:
             Problem: there were too many.
         """
         now = self.clock()
-        before, left = self.left.pop(caller, (now, self.rate))
-        left = min(self.rate, left + (now - before) * self.rate)
+        before, left = self.left.pop(caller, (now, self.most))
+        left = min(self.most, left + (now - before) * self.rate)
         if len(self.left) >= _CALLERS:
             self.left.pop(next(iter(self.left)))  # whoever has not called for longest
         if left < 1:
             self.left[caller] = (now, left)
-            raise Problem(429, "Too Many Requests", f"more than {self.rate:g} a second", retry_after=1)
+            raise Problem(429, "Too Many Requests", f"more than {self.rate:g} a second", retry_after=self._until_next(left))
         self.left[caller] = (now, left - 1)
+
+    def _until_next(self, left: float) -> int:
+        """Give after how many seconds there is one more."""
+        return max(1, math.ceil((1 - left) / self.rate))
 
 
 def caller_of(scope: dict[str, Any], tokens: Tokens | None) -> str:

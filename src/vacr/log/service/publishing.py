@@ -11,6 +11,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 from vacr.errors import VacrError
@@ -129,9 +130,13 @@ class Publisher:
     def _write_tiles(self, reading: Reading, folder: Path, size: int) -> None:
         """Write the tiles that are new since the last checkpoint: what the next one needs is there before it is.
 
-        One that is there already is from a publication that failed, and perhaps not on the disk: it is written again.
+        One that is there already is from a publication that failed, and perhaps not on the disk: it is written again. When the
+        process starts, so are those of before that are missing: a checkpoint may have been put here without them.
         """
-        for name, data in changed(reading, self.written or published_size(folder), size):
+        old = self.written or published_size(folder)
+        before = () if self.written else changed(reading, 0, old)
+        missing = ((name, data) for name, data in before if not (folder / "tile" / name).is_file())
+        for name, data in chain(missing, changed(reading, old, size)):
             path = folder / "tile" / name
             durable.make_folder(path.parent, folder)
             durable.write(path, data())
