@@ -9,6 +9,7 @@ import pytest
 from tests.log.commands import vacr
 from tests.log.running import Running
 from tests.log.statements import entries, statements
+from vacr.errors import VacrError
 from vacr.log.folder import make
 from vacr.log.fsck import check
 
@@ -75,9 +76,10 @@ def test_a_byte_of_the_file(log):
         changed = bytearray(whole)
         changed[at] ^= 0xFF
         path.write_bytes(bytes(changed))
-        done = vacr("log", "fsck", log.path, cwd=log.path)
-        found += done.returncode != 0
-        assert done.returncode in (0, 1, 3, 4), done.stderr
+        try:
+            found += bool(check(log).findings.found)
+        except VacrError:  # the file is no database any more
+            found += 1
     assert found > 25
 
 
