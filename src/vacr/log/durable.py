@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
 
 from vacr.errors import UnreadableInput
+from vacr.recording.files import sync_folder
 
 _PUBLIC = 0o644
 _PIECE = 1 << 20
@@ -72,14 +72,3 @@ def make_folder(path: Path, within: Path) -> None:
         with suppress(OSError):
             path.rmdir()  # so that it is made and synced again
         raise
-
-
-def sync_folder(folder: Path) -> None:
-    """Make sure that the names in a folder stay."""
-    if sys.platform == "win32":
-        return  # folders cannot be opened there, and names are kept with the files
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

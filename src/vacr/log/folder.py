@@ -33,6 +33,7 @@ from vacr.receipts.description import identity_of
 from vacr.receipts.entries import entry_of
 from vacr.receipts.receipt import protected_header, sign_head
 from vacr.receipts.tiles import Growing, Tile
+from vacr.recording.files import sync_folder
 from vacr.signing.algorithms import PublicKey
 from vacr.signing.keys import thumbprint
 from vacr.signing.sign1 import parse
@@ -168,7 +169,7 @@ def make(path: str, *, origin: str | None = None, database: str | None = None) -
             if database is None:
                 with closing(SqliteStorage(temporary / _DATABASE, create=True)) as embedded:
                     _begin(embedded, made, origin, place.name)
-                durable.sync_folder(temporary)
+                sync_folder(temporary)
                 _move(temporary, place)
             else:
                 # The keys are where they are looked for, for good, before a log names them: nobody could make them again.
@@ -207,7 +208,7 @@ def _new(database: str) -> Storage:
 
 def _move(folder: Path, place: Path) -> None:
     folder.replace(place)
-    durable.sync_folder(place.parent)
+    sync_folder(place.parent)
 
 
 def _fill(folder: Path, database: str | None) -> NewKeys:

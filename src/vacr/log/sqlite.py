@@ -17,6 +17,7 @@ from vacr.log import durable
 from vacr.log.locks import held
 from vacr.log.storage import FORMAT, Batch, Damaged, HeadMoved, StorageFailed, StoredHead, prefix_of
 from vacr.receipts.receipt import Head
+from vacr.recording.files import sync_folder
 
 _WAIT = 30.0
 """How many seconds to wait for another writer."""
@@ -74,7 +75,7 @@ class SqliteStorage:
             self._ask(f"PRAGMA cache_size = -{_CACHE}")
             self._recover()
             # SQLite syncs the name of the write-ahead log itself, and does not look whether that worked.
-            durable.sync_folder(self.path.parent)
+            sync_folder(self.path.parent)
         if create:
             with self._alone():
                 self._create()

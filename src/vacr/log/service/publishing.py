@@ -52,8 +52,6 @@ class Publisher:
     """The last checkpoint that was published."""
     size: int = 0
     failure: VacrError | None = None
-    written: int = 0
-    """Of how large a tree the files are."""
     seen: dict[str, int] = field(default_factory=dict)
     """What witnesses have last cosigned."""
     pause: float = _PAUSE
@@ -123,7 +121,7 @@ class Publisher:
         note = self._cosigned(signed, reading, head)
         if self.folder is not None:
             durable.write(self.folder / "checkpoint", note)
-        self.note, self.size, self.written = note, size, size
+        self.note, self.size = note, size
 
     # --- files ---
 
@@ -133,8 +131,8 @@ class Publisher:
         One that is there already is from a publication that failed, and perhaps not on the disk: it is written again. When the
         process starts, so are those of before that are missing: a checkpoint may have been put here without them.
         """
-        old = self.written or published_size(folder)
-        before = () if self.written else changed(reading, 0, old)
+        old = self.size or published_size(folder)
+        before = () if self.size else changed(reading, 0, old)
         missing = ((name, data) for name, data in before if not (folder / "tile" / name).is_file())
         for name, data in chain(missing, changed(reading, old, size)):
             path = folder / "tile" / name
