@@ -63,6 +63,24 @@ def test_a_statement_has_one_place(folder):
     assert check(folder).findings.found == []
 
 
+def test_what_is_new_in_the_index_joins_the_old(folder, monkeypatch):
+    monkeypatch.setattr("vacr.log.storage._LOT", 16)
+    given = entries(60)
+    with closing(folder.ledger()) as ledger:
+        for first in range(0, 60, 7):
+            ledger.append(given[first : first + 7])
+            places = [placed.position for placed in ledger.append(given[: first + 7])]
+            assert places == list(range(1, len(places) + 1))
+        parts = [ledger.storage._one(f"SELECT count(*) FROM {table}") for table in _index_tables(ledger)]
+    assert parts == [50, 11]
+    assert check(folder).findings.found == []
+
+
+def _index_tables(ledger):
+    schema = "" if ledger.storage.connection.__class__ is sqlite3.Connection else "vacr."
+    return [f"{schema}old_leaves", f"{schema}new_leaves"]
+
+
 def test_many_entries_over_many_openings(folder):
     known = keys_of(folder)
     handed = []

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 
 from vacr.errors import UsageError
 from vacr.log.keyring import Keyring
@@ -191,10 +192,10 @@ class Ledger:
         if self.head is None:
             raise Damaged("the log has no head")
         head = self.head.head
-        edges = tree.edge(growing.node, head.size)
+        node = cache(growing.node)  # the paths of neighbours are the same but for their beginnings
+        edges = tree.edge(node, head.size)
         return [
-            Placed(at, head.inclusion(at, tree.inclusion_path(growing.node, edges, at, head.size)), at >= old_size)
-            for at in positions
+            Placed(at, head.inclusion(at, tree.inclusion_path(node, edges, at, head.size)), at >= old_size) for at in positions
         ]
 
     def _forget(self) -> None:

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from vacr.errors import UnreadableInput, UsageError
-from vacr.log.storage import FORMAT, Batch, HeadMoved, StorageFailed, StoredHead, prefix_of
+from vacr.log.storage import FORMAT, Batch, HeadMoved, StorageFailed, StoredHead
 from vacr.receipts.receipt import Head
 
 try:
@@ -23,12 +23,14 @@ _LOCK = 0x76616372  # "vacr"
 _SCHEMA = """
 CREATE SCHEMA vacr;
 CREATE TABLE vacr.entries (position bigint PRIMARY KEY, entry bytea NOT NULL);
-CREATE TABLE vacr.leaves (prefix bigint, position bigint, PRIMARY KEY (prefix, position));
+CREATE TABLE vacr.old_leaves (prefix bigint, position bigint, PRIMARY KEY (prefix, position));
+CREATE TABLE vacr.new_leaves (prefix bigint, position bigint, PRIMARY KEY (prefix, position));
+CREATE VIEW vacr.leaves AS SELECT * FROM vacr.old_leaves UNION ALL SELECT * FROM vacr.new_leaves;
 CREATE TABLE vacr.tiles (level smallint, number bigint, hashes bytea NOT NULL, PRIMARY KEY (level, number));
 CREATE TABLE vacr.heads (size bigint PRIMARY KEY, root bytea NOT NULL, protected bytea NOT NULL, signature bytea NOT NULL,
                          time bigint NOT NULL, description bigint NOT NULL);
 CREATE TABLE vacr.head (one smallint PRIMARY KEY CHECK (one = 1), size bigint NOT NULL, root bytea NOT NULL, format int NOT NULL);
-INSERT INTO vacr.head VALUES (1, 0, '', 1);
+INSERT INTO vacr.head VALUES (1, 0, '', 2);
 """
 _HEADS = "SELECT h.size, h.root, h.protected, h.signature, h.time, h.description FROM vacr.heads h"
 _DURABLE = {"synchronous_commit": "on", "fsync": "on"}
@@ -223,10 +225,13 @@ class PostgresStorage:
                 copy.set_types(("int8", "bytea"))
                 for placed in zip(numbered, batch.entries, strict=True):
                     copy.write_row(placed)
-            with cursor.copy("COPY vacr.leaves FROM STDIN (FORMAT BINARY)") as copy:
+            with cursor.copy("COPY vacr.new_leaves FROM STDIN (FORMAT BINARY)") as copy:
                 copy.set_types(("int8", "int8"))
-                for pair in zip(map(prefix_of, batch.leaves), numbered, strict=True):
+                for pair in batch.indexed():
                     copy.write_row(pair)
+            if batch.ends_lot():
+                cursor.execute("INSERT INTO vacr.old_leaves SELECT * FROM vacr.new_leaves ORDER BY prefix")
+                cursor.execute("DELETE FROM vacr.new_leaves")
             cursor.executemany(
                 "INSERT INTO vacr.tiles VALUES (%s, %s, %s) ON CONFLICT (level, number) DO UPDATE SET hashes = excluded.hashes",
                 [(level, number, tile.encode()) for (level, number), tile in batch.tiles.items()],

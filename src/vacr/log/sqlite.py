@@ -15,7 +15,7 @@ from typing import Any
 from vacr.errors import UnreadableInput
 from vacr.log import durable
 from vacr.log.locks import held
-from vacr.log.storage import FORMAT, Batch, Damaged, HeadMoved, StorageFailed, StoredHead, prefix_of
+from vacr.log.storage import FORMAT, Batch, Damaged, HeadMoved, StorageFailed, StoredHead
 from vacr.receipts.receipt import Head
 from vacr.recording.files import sync_folder
 
@@ -28,7 +28,9 @@ _CACHE = 16_384
 
 _SCHEMA = (
     "CREATE TABLE entries (position INTEGER PRIMARY KEY, entry BLOB NOT NULL)",
-    "CREATE TABLE leaves (prefix INTEGER, position INTEGER, PRIMARY KEY (prefix, position)) WITHOUT ROWID",
+    "CREATE TABLE old_leaves (prefix INTEGER, position INTEGER, PRIMARY KEY (prefix, position)) WITHOUT ROWID",
+    "CREATE TABLE new_leaves (prefix INTEGER, position INTEGER, PRIMARY KEY (prefix, position)) WITHOUT ROWID",
+    "CREATE VIEW leaves AS SELECT * FROM old_leaves UNION ALL SELECT * FROM new_leaves",
     "CREATE TABLE tiles (place INTEGER PRIMARY KEY, hashes BLOB NOT NULL)",
     """CREATE TABLE heads (
         size INTEGER PRIMARY KEY, root BLOB NOT NULL, protected BLOB NOT NULL, signature BLOB NOT NULL,
@@ -228,7 +230,10 @@ class SqliteStorage:
         with self._failing():
             many = self.connection.executemany
             many("INSERT INTO entries VALUES (?, ?)", zip(numbered, batch.entries, strict=True))
-            many("INSERT INTO leaves VALUES (?, ?)", sorted(zip(map(prefix_of, batch.leaves), numbered, strict=True)))
+            many("INSERT INTO new_leaves VALUES (?, ?)", batch.indexed())
+            if batch.ends_lot():
+                self._ask("INSERT INTO old_leaves SELECT * FROM new_leaves ORDER BY prefix")
+                self._ask("DELETE FROM new_leaves")
             many(
                 "INSERT OR REPLACE INTO tiles VALUES (?, ?)",
                 [(_place(level, number), tile.encode()) for (level, number), tile in batch.tiles.items()],

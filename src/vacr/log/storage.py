@@ -15,8 +15,10 @@ from vacr.errors import InvalidStatement, Unreachable
 from vacr.receipts.receipt import Head
 from vacr.receipts.tiles import Tile
 
-FORMAT = 1
+FORMAT = 2
 """The layout of the tables; a storage of another one is refused."""
+_LOT = 4_096
+"""After so many entries what is new in the index joins the old: alone each would touch a page of it, so many share them."""
 
 
 class StorageFailed(Unreachable):
@@ -59,6 +61,14 @@ class Batch:
     def first(self) -> int:
         """The position of its first entry."""
         return self.after.head.size - len(self.entries)
+
+    def indexed(self) -> list[tuple[int, int]]:
+        """Give its rows of the index, in their order there."""
+        return sorted(zip(map(prefix_of, self.leaves), range(self.first, self.after.head.size), strict=True))
+
+    def ends_lot(self) -> bool:
+        """Tell whether what is new in the index is to join the rest of it now."""
+        return self.first // _LOT != self.after.head.size // _LOT
 
 
 class Reading(Protocol):
