@@ -71,7 +71,7 @@ def test_what_is_new_in_the_index_joins_the_old(folder, monkeypatch):
             ledger.append(given[first : first + 7])
             places = [placed.position for placed in ledger.append(given[: first + 7])]
             assert places == list(range(1, len(places) + 1))
-        parts = [ledger.storage._one(f"SELECT count(*) FROM {table}") for table in _index_tables(ledger)]
+        parts = [ledger.storage._one(f"SELECT count(*) FROM {table}") for table in _index_tables(ledger)]  # noqa: S608
     assert parts == [50, 11]
     assert check(folder).findings.found == []
 
