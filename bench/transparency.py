@@ -58,6 +58,7 @@ def log_growth() -> None:
             append = _grow(log, size)
             with Running(log.path) as service:
                 _load(place, service.url, given[2 * number * _FEW : (2 * number + 1) * _FEW])
+                _await_published(service, size + _FEW)
                 before = _processor(service.process.pid)
                 result = _load(place, service.url, given[(2 * number + 1) * _FEW : (2 * number + 2) * _FEW])
                 used = (_processor(service.process.pid) - before) / _FEW
@@ -162,6 +163,12 @@ def _grow(log: Folder, size: int) -> float:
             if first >= left - measured:
                 last += time.process_time() - start
     return last / max(1, measured)
+
+
+def _await_published(service: Running, size: int) -> None:
+    """Wait until the files for what was added without a service are written: they are not what is measured."""
+    while (answer := service.get("/checkpoint"))[0] != 200 or int(answer[2].split(b"\n")[1]) < size:  # noqa: PLR2004
+        time.sleep(0.2)
 
 
 def _memory(process: int) -> float:
