@@ -9,6 +9,7 @@ from __future__ import annotations
 import resource
 import sys
 
+from hook import hook
 from processes import folders, memory, start
 from records import growth, recording, validation
 from sessions import CORPUS
@@ -19,7 +20,7 @@ from signing import signing
 
 PARTS = {
     part.__name__: part
-    for part in (recording, growth, validation, attribution, signing, transparency, log_growth, memory, folders, start)
+    for part in (recording, growth, validation, attribution, signing, transparency, log_growth, memory, folders, start, hook)
 }
 
 if __name__ == "__main__":

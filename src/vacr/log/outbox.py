@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from vacr.capture.state import state_folder
 from vacr.errors import InvalidStatement, UnreadableInput
 from vacr.receipts.entries import entry_of
 from vacr.recording import files
@@ -35,10 +36,7 @@ def outbox_folder(environment: Mapping[str, str]) -> Path:
     """Give the folder of the outbox: where the environment says, or where a user's state is kept."""
     if environment.get(VARIABLE):
         return Path(environment[VARIABLE])
-    state = environment.get("XDG_STATE_HOME", "")
-    # By the specification of these folders, a path that is not absolute is to be ignored.
-    home = Path(state) if os.path.isabs(state) else Path("~/.local/state").expanduser()  # noqa: PTH117
-    return home / "vacr" / "outbox"
+    return state_folder(environment) / "outbox"
 
 
 def digest_of(statement: bytes) -> str:

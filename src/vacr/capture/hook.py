@@ -1,0 +1,256 @@
+"""What an agent runs at each event: append the event's bytes to the session's spool, and be gone. Step: capture.
+
+    PYTHON -I -S …/vacr/capture/hook.py AGENT [EVENT]
+
+The event comes on standard input, or as an argument. Whatever happens the exit code is 0 and nothing is printed, so that an agent
+neither waits nor changes its mind. It is a script of the standard library only, never imports the package, and leaves out even
+`json`, `signal` and `pathlib` unless something is odd: starting is nearly all that it costs.
+
+A frame is magic (4 bytes), length of the payload (4), nanoseconds since 1970 (8), CRC-32 of these and the payload (4), payload;
+numbers are big endian. A spool is `spool/AGENT/SESSION.spool` in the state folder; `spool.py` reads it.
+"""
+
+import _signal  # type: ignore[import-not-found]  # The enumerations of `signal` would cost as much as all the rest.
+import os
+import select
+import sys
+import time
+from binascii import crc32
+
+MAGIC = b"\xffvS\xfe"
+"""No text in UTF-8 holds these bytes, so that no payload looks like a frame."""
+SESSIONS = {
+    "claude-code": b"session_id",
+    "codex-cli": b"session_id",
+    "gemini-cli": b"session_id",
+    "cursor": b"conversation_id",
+    "opencode": b"sessionID",
+}
+"""Agent → the member of its events that names the session."""
+IN_ARGUMENT = b"thread-id"
+"""The same in the events that Codex gives as an argument (`notify`)."""
+UNKNOWN = b"unknown"
+LONGEST_NAME = 120
+LARGEST = 1 << 30
+ERRORS = b"hook-errors.log"
+LARGEST_ERRORS = 1 << 18
+PATIENCE = 5.0
+"""How long to wait for more of an event, in seconds: not every agent closes its end."""
+
+_SLICE = 100
+_PIECE = 1 << 20
+_TRIES = 3
+_PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
+_SPACE = b" \t\r\n"
+_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+# What is no file must not keep us waiting for somebody to read it.
+_FILE = os.O_WRONLY | os.O_APPEND | os.O_CREAT | _NO_LINK | getattr(os, "O_NONBLOCK", 0)
+
+_ended = False
+
+
+def main(arguments: list[bytes]) -> None:
+    """Append an event to its spool; what fails is noted where that is possible."""
+    for number in (_signal.SIGTERM, _signal.SIGINT, getattr(_signal, "SIGHUP", _signal.SIGTERM)):
+        _signal.signal(number, _end)
+    os.umask(0o077)
+    agent = arguments[0] if arguments else UNKNOWN
+    try:
+        payload, member = event(arguments)
+        if len(payload) >= LARGEST:
+            note(agent, f"only the first {len(payload)} bytes of an event were taken")
+        if payload:
+            append(state_folder(os.environb), agent, session_of(payload, member), payload)
+        else:
+            note(agent, "no event was given")
+    except BaseException as error:  # noqa: BLE001 - an agent must never see it
+        note(agent, f"{type(error).__name__}: {error}")
+
+
+def _end(_number: int, _frame: object) -> None:
+    """Wait for no more of the event; what came is still written."""
+    global _ended  # noqa: PLW0603 - the handler of a signal has no other way
+    _ended = True
+
+
+def event(arguments: list[bytes]) -> tuple[bytes, bytes]:
+    """Give the bytes of the event, and the member of it that names the session."""
+    if len(arguments) > 1:
+        return arguments[-1], IN_ARGUMENT
+    return received(0), SESSIONS.get(os.fsdecode(arguments[0]) if arguments else "", b"session_id")
+
+
+def received(handle: int) -> bytes:
+    """Read until the end, or until nothing more comes that could be waited for."""
+    data = bytearray()
+    ready = select.poll()
+    ready.register(handle, select.POLLIN)
+    last = time.monotonic()
+    while not _ended and len(data) < LARGEST:
+        if ready.poll(_SLICE):
+            piece = os.read(handle, _PIECE)
+            if not piece:
+                break
+            data += piece
+            last = time.monotonic()
+        elif time.monotonic() - last > PATIENCE or is_whole(data):
+            break
+    return bytes(data)
+
+
+def is_whole(data: bytearray) -> bool:
+    """Tell whether an event has come whole, though its sender keeps the pipe open."""
+    if not data.rstrip(_SPACE).endswith(b"}"):
+        return False
+    import json
+
+    try:
+        json.loads(data)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def session_of(payload: bytes, member: bytes) -> bytes:
+    """Find the session that an event names. Only its own members count, not those of what it carries."""
+    try:
+        return _named_first(payload, member)
+    except (ValueError, IndexError):
+        # What is not as simple as agents have it is left to a whole parser.
+        import json
+    try:
+        found = json.loads(payload.decode("utf-8", "replace"))
+        session = found.get(member.decode())
+        return session.encode("utf-8", "surrogatepass") if isinstance(session, str) else b""
+    except (ValueError, RecursionError, AttributeError):
+        return b""
+
+
+def _named_first(payload: bytes, member: bytes) -> bytes:
+    """Find a text member among the first of an object, before any that is an object or a list.
+
+    Raises:
+        ValueError: it is not there, or has an escape, or this is no object.
+        IndexError: the bytes end.
+    """
+    at = _token(payload, 0, b"{")
+    while True:
+        start = _token(payload, at, b'"')
+        end = _string_end(payload, start)
+        at = _token(payload, end + 1, b":")
+        if payload[start:end] == member:
+            start = _token(payload, at, b'"')
+            text = payload[start : _string_end(payload, start)]
+            if b"\\" in text:
+                raise ValueError
+            return text
+        at = _skip(payload, at)
+        if payload[at] in b"[{":
+            raise ValueError
+        if payload[at] == 0x22:  # noqa: PLR2004 - a quotation mark
+            at = _string_end(payload, at + 1) + 1
+        at = payload.index(b",", at) + 1
+
+
+def _skip(payload: bytes, at: int) -> int:
+    while payload[at] in _SPACE:
+        at += 1
+    return at
+
+
+def _token(payload: bytes, at: int, token: bytes) -> int:
+    at = _skip(payload, at)
+    if payload[at] != token[0]:
+        raise ValueError
+    return at + 1
+
+
+def _string_end(payload: bytes, at: int) -> int:
+    while True:
+        end = payload.index(b'"', at)
+        escapes = end
+        while payload[escapes - 1] == 0x5C:  # noqa: PLR2004 - a backslash
+            escapes -= 1
+        if (end - escapes) % 2 == 0:
+            return end
+        at = end + 1
+
+
+def file_name(name: bytes) -> bytes:
+    """Make a name fit for a file: no other folder, nothing hidden, not too long."""
+    name = name or UNKNOWN
+    safe = b"".join(b"%c" % byte if byte in _PLAIN else b"%%%02X" % byte for byte in name[:LONGEST_NAME])
+    if safe.startswith(b"."):
+        safe = b"%2E" + safe[1:]
+    if len(name) <= LONGEST_NAME and len(safe) <= LONGEST_NAME:
+        return safe
+    import hashlib
+
+    return b"%s-%s" % (safe[:40].rpartition(b"%")[0] or safe[:40], hashlib.sha256(name).hexdigest().encode())
+
+
+def state_folder(environment: "os._Environ[bytes]") -> bytes:
+    """Give the folder that vacr keeps its state in, as `vacr.capture.state` has it."""
+    for named in (environment.get(b"VACR_STATE", b""), os.path.join(environment.get(b"XDG_STATE_HOME", b""), b"vacr")):
+        if os.path.isabs(named):
+            return named
+    return os.path.join(environment.get(b"HOME") or os.path.expanduser(b"~"), b".local/state/vacr")
+
+
+def append(state: bytes, agent: bytes, session: bytes, payload: bytes) -> None:
+    """Append a frame to the spool of a session, so that it survives a power cut.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    os.makedirs(state, 0o700, exist_ok=True)
+    folder = os.open(state, _FOLDER)
+    for name in (b"spool", file_name(agent)):
+        try:
+            os.mkdir(name, 0o700, dir_fd=folder)
+        except FileExistsError:
+            pass
+        folder = os.open(name, _FOLDER | _NO_LINK, dir_fd=folder)
+    name = file_name(session) + b".spool"
+    try:
+        handle, new = os.open(name, _FILE | os.O_EXCL, 0o600, dir_fd=folder), True
+    except FileExistsError:
+        handle, new = os.open(name, _FILE, 0o600, dir_fd=folder), False
+    _write(handle, payload)
+    getattr(os, "fdatasync", os.fsync)(handle)
+    if new:
+        os.fsync(folder)
+
+
+def _write(handle: int, payload: bytes) -> None:
+    """Write a frame in one piece; one that was cut short is passed over by whoever reads, and is written again."""
+    head = MAGIC + len(payload).to_bytes(4, "big") + time.time_ns().to_bytes(8, "big")
+    head += crc32(payload, crc32(head)).to_bytes(4, "big")
+    for _ in range(_TRIES):
+        written = os.writev(handle, [head, payload])
+        if written == len(head) + len(payload):
+            return
+    raise OSError(f"only {written} bytes of a frame could be written")
+
+
+def note(agent: bytes, message: str) -> None:
+    """Note what failed, in a file that does not grow for ever."""
+    try:
+        state = state_folder(os.environb)
+        os.makedirs(state, 0o700, exist_ok=True)
+        handle = os.open(os.path.join(state, ERRORS), _FILE, 0o600)
+        if os.fstat(handle).st_size > LARGEST_ERRORS:
+            os.ftruncate(handle, 0)
+        line = f"{time.time_ns()} {agent[:100]!r} {message[:500]!r}\n"
+        os.write(handle, line.encode("utf-8", "backslashreplace"))
+    except BaseException:  # noqa: BLE001, S110 - there is nobody left to tell
+        pass
+
+
+if __name__ == "__main__":
+    try:
+        main([os.fsencode(argument) for argument in sys.argv[1:]])
+    finally:
+        # Nothing is left to be tidied, and no error on the way out may give another code.
+        os._exit(0)

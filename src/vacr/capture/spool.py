@@ -1,0 +1,114 @@
+"""Spools: the events that hooks appended, read back. Step: capture.
+
+`hook.py` says what a frame is. Many hooks append to one spool, and any of them may be killed while it writes: what is left of
+such a frame is passed over as soon as a whole one follows it. At the end of a spool a frame that is not whole may still be in
+the making, and is waited for. What lies between two hooks' writes is not: an append is one write, which others cannot divide.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from struct import Struct
+from urllib.parse import unquote_to_bytes
+from zlib import crc32
+
+from vacr.capture.hook import MAGIC
+from vacr.errors import UnreadableInput
+
+FOLDER = "spool"
+ENDING = ".spool"
+MOST = 1 << 24
+"""How many bytes of a file are read at a time, unless one frame has more."""
+
+_HEAD = Struct(">4sIQI")
+_CHECKED = _HEAD.size - 4
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What a hook was given, once."""
+
+    time: int
+    """Nanoseconds since 1970, by the clock of the hook."""
+    payload: bytes
+    offset: int
+    """Where its frame begins."""
+    passed: int
+    """How many bytes before it belong to no whole frame."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spool:
+    """A spool in the state folder."""
+
+    agent: str
+    session: str
+    """As the file is named: a long name is cut, and `unknown` is that of events that name none."""
+    path: Path
+
+
+def spools(state: Path) -> Iterator[Spool]:
+    """Find the spools in a state folder, in the order of their names."""
+    for path in sorted((state / FOLDER).glob(f"*/*{ENDING}")):
+        if path.is_file() and not path.is_symlink():
+            yield Spool(_plain(path.parent.name), _plain(path.name.removesuffix(ENDING)), path)
+
+
+def _plain(name: str) -> str:
+    return unquote_to_bytes(name).decode("utf-8", "backslashreplace")
+
+
+def read(source: bytes | Path, offset: int = 0, most: int = MOST) -> tuple[list[Event], int]:
+    """Give the next events from an offset on, and the offset to go on from.
+
+    Of a file about `most` bytes are read, so there may be more events where some came: go on until none comes.
+
+    Raises:
+        UnreadableInput: the file cannot be read, or has become shorter than the offset.
+    """
+    if isinstance(source, bytes):
+        return _events(source[offset:], offset)
+    try:
+        with source.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if size < offset:
+                raise UnreadableInput(f"the spool has become shorter: {size} bytes, {offset} were read", where=str(source))
+            while True:
+                file.seek(offset)
+                found, after = _events(file.read(most), offset)
+                if found or offset + most >= size:
+                    return found, after
+                most *= 4
+    except OSError as error:
+        raise UnreadableInput(f"cannot be read: {error.strerror or error}", where=str(source)) from error
+
+
+def _events(data: bytes, offset: int) -> tuple[list[Event], int]:
+    events = []
+    after = at = 0
+    while (at := data.find(MAGIC, at)) >= 0:
+        frame = _frame(data, at)
+        if frame is None:
+            at += 1
+            continue
+        time, payload = frame
+        events.append(Event(time, payload, offset + at, at - after))
+        after = at = at + _HEAD.size + len(payload)
+    return events, offset + after
+
+
+def _frame(data: bytes, at: int) -> tuple[int, bytes] | None:
+    """Give the time and the payload of the frame that begins here, if it is whole."""
+    if at + _HEAD.size > len(data):
+        return None
+    _, length, time, check = _HEAD.unpack_from(data, at)
+    start = at + _HEAD.size
+    if start + length > len(data):
+        return None
+    view = memoryview(data)
+    if crc32(view[start : start + length], crc32(view[at : at + _CHECKED])) != check:
+        return None
+    return time, data[start : start + length]

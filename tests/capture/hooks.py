@@ -1,0 +1,39 @@
+"""How tests run the hook: as agents do."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from vacr.capture import hook as script
+from vacr.capture.spool import Event, read, spools
+
+HOOK = str(Path(script.__file__))
+COMMAND = [sys.executable, "-I", "-S", HOOK]
+
+
+def environment(state: Path, **more: str) -> dict[str, str]:
+    """Give the environment of a hook whose state is in a folder."""
+    return {"PATH": os.environ["PATH"], "VACR_STATE": str(state), **more}
+
+
+def hook(state: Path, *arguments: str, given: bytes = b"", **more) -> None:
+    """Run the hook: it must be silent and end with 0, whatever it was given."""
+    settings = {"env": environment(state)} | more
+    done = subprocess.run([*COMMAND, *arguments], input=given, capture_output=True, **settings)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def spooled(state: Path) -> dict[tuple[str, str], list[bytes]]:
+    """Give the payloads of all spools, by agent and session."""
+    return {(spool.agent, spool.session): [event.payload for event in all_events(spool.path)] for spool in spools(state)}
+
+
+def all_events(path: Path) -> list[Event]:
+    """Read a spool to its end."""
+    events, offset = [], 0
+    while True:
+        found, offset = read(path, offset)
+        if not found:
+            return events
+        events += found

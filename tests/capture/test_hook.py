@@ -1,0 +1,251 @@
+"""The hook: it keeps every event it can, prints nothing, and ends with 0 whatever happens."""
+
+import fcntl
+import json
+import os
+import resource
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.capture.hooks import COMMAND, environment, hook, spooled
+from vacr.capture import hook as script
+from vacr.capture.state import state_folder
+from vacr.errors import UsageError
+
+EVENT = b'{"session_id":"s-1","hook_event_name":"Stop"}'
+
+
+def errors(state) -> str:
+    return (state / "hook-errors.log").read_text()
+
+
+@pytest.mark.parametrize(
+    ("agent", "event", "session"),
+    [
+        ("claude-code", EVENT, "s-1"),
+        ("codex-cli", b' { "turn" : 1 , "x":"a,\\"b" ,\n"session_id" : "s-2" }', "s-2"),
+        ("gemini-cli", b'{"tool_input":{"session_id":"inner"},"session_id":"s-3"}', "s-3"),
+        ("cursor", b'{"conversation_id":"s-4","session_id":"other"}', "s-4"),
+        ("opencode", b'{"sessionID":"ses_5"}', "ses_5"),
+        ("claude-code", b'{"prompt":"\\"session_id\\":\\"no\\"","session_id":"s-6"}', "s-6"),
+        ("claude-code", b'{"session_id":"\\u00e9"}', "é"),
+        ("claude-code", '{"session_id":"é"}'.encode(), "é"),
+        ("claude-code", b'{"prompt":"x"}', "unknown"),
+        ("claude-code", b'{"session_id":7}', "unknown"),
+        ("claude-code", b'{"session_id":""}', "unknown"),
+        ("claude-code", b'{"session_id"', "unknown"),
+        ("claude-code", b"\xff\xfe\x00", "unknown"),
+        ("claude-code", b"[" * 100_000, "unknown"),
+        ("claude-code", b'{"a":"\xff","session_id":"s-7"}', "s-7"),
+        ("claude-code", b'["session_id","x"]', "unknown"),
+    ],
+)
+def test_an_event_is_kept_as_it_came_in_the_spool_of_its_session(tmp_path, agent, event, session):
+    hook(tmp_path, agent, given=event)
+    assert spooled(tmp_path) == {(agent, session): [event]}
+
+
+@pytest.mark.parametrize(
+    "session", ["../../../etc/passwd", "..", ".", "/abs", "a/b", "a\0b", ".hidden", "%2E%2E", "ü" * 300, "x" * 5000, "a b\n"]
+)
+def test_no_session_leads_out_of_the_spool(tmp_path, session):
+    hook(tmp_path, "claude-code", given=json.dumps({"session_id": session}).encode())
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert [path.parent for path in files] == [tmp_path / "spool" / "claude-code"]
+    assert len(files[0].name) <= 130
+    assert not files[0].name.startswith(".")
+
+
+def test_what_comes_as_an_argument_is_an_event_too(tmp_path):
+    notify = '{"type":"agent-turn-complete","thread-id":"t-1"}'
+    hook(tmp_path, "codex-cli", notify)
+    assert spooled(tmp_path) == {("codex-cli", "t-1"): [notify.encode()]}
+
+
+def test_others_may_not_read_what_is_spooled(tmp_path):
+    state = tmp_path / "state"
+    subprocess.run([*COMMAND, "claude-code"], input=EVENT, env=environment(state), umask=0, check=True)
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in [state, *state.rglob("*")]}
+    assert modes == {"state": 0o700, "spool": 0o700, "claude-code": 0o700, "s-1.spool": 0o600}
+
+
+def test_a_large_event_is_kept_whole(tmp_path):
+    large = b'{"session_id":"s","x":"' + b"y" * 70_000_000 + b'"}'
+    hook(tmp_path, "claude-code", given=large)
+    assert spooled(tmp_path) == {("claude-code", "s"): [large]}
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_an_agent_that_does_not_close_its_end_is_not_waited_for(tmp_path, whole):
+    sent = EVENT if whole else EVENT[:-3]
+    with subprocess.Popen([*COMMAND, "claude-code"], env=environment(tmp_path), stdin=subprocess.PIPE) as running:
+        running.stdin.write(sent)
+        running.stdin.flush()
+        assert running.wait() == 0
+    assert list(spooled(tmp_path).values()) == [[sent]]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_what_came_before_a_signal_is_kept(tmp_path, number):
+    with subprocess.Popen([*COMMAND, "claude-code"], env=environment(tmp_path), stdin=subprocess.PIPE) as running:
+        running.stdin.write(EVENT[:-1])
+        running.stdin.flush()
+        while not waits(running):
+            time.sleep(0.005)
+        running.send_signal(number)
+        assert running.wait() == 0
+    assert list(spooled(tmp_path).values()) == [[EVENT[:-1]]]
+
+
+def waits(running: subprocess.Popen) -> bool:
+    """Tell whether the script has its own handlers, and has read all that it was sent."""
+    fields = dict(line.split(":", 1) for line in Path(f"/proc/{running.pid}/status").read_text().splitlines())
+    handled = int(fields["SigCgt"], 16) >> (signal.SIGTERM - 1) & 1
+    left = fcntl.ioctl(running.stdin, termios.FIONREAD, b"\0" * 4)
+    return bool(handled) and left == b"\0" * 4
+
+
+def test_closed_streams_are_no_reason_to_fail(tmp_path):
+    line = " ".join(COMMAND) + " claude-code <&- >&- 2>&-"
+    assert subprocess.run(["sh", "-c", line], env=environment(tmp_path)).returncode == 0
+    assert "EBADF" in errors(tmp_path) or "Bad file descriptor" in errors(tmp_path)
+
+
+def test_no_event_is_noted(tmp_path):
+    hook(tmp_path, "claude-code")
+    hook(tmp_path)
+    assert errors(tmp_path).count("no event was given") == 2
+    assert spooled(tmp_path) == {}
+
+
+def test_a_state_folder_that_is_a_file_is_no_reason_to_fail(tmp_path):
+    (tmp_path / "state").write_text("mine")
+    hook(tmp_path / "state", "claude-code", given=EVENT)
+    assert (tmp_path / "state").read_text() == "mine"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
+def test_a_folder_that_may_not_be_written_is_no_reason_to_fail(tmp_path):
+    (tmp_path / "state").mkdir(mode=0o500)
+    hook(tmp_path / "state", "claude-code", given=EVENT)
+
+
+def test_no_room_is_no_reason_to_fail_and_is_noted(tmp_path):
+    large = b'{"session_id":"s","x":"' + b"y" * 100_000 + b'"}'
+
+    def limit() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+
+    hook(tmp_path, "claude-code", given=large, preexec_fn=limit)
+    assert "File too large" in errors(tmp_path)
+    assert spooled(tmp_path) == {("claude-code", "s"): []}
+    # Once there is room again, what was cut is passed over.
+    hook(tmp_path, "claude-code", given=b'{"session_id":"s"}')
+    assert spooled(tmp_path) == {("claude-code", "s"): [b'{"session_id":"s"}']}
+
+
+@pytest.mark.parametrize("place", ["spool", "spool/claude-code", "spool/claude-code/s-1.spool"])
+def test_links_are_not_followed(tmp_path, place):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "file").write_text("mine")
+    link = tmp_path / "state" / place
+    link.parent.mkdir(parents=True)
+    link.symlink_to(elsewhere / "file" if place.endswith(".spool") else elsewhere)
+    hook(tmp_path / "state", "claude-code", given=EVENT)
+    assert [path.name for path in elsewhere.iterdir()] == ["file"]
+    assert (elsewhere / "file").read_text() == "mine"
+    assert "OSError" in errors(tmp_path / "state") or "Error" in errors(tmp_path / "state")
+
+
+@pytest.mark.parametrize("kind", ["fifo", "socket", "folder"])
+def test_what_is_no_file_is_not_waited_for(tmp_path, kind):
+    path = tmp_path / "spool" / "claude-code" / "s-1.spool"
+    path.parent.mkdir(parents=True)
+    if kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        with socket.socket(socket.AF_UNIX) as listening:
+            os.chdir(path.parent)
+            listening.bind(path.name)
+    hook(tmp_path, "claude-code", given=EVENT)
+    assert "Error" in errors(tmp_path)
+
+
+def test_the_notes_do_not_grow_for_ever(tmp_path):
+    (tmp_path / "hook-errors.log").write_bytes(b"x" * (script.LARGEST_ERRORS + 1))
+    hook(tmp_path, "claude-code")
+    assert len(errors(tmp_path)) < 1000
+
+
+def test_only_what_is_needed_is_imported(tmp_path):
+    command = [sys.executable, "-I", "-S", "-X", "importtime", script.__file__, "claude-code"]
+    done = subprocess.run(command, input=EVENT, env=environment(tmp_path), capture_output=True, check=True)
+    nothing = [sys.executable, "-I", "-S", "-X", "importtime", "-c", "import os"]
+    empty = subprocess.run(nothing, capture_output=True, check=True)
+    assert imported(done.stderr) - imported(empty.stderr) <= {"binascii", "select"}
+    assert spooled(tmp_path) == {("claude-code", "s-1"): [EVENT]}
+
+
+def imported(times: bytes) -> set[str]:
+    return {line.rpartition("|")[2].strip() for line in times.decode().splitlines()}
+
+
+FOLDERS = [
+    {"VACR_STATE": "/a/b"},
+    {"VACR_STATE": "/a", "XDG_STATE_HOME": "/x", "HOME": "/h"},
+    {"VACR_STATE": "", "XDG_STATE_HOME": "/x"},
+    {"XDG_STATE_HOME": "x", "HOME": "/h"},
+    {"XDG_STATE_HOME": "/x"},
+    {"HOME": "/h"},
+    {"HOME": ""},
+    {},
+]
+
+
+@pytest.mark.parametrize("variables", FOLDERS, ids=str)
+def test_hook_and_package_find_the_same_folder(variables):
+    encoded = {os.fsencode(name): os.fsencode(value) for name, value in variables.items()}
+    assert os.fsdecode(script.state_folder(encoded)) == str(state_folder(variables))
+
+
+def test_a_state_folder_is_absolute():
+    with pytest.raises(UsageError, match="no absolute path"):
+        state_folder({"VACR_STATE": "here"})
+    assert script.state_folder({b"VACR_STATE": b"here", b"HOME": b"/h"}) == b"/h/.local/state/vacr"
+
+
+@given(
+    st.dictionaries(st.text(max_size=5), st.recursive(st.text() | st.integers() | st.none(), st.lists, max_leaves=5), max_size=5),
+    st.text(min_size=1),
+    st.booleans(),
+)
+def test_the_session_is_found_wherever_it_stands(members, session, last):
+    own = {"session_id": session}
+    value = members | own if last else own | {name: item for name, item in members.items() if name != "session_id"}
+    for ascii_only in (True, False):
+        payload = json.dumps(value, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
+        expected = session.encode("utf-8", "surrogatepass")
+        assert script.session_of(payload, b"session_id") in (expected, expected.decode("utf-8", "replace").encode())
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_give_a_name_for_a_file(name):
+    made = script.file_name(name)
+    assert 0 < len(made) <= script.LONGEST_NAME
+    assert b"/" not in made
+    assert not made.startswith(b".")
+    assert script.session_of(name, b"session_id") == b"" or b"session_id" in name

@@ -1,0 +1,147 @@
+"""Spools: every whole frame is read once, whatever is torn around it."""
+
+import os
+import signal
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from random import Random
+from struct import pack
+from zlib import crc32
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.capture.hooks import COMMAND, all_events, environment
+from vacr.capture.hook import MAGIC
+from vacr.capture.spool import Spool, read, spools
+from vacr.errors import UnreadableInput
+
+
+def frame(payload: bytes, time: int = 1) -> bytes:
+    head = MAGIC + pack(">IQ", len(payload), time)
+    return head + pack(">I", crc32(head + payload)) + payload
+
+
+def payloads(source, offset=0):
+    events, after = read(source, offset)
+    return [event.payload for event in events], after
+
+
+def test_frames_are_read_in_order_with_time_and_place():
+    data = frame(b"one", 5) + frame(b"", 6) + frame(b"three", 7)
+    events, after = read(data)
+    assert [(event.time, event.payload, event.offset, event.passed) for event in events] == [
+        (5, b"one", 0, 0),
+        (6, b"", 23, 0),
+        (7, b"three", 43, 0),
+    ]
+    assert after == len(data)
+    assert read(data, 23) == (events[1:], after)
+    assert read(data, after) == ([], after)
+
+
+def test_a_torn_frame_is_passed_over_once_a_whole_one_follows():
+    torn = frame(b"lost")[:-2]
+    assert read(torn) == ([], 0)
+    (event,), after = read(torn + frame(b"kept"))
+    assert (event.payload, event.offset, event.passed, after) == (b"kept", len(torn), len(torn), len(torn) + 24)
+
+
+def test_a_frame_in_the_making_is_waited_for():
+    data = frame(b"one") + frame(b"two")
+    for end in range(len(frame(b"one")), len(data)):
+        assert payloads(data[:end]) == ([b"one"], len(frame(b"one")))
+
+
+def test_a_changed_frame_is_not_taken():
+    changed = bytearray(frame(b"one"))
+    changed[-1] ^= 1
+    assert payloads(bytes(changed)) == ([], 0)
+    assert payloads(bytes(changed) + frame(b"two"))[0] == [b"two"]
+
+
+def test_a_length_beyond_all_bounds_is_torn():
+    assert payloads(MAGIC + b"\xff" * 16 + frame(b"one"))[0] == [b"one"]
+
+
+@given(st.lists(st.tuples(st.binary(max_size=30), st.none() | st.integers(0, 50))), st.integers(0, 400), st.data())
+def test_whatever_is_torn_all_whole_frames_are_read_once(written, split, data):
+    whole = [payload for payload, cut in written if cut is None]
+    stream = b"".join(frame(payload) if cut is None else frame(payload)[:-1][:cut] for payload, cut in written)
+    assert payloads(stream)[0] == whole
+    # Read in two turns, between which a hook wrote on, it is the same.
+    split = min(split, len(stream))
+    first, after = payloads(stream[:split])
+    then, end = payloads(stream, after)
+    assert first + then == whole
+    assert after <= split
+    # Where there are other bytes as well, what passes for a frame is one.
+    noise = data.draw(st.binary(max_size=30))
+    assert payloads(noise + stream)[0][-len(whole) :] == whole or not whole
+    assert end <= len(stream)
+
+
+def test_a_file_is_read_in_pieces_that_grow_with_the_frame(tmp_path):
+    path = tmp_path / "s.spool"
+    wanted = [b"a" * 10, b"b" * 5000, b"c", b"d" * 20_000]
+    path.write_bytes(b"".join(map(frame, wanted)))
+    found, offset = [], 0
+    while True:
+        events, offset = read(path, offset, most=100)
+        if not events:
+            break
+        found += [event.payload for event in events]
+    assert found == wanted
+    assert offset == path.stat().st_size
+
+
+def test_a_spool_that_became_shorter_is_an_error(tmp_path):
+    path = tmp_path / "s.spool"
+    path.write_bytes(frame(b"one"))
+    with pytest.raises(UnreadableInput, match="shorter"):
+        read(path, 100)
+    with pytest.raises(UnreadableInput, match="cannot be read"):
+        read(tmp_path / "none")
+
+
+def test_spools_are_found_with_their_names(tmp_path):
+    folder = tmp_path / "spool" / "claude-code"
+    folder.mkdir(parents=True)
+    (folder / "a%2Fb.spool").write_bytes(b"")
+    (folder / "other").write_bytes(b"")
+    (folder / "link.spool").symlink_to("a%2Fb.spool")
+    assert list(spools(tmp_path)) == [Spool("claude-code", "a/b", folder / "a%2Fb.spool")]
+    assert list(spools(tmp_path / "none")) == []
+
+
+def test_many_hooks_at_once_of_which_some_are_killed(tmp_path):
+    chance = Random(7)  # noqa: S311 - the same again each time
+    sizes = [chance.choice([10, 1000, 200_000, 2_000_000]) for _ in range(60)]
+
+    def run(number: int) -> bytes | None:
+        event = b'{"session_id":"s","n":%d,"x":"%s"}' % (number, b"z" * sizes[number])
+        with subprocess.Popen([*COMMAND, "claude-code"], env=environment(tmp_path), stdin=subprocess.PIPE) as running:
+            try:
+                running.stdin.write(event)
+                if number % 3 == 0:
+                    os.sched_yield()
+                    running.stdin.close()
+                    # At any moment, be it in the middle of the write.
+                    for _ in range(number * 200):
+                        running.poll()
+                    running.send_signal(signal.SIGKILL)
+                else:
+                    running.stdin.close()
+            except BrokenPipeError:
+                pass
+            return event if running.wait() == 0 else None
+
+    with ThreadPoolExecutor(8) as pool:
+        kept = [event for event in pool.map(run, range(len(sizes))) if event is not None]
+    (spool,) = spools(tmp_path)
+    found = [event.payload for event in all_events(spool.path)]
+    assert len(set(found)) == len(found)
+    assert set(kept) <= set(found)
+    assert len(kept) >= 40
+    assert len(found) <= len(sizes)
