@@ -39,6 +39,11 @@ class Event:
     passed: int
     """How many bytes before it belong to no whole frame."""
 
+    @property
+    def end(self) -> int:
+        """Where its frame ends."""
+        return self.offset + _HEAD.size + len(self.payload)
+
 
 @dataclass(frozen=True, slots=True)
 class Spool:

@@ -35,6 +35,8 @@ BUG = 70
         "register": "Register statements in a transparency log.",
         "seal": "Record, validate, attribute, sign, register and verify in one go.",
         "verify": "Verify who signed what.",
+        "watch": "Follow the sessions of all agents into a journal, as they happen.",
+        "journal": "Verify the journal of what was captured.",
         "log": "Make a transparency log, serve it, and look after it.",
         "inspect": "Show what is in a signed statement, or in any CBOR.",
         "schema": "Show a schema, or make instances of it.",

@@ -6,7 +6,7 @@ What is there already and holds is left as it is: the same record is not signed 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
@@ -40,6 +40,8 @@ class Recorded:
     source: str
     path: Path
     target: Path
+    inputs: dict[str, Any] = field(default_factory=dict)
+    """What came from outside the session, to be told in the record."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,9 @@ class Sealer:
         """
         found = [self._given(one) for one in together]
         records = attribute([one.record for one in found], self.base)
-        for one, record in zip(found, records, strict=True):
+        for own, one, record in zip(together, found, records, strict=True):
+            if own.inputs:
+                record["vacr"]["inputs"] = {**record["vacr"].get("inputs", {}), **own.inputs}
             identify(cast("Record", record))
             vacr.validate(cast("Record", record)).raise_for_errors()
             tell_unknown(one, record["vacr"]["attribution"].get("unknown-tools", {}), self.voice)

@@ -22,7 +22,7 @@ from vacr.sources.signing import Signable
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def signing_options(function: F) -> F:
+def signing_options(function: F, *, key_required: bool = True) -> F:
     """Add to a verb what it takes to sign."""
     for option in (
         click.option("--force", is_flag=True, help="Take a key that others on this machine can read."),
@@ -34,7 +34,10 @@ def signing_options(function: F) -> F:
         click.option("--x5chain", metavar="FILE", type=PATH, help="The certificates of the key in PEM, the signer's first."),
         click.option("--alg", metavar="NAME", help="Another algorithm than the usual one of the key, such as Ed25519 or ESP256."),
         click.option(
-            "--key", required=True, metavar="FILE|pkcs11:…", help="The private key in PEM, or one in a device, by its URI."
+            "--key",
+            required=key_required,
+            metavar="FILE|pkcs11:…",
+            help="The private key in PEM, or one in a device, by its URI.",
         ),
     ):
         function = option(function)

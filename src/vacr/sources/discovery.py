@@ -172,6 +172,11 @@ def _at(path: Path, reader: Reader, project: str, failed: _Failed) -> Iterator[S
                 yield from _looked_at(source, reader, path, None, project)
 
 
+def session_at(path: Path, reader: Reader) -> Session | None:
+    """Tell what a look at the ends of a transcript tells; nothing where it tells nothing."""
+    return next(_at(path, reader, path.parent.name, _Failed([])), None)
+
+
 def _in_folder(path: Path, reader: Reader, failed: _Failed) -> Iterator[Session]:
     """Give the sessions of a folder that holds several."""
     with failed.at(path):

@@ -1,0 +1,158 @@
+"""Whether a journal still says what it first said, and whether the transcripts do. Changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from vacr.capture.contents import changes
+from vacr.capture.frames import NOTHING, Broken, Head
+from vacr.capture.history import History, Rewrite
+from vacr.capture.journal import CHECKPOINTS, Anchor, Covered, covered_by, names, path_of
+from vacr.capture.session_journal import CapturedPart, State
+from vacr.errors import InvalidStatement, UnreadableInput
+from vacr.signing.algorithms import PublicKey
+from vacr.signing.sign1 import parse
+from vacr.sources.files import reason_of
+from vacr.verification.checks import Checks
+from vacr.verification.policy import Policy
+from vacr.verification.receipts import check_receipts
+
+Current = Callable[[State, CapturedPart], bytes]
+"""Gives the bytes of a part as they are now; raises UnreadableInput where there are none."""
+
+
+@dataclass
+class Checked:
+    """What was checked, and what was found."""
+
+    findings: list[str] = field(default_factory=list)
+    """What is not as it was."""
+    notices: list[str] = field(default_factory=list)
+    """What somebody may want to know, though it proves nothing."""
+    identity: bytes = b""
+    checkpoints: int = 0
+    epochs: int = 0
+    anchors: int = 0
+    anchored: int | None = None
+    """The last checkpoint that a log has; nothing when none was shown to be in one."""
+    sessions: int = 0
+    retired: int = 0
+    frames: int = 0
+    size: int = 0
+
+
+def check(
+    folder: Path,
+    *,
+    log_keys: Sequence[PublicKey] = (),
+    current: Current | None = None,
+    progress: Callable[[str], None] = lambda _name: None,
+) -> Checked:
+    """Check a journal, and with `current` the transcripts that it was made from.
+
+    Raises:
+        UnreadableInput: there is no journal, or it cannot be read.
+    """
+    checked = Checked()
+    covered = _check_checkpoints(folder, checked, log_keys)
+    there = list(names(folder))
+    for name in sorted(set(covered.sessions) - set(there)):
+        checked.findings.append(f"{name}: the journal of {covered.sessions[name].frames} frames is missing")
+    for name in there:
+        progress(name)
+        if name in covered.retired:
+            checked.notices.append(f"{name}: was to be deleted, being sealed, and is still there")
+        _check_session(folder, name, covered.sessions.get(name, NOTHING), checked, current)
+    checked.sessions, checked.retired = len(there), len(covered.retired)
+    return checked
+
+
+# --- checkpoints ---
+
+
+def _check_checkpoints(folder: Path, checked: Checked, log_keys: Sequence[PublicKey]) -> Covered:
+    covered = Covered(str(folder / CHECKPOINTS))
+    try:
+        for taken in covered_by(folder, covered):
+            if isinstance(taken, Anchor):
+                _check_anchor(taken, log_keys, checked)
+    except Broken as error:
+        checked.findings.append(str(error))
+    except OSError as error:
+        raise UnreadableInput(reason_of(error), where=str(folder / CHECKPOINTS), hint="vacr watch makes one.") from error
+    checked.identity, checked.checkpoints, checked.anchors = covered.identity, len(covered.entries), len(covered.anchors)
+    if covered.last is None:
+        checked.findings.append("there is no checkpoint")
+    else:
+        checked.epochs = covered.last.epoch + 1
+    if covered.anchors and not log_keys:
+        checked.notices.append(f"{len(covered.anchors)} anchors in a log were not checked: no --log-key was named")
+    return covered
+
+
+def _check_anchor(anchor: Anchor, log_keys: Sequence[PublicKey], checked: Checked) -> None:
+    if not log_keys:
+        return
+    checks = Checks()
+    try:
+        check_receipts(parse(anchor.statement), Policy(log_keys=tuple(log_keys)), datetime.now(UTC), checks)
+        checked.anchored = anchor.number
+    except InvalidStatement as error:
+        checked.findings.append(f"the anchor of checkpoint {anchor.number}: {error.message}")
+
+
+# --- sessions ---
+
+
+def _check_session(folder: Path, name: str, vouched: Head, checked: Checked, current: Current | None) -> None:
+    history = History(path_of(folder, name), name, vouched)
+    try:
+        for rewrite in history.rewrites():
+            if not rewrite.part.rewritten or rewrite.after_sealing:
+                checked.findings += _told(name, rewrite)
+    except Broken as error:
+        checked.findings.append(str(error))
+        return
+    except OSError as error:
+        checked.findings.append(f"{name}: {reason_of(error)}")
+        return
+    finally:
+        checked.frames += history.scan.head.frames
+        checked.size += history.scan.size
+    scan, state = history.scan, history.state
+    if scan.torn:
+        checked.notices.append(f"{name}: {scan.torn} bytes at the end are half a frame, which the next vacr watch cuts off")
+    if scan.head.frames > vouched.frames:
+        checked.notices.append(f"{name}: {scan.head.frames - vouched.frames} frames are not covered by a checkpoint yet")
+    if current is not None:
+        for part in state.parts:
+            _check_part(state, part, checked, current)
+
+
+def _told(name: str, rewrite: Rewrite) -> list[str]:
+    when = datetime.fromtimestamp(rewrite.time / 1e9, UTC).isoformat(timespec="seconds")
+    seen = f"after it had been captured (frame {rewrite.frame}, {when})"
+    return [f"{name}: {rewrite.part.name}: {change} {seen}" for change in changes(rewrite.before, rewrite.after)]
+
+
+def _check_part(state: State, part: CapturedPart, checked: Checked, current: Current) -> None:
+    """Compare what was last seen of a part with what there is now."""
+    seen = bytes(part.content.held or b"")
+    try:
+        now = current(state, part)
+    except UnreadableInput as error:
+        told = f"{state.where}: {part.name} is not there any more: {error.message}"
+        (checked.notices if state.sealed is not None else checked.findings).append(told)
+        return
+    if now == seen:
+        return
+    found = [f"{state.where}: {part.name}: {change} since it was captured" for change in changes(seen, now)]
+    if part.rewritten and state.sealed is None:
+        checked.notices.append(f"{state.where}: {part.name}: its agent, or somebody else, wrote it anew since it was captured")
+    else:
+        checked.findings += found
+    if len(now) > len(seen) and not found:
+        checked.notices.append(f"{state.where}: {part.name}: {len(now) - len(seen)} bytes more than were captured")

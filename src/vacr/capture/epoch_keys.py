@@ -1,0 +1,73 @@
+"""Keys that last for an epoch: a checkpoint names the next one, and the old one is erased.
+
+Whoever takes over the machine finds only the key of this epoch. So what was signed before cannot be signed again with other
+content, for those who know the first key or hold a later checkpoint. It does not keep anybody from signing from now on what never
+happened, nor from deleting; and what a disk really erases is the disk's affair.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from vacr.errors import InvalidStatement, UnreadableInput
+from vacr.log import durable
+from vacr.recording.files import sync_folder
+from vacr.signing import KeySigner, keys
+from vacr.sources.files import read_bytes
+
+_OWNER_ONLY = 0o600
+
+
+class EpochKeys:
+    """The key of this epoch, and the next one while it is being put in its place."""
+
+    def __init__(self, folder: Path) -> None:
+        """Say where they are."""
+        self._path = folder / "epoch-key.pem"
+        self._next = folder / "next-epoch-key.pem"
+
+    def begin(self) -> KeySigner:
+        """Make the first key."""
+        return self._made(self._path)
+
+    def current(self, thumbprint: bytes) -> KeySigner:
+        """Give the key of this epoch, which is known by its thumbprint.
+
+        Raises:
+            UnreadableInput: it is not there.
+        """
+        for path in (self._next, self._path):
+            with suppress(UnreadableInput, InvalidStatement):
+                found = KeySigner(keys.load_private(read_bytes(path)))
+                if keys.thumbprint(found.public_key) == thumbprint:
+                    if path == self._next:
+                        self.advance()
+                    else:
+                        self._next.unlink(missing_ok=True)
+                    return found
+        hint = "The journal can be verified, but not added to. Move its folder away to begin another."
+        raise UnreadableInput("the key that the last checkpoint names is gone", where=str(self._path), hint=hint)
+
+    def prepare(self) -> KeySigner:
+        """Make the next key, which is not in use yet."""
+        return self._made(self._next)
+
+    def advance(self) -> None:
+        """Erase the key of the last epoch, and put the next one in its place."""
+        with suppress(FileNotFoundError):
+            handle = os.open(self._path, os.O_WRONLY)
+            try:
+                os.pwrite(handle, bytes(os.fstat(handle).st_size), 0)
+                os.fsync(handle)
+            finally:
+                os.close(handle)
+        self._next.replace(self._path)
+        sync_folder(self._path.parent)
+
+    @staticmethod
+    def _made(path: Path) -> KeySigner:
+        private = keys.generate("eddsa")
+        durable.write(path, keys.private_pem(private), _OWNER_ONLY)
+        return KeySigner(private)

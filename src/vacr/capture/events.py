@@ -1,0 +1,43 @@
+"""What the events of hooks tell: which session they are of, and whether it is over. All else in them is only kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from vacr.capture.places import Place, Root, is_store
+from vacr.capture.spool import Event, Spool
+
+_OVER = frozenset(("sessionend", "session.deleted"))
+_NAMES = ("hook_event_name", "type", "event")
+
+
+def _told(event: Event) -> dict[str, Any]:
+    try:
+        found = msgspec.json.decode(event.payload)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def ends_session(event: Event) -> bool:
+    """Tell whether an event says that its session is over."""
+    said = _told(event)
+    return any(str(said.get(name)).lower().replace("_", "") in _OVER for name in _NAMES)
+
+
+def place_of(spool: Spool, events: list[Event], roots: list[Root], known: list[Place]) -> Place:
+    """Give the place whose session a spool is of; where nobody knows, one that has nothing but the events."""
+    for event in events:
+        named = _told(event).get("transcript_path")
+        if isinstance(named, str) and named and "\0" not in named:
+            path = Path(named)
+            for root in roots:
+                if root.reader.name == spool.agent and root.holder(path) == path and not is_store(path):
+                    return Place(spool.agent, path)
+    for place in known:
+        if place.agent == spool.agent and spool.session in (place.session, place.path.stem):
+            return place
+    return Place(spool.agent, spool.path, spool.session)

@@ -1,0 +1,171 @@
+"""Following a session: what is new at its place goes into its journal.
+
+A transcript that only grows is read from where it was read last. All else is compared with what was seen: stores are exported,
+and files that an agent writes anew are read whole.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vacr.capture.contents import splice
+from vacr.capture.places import Place
+from vacr.capture.session_journal import CapturedPart, SessionJournal, State
+from vacr.errors import UnreadableInput
+from vacr.readers.registry import readers
+from vacr.readers.source import Part
+from vacr.sources.databases import DatabaseFile, is_database
+from vacr.sources.files import as_text, attached_files, read_bytes, reason_of
+from vacr.sources.folders import folder_store
+from vacr.timestamps import milliseconds
+
+_SLICE = 1 << 23
+"""So many bytes are read and made durable at once, however many there are."""
+_WRITTEN_ANEW = (".json",)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a file was like when it was last looked at."""
+
+    size: int
+    changed: int
+
+
+def follow(journal: SessionJournal, place: Place, looks: dict[Path, Look]) -> int:
+    """Bring a journal up to what is at its place now; gives how many bytes were new.
+
+    Raises:
+        UnreadableInput: the place cannot be read.
+        NotWritten: the journal cannot be added to; what was captured stays.
+    """
+    if not journal.head.frames:
+        journal.begin(place.agent, place.path, place.session)
+    if place.session:
+        return sum(_compared(journal, part, place.path, rewritten=True) for part in exported(place))
+    reader = readers()[place.agent]
+    new = _follow_file(journal, place.path, as_text(place.path.name), looks)
+    for path in attached_files(place.path, reader):
+        new += _follow_file(journal, path, as_text(path.relative_to(place.path.parent).as_posix()), looks)
+    return new
+
+
+def exported(place: Place) -> Iterator[Part]:
+    """Give what a store holds of a session.
+
+    Raises:
+        UnreadableInput: it cannot be read, or holds no such session.
+    """
+    if is_database(place.path):
+        with closing(DatabaseFile(place.path, place.agent)) as database:
+            yield from database.source(place.session).parts
+        return
+    store = folder_store(place.path)
+    if store is None:
+        raise UnreadableInput("there is no store any more", where=str(place.path))
+    yield from store.source(place.session, []).parts
+
+
+def sessions_at(path: Path, agent: str) -> dict[str, tuple[int | None, object]]:
+    """List the sessions of a store: when each was changed, in milliseconds, and what is another after any change.
+
+    Raises:
+        UnreadableInput: it cannot be read.
+    """
+    try:
+        if is_database(path):
+            with closing(DatabaseFile(path, agent)) as database:
+                return {listed.session_id: (_milliseconds(listed.end or listed.start), listed) for listed in database.sessions()}
+        store = folder_store(path)
+        if store is None or store.reader.name != agent:
+            return {}
+        looked = {session: [_look(file) for file in store.files(session)] for session in store.sessions()}
+        return {session: (max(one.changed for one in looks) // 1_000_000, looks) for session, looks in looked.items() if looks}
+    except OSError as error:
+        raise UnreadableInput(reason_of(error), where=str(path)) from error
+
+
+def _milliseconds(stamp: Any) -> int | None:
+    return milliseconds(stamp) if type(stamp) in (str, int) else None
+
+
+def _look(path: Path) -> Look:
+    status = path.stat()
+    return Look(status.st_size, status.st_mtime_ns)
+
+
+def _follow_file(journal: SessionJournal, path: Path, name: str, looks: dict[Path, Look]) -> int:
+    rewritten = path.suffix in _WRITTEN_ANEW
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        for part in journal.state.parts:
+            if part.name == name:
+                journal.gone(part)
+        return 0
+    except OSError as error:
+        raise UnreadableInput(reason_of(error), where=str(path)) from error
+    try:
+        status = os.fstat(handle)
+        look = Look(status.st_size, status.st_mtime_ns)
+        if not stat.S_ISREG(status.st_mode) or looks.get(path) == look:
+            return 0
+        if rewritten:
+            new = _compared(journal, Part(name, read_bytes(path)), path, rewritten=True)
+        else:
+            new = _grown(journal, journal.part(name, path, rewritten=False), handle, look)
+    except OSError as error:
+        raise UnreadableInput(reason_of(error), where=str(path)) from error
+    finally:
+        os.close(handle)
+    looks[path] = look
+    return new
+
+
+def _grown(journal: SessionJournal, part: CapturedPart, handle: int, look: Look) -> int:
+    """Capture what a file has more than was seen; one that does not go on from there is compared whole."""
+    seen, tail = part.content.size, part.content.tail
+    # One that was touched and has not grown was changed where nobody would look.
+    goes_on = look.size > seen or (look.size == seen and look.changed <= journal.state.last)
+    if not goes_on or os.pread(handle, len(tail), seen - len(tail)) != tail:
+        with open(handle, "rb", closefd=False) as file:
+            return _compared(journal, Part(part.name, file.read(look.size)), part.path, rewritten=False)
+    at = seen
+    while at < look.size:
+        data = os.pread(handle, min(_SLICE, look.size - at), at)
+        if not data:
+            break
+        journal.change(part, at, 0, data)
+        at += len(data)
+    return at - seen
+
+
+def _compared(journal: SessionJournal, found: Part, path: Path, *, rewritten: bool) -> int:
+    """Capture how a part differs from what was seen of it."""
+    part = journal.part(found.name, path, rewritten=rewritten)
+    seen = journal.content(part)
+    if seen == found.data and not part.is_gone:
+        return 0
+    at, cut, data = splice(seen, found.data)
+    journal.change(part, at, cut, data)
+    return len(data)
+
+
+def current(state: State, part: CapturedPart) -> bytes:
+    """Give the bytes that a captured part has now.
+
+    Raises:
+        UnreadableInput: it is not there any more, or cannot be read.
+    """
+    if not state.session or part.path != state.path:
+        return read_bytes(part.path)
+    for found in exported(Place(state.agent, state.path, state.session)):
+        if found.name == part.name:
+            return found.data
+    raise UnreadableInput("it is not in the store any more", where=str(part.path))

@@ -1,0 +1,292 @@
+"""The journal of a machine: a chain for each session, and over them a chain of signed checkpoints.
+
+One process at a time adds to it. Whatever happens, what a checkpoint covers is there as it was, or is found to be missing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vacr import codec
+from vacr.capture import checkpoints
+from vacr.capture.checkpoints import MOST, Checkpoint
+from vacr.capture.epoch_keys import EpochKeys
+from vacr.capture.frames import NOTHING, Broken, Chain, Head, Scan, frames
+from vacr.capture.session_journal import SessionJournal
+from vacr.errors import UnreadableInput, UsageError, VacrError
+from vacr.log.locks import held
+from vacr.receipts.entries import entry_of
+from vacr.signing import keys
+from vacr.signing.algorithms import PublicKey
+from vacr.signing.sign1 import parse
+from vacr.sources.files import reason_of
+
+CHECKPOINTS = "checkpoints"
+SESSIONS = "sessions"
+ENDING = ".frames"
+_MAP = 0xA0
+_TAGGED = 0xC0
+_WAIT = 0.2
+_OPEN = 256
+_OWNER_ONLY = 0o700
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """What a log said to a checkpoint."""
+
+    number: int
+    """The number of the checkpoint."""
+    service: str
+    statement: bytes
+    """The checkpoint, with the receipt in it."""
+
+
+class Covered:
+    """What the chain of checkpoints adds up to."""
+
+    def __init__(self, where: str) -> None:
+        """Begin with nothing."""
+        self.where = where
+        self.frames = 0
+        self.first_key: PublicKey | None = None
+        self.key: PublicKey | None = None
+        """The key of this epoch."""
+        self.last: Checkpoint | None = None
+        self.statement = b""
+        """The last checkpoint as it was signed."""
+        self.entries: list[bytes] = []
+        """The digests of the entries that the checkpoints are in a log, by their numbers."""
+        self.sessions: dict[str, Head] = {}
+        self.retired: dict[str, bytes] = {}
+        self.where_covered: dict[str, int] = {}
+        """The last checkpoint of each session."""
+        self.anchors: list[Anchor] = []
+
+    @property
+    def identity(self) -> bytes:
+        """The thumbprint of the first key, which names the journal."""
+        return keys.thumbprint(self.first_key) if self.first_key is not None else b""
+
+    def take(self, payload: bytes, before: Head) -> Checkpoint | Anchor:
+        """Take the next of the chain, which had a head before it.
+
+        Raises:
+            Broken: it is nothing that belongs there.
+        """
+        if payload and _MAP <= payload[0] < _TAGGED:
+            taken: Checkpoint | Anchor = self._anchor(payload)
+        else:
+            taken = self._checkpoint(payload, before)
+        self.frames += 1
+        return taken
+
+    def _checkpoint(self, payload: bytes, before: Head) -> Checkpoint:
+        found, key = checkpoints.read(payload, self.key, self.where, self.frames)
+        last = self.last
+        expected = (0, 0) if last is None else (last.number + 1, last.epoch + (last.next_key is not None))
+        if (found.number, found.epoch) != expected or found.before != before:
+            raise Broken("a checkpoint that does not follow the one before it", where=self.where, frame=self.frames)
+        self.first_key = self.first_key or key
+        self.key = found.next_key or key
+        self.last, self.statement = found, payload
+        self.entries.append(_entry_digest(payload))
+        self.sessions |= found.sessions
+        self.where_covered |= dict.fromkeys(found.sessions, found.number)
+        for name, record in found.retired.items():
+            self.sessions.pop(name, None)
+            self.retired[name] = record
+        return found
+
+    def _anchor(self, payload: bytes) -> Anchor:
+        try:
+            said: Any = codec.decode(payload, "cbor")
+            number, service, statement = said["number"], said["service"], said["statement"]
+            is_one = type(service) is str and type(number) is int and _entry_digest(statement) == self.entries[number]
+        except (VacrError, LookupError, TypeError) as error:
+            raise Broken("no anchor", where=self.where, frame=self.frames) from error
+        if not is_one:
+            raise Broken("an anchor of another checkpoint", where=self.where, frame=self.frames)
+        self.anchors.append(Anchor(number, service, statement))
+        return self.anchors[-1]
+
+
+class Journal:
+    """A journal that is open to be added to."""
+
+    def __init__(self, folder: Path) -> None:
+        """Open it, or begin it.
+
+        Raises:
+            UsageError: another process adds to it.
+            Broken: its chain of checkpoints is not what it was.
+            UnreadableInput: it cannot be read or made, or its key is gone.
+        """
+        self.folder = folder
+        self._open: dict[str, SessionJournal] = {}
+        self._grown: dict[str, Head] = {}
+        self._stack = ExitStack()
+        try:
+            self._begin()
+        except TimeoutError as error:
+            self._stack.close()
+            hint = "Stop that one, or name another folder with VACR_STATE."
+            raise UsageError("another vacr watch adds to this journal", hint=hint) from error
+        except OSError as error:
+            self._stack.close()
+            raise UnreadableInput(reason_of(error), where=str(folder)) from error
+        except BaseException:
+            self._stack.close()
+            raise
+
+    def _begin(self) -> None:
+        (self.folder / SESSIONS).mkdir(_OWNER_ONLY, parents=True, exist_ok=True)
+        os.chmod(self.folder, _OWNER_ONLY)  # noqa: PTH101 - conversations are nobody else's
+        self._stack.enter_context(held(self.folder / "lock", _WAIT))
+        self._chain = Chain(self.folder / CHECKPOINTS)
+        self._stack.callback(self._chain.close)
+        self.covered = Covered(str(self._chain.path))
+        for before, payload in self._chain.recover():
+            self.covered.take(payload, before)
+        self._keys = EpochKeys(self.folder)
+        if self.covered.key is None:
+            self._signer = self._keys.begin()
+            self.checkpoint()
+        else:
+            self._signer = self._keys.current(keys.thumbprint(self.covered.key))
+
+    def close(self) -> None:
+        """Close it, and let others add to it."""
+        for journal in self._open.values():
+            journal.close()
+        self._open.clear()
+        self._stack.close()
+
+    # --- sessions ---
+
+    def session(self, name: str) -> SessionJournal:
+        """Give the journal of a session, to be added to.
+
+        One that is not what it was stays as it is, to be found out; another one goes on under a name with a number.
+
+        Raises:
+            UnreadableInput: it cannot be read or made.
+        """
+        number = 1
+        while True:
+            numbered = name if number == 1 else f"{name}~{number}"
+            if numbered in self._open:
+                self._open[numbered] = found = self._open.pop(numbered)  # those that were not asked for long are closed first
+                return found
+            try:
+                if numbered not in self.covered.retired:
+                    return self._opened(numbered)
+            except Broken:
+                pass
+            except OSError as error:
+                raise UnreadableInput(reason_of(error), where=str(path_of(self.folder, numbered))) from error
+            number += 1
+
+    def _opened(self, name: str) -> SessionJournal:
+        path = path_of(self.folder, name)
+        path.parent.mkdir(_OWNER_ONLY, exist_ok=True)
+        while len(self._open) >= _OPEN:
+            self._open.pop(next(iter(self._open))).close()
+        found = self._open[name] = SessionJournal(name, path, self.covered.sessions.get(name, NOTHING))
+        self._grown[name] = found.head
+        return found
+
+    def holds(self, name: str) -> bool:
+        """Tell whether there is a journal of a session."""
+        return name in self._open or path_of(self.folder, name).exists()
+
+    # --- checkpoints ---
+
+    def uncovered(self) -> dict[str, Head]:
+        """Give the heads of the sessions that have grown since the last checkpoint."""
+        self._grown |= {name: journal.head for name, journal in self._open.items()}
+        return {name: head for name, head in self._grown.items() if head.frames and self.covered.sessions.get(name) != head}
+
+    def checkpoint(self, *, ends_epoch: bool = False, retired: Mapping[str, bytes] | None = None) -> Checkpoint:
+        """Sign the heads as they are now, or as many of them as a checkpoint holds.
+
+        Raises:
+            NotWritten: that failed; the last checkpoint is the one before.
+        """
+        last = self.covered.last
+        following = self._keys.prepare() if ends_epoch else None
+        made = Checkpoint(
+            number=last.number + 1 if last is not None else 0,
+            # A clock that is moved back does not take the journal with it.
+            time=max(time.time_ns() // 1_000_000, last.time if last is not None else 0),
+            epoch=last.epoch + (last.next_key is not None) if last is not None else 0,
+            before=self._chain.head,
+            sessions=dict(list(self.uncovered().items())[:MOST]),
+            retired=retired or {},
+            next_key=following.public_key if following is not None else None,
+        )
+        before = self._chain.head
+        statement = made.sign(self._signer, keys.thumbprint_uri(self.covered.first_key or self._signer.public_key))
+        self._chain.append([statement])
+        self.covered.take(statement, before)
+        self._grown = {name: head for name, head in self._grown.items() if self.covered.sessions.get(name) != head}
+        if following is not None:
+            self._keys.advance()
+            self._signer = following
+        return made
+
+    def anchor(self, number: int, service: str, statement: bytes) -> None:
+        """Note what a log said to a checkpoint, which comes with the receipt in it.
+
+        Raises:
+            NotWritten: that failed.
+            Broken: it is another checkpoint.
+        """
+        payload = codec.encode({"number": number, "service": service, "statement": statement}, "cbor")
+        before = self._chain.head
+        self._chain.append([payload])
+        self.covered.take(payload, before)
+
+    def retire(self, sealed: Mapping[str, bytes]) -> None:
+        """Delete journals of sessions, after a checkpoint that says so, with the digests of the records they were sealed as."""
+        self.checkpoint(retired=sealed)
+        for name in sealed:
+            if name in self._open:
+                self._open.pop(name).close()
+            self._grown.pop(name, None)
+            path_of(self.folder, name).unlink(missing_ok=True)
+
+
+def _entry_digest(statement: bytes) -> bytes:
+    return hashlib.sha256(entry_of(parse(statement))).digest()
+
+
+def path_of(folder: Path, name: str) -> Path:
+    """Say where the journal of a session is."""
+    return folder / SESSIONS / f"{name}{ENDING}"
+
+
+def names(folder: Path) -> Iterator[str]:
+    """Name the sessions there are journals of, in order."""
+    root = folder / SESSIONS
+    yield from sorted(path.relative_to(root).as_posix().removesuffix(ENDING) for path in root.glob(f"*/*{ENDING}"))
+
+
+def covered_by(folder: Path, covered: Covered) -> Iterator[Checkpoint | Anchor]:
+    """Read the checkpoints of a journal, without changing it; `covered` takes each of them.
+
+    Raises:
+        Broken: one of them does not hold.
+        OSError: they cannot be read.
+    """
+    path = folder / CHECKPOINTS
+    with path.open("rb") as file:
+        for before, payload in frames(file, str(path), Scan(), NOTHING):
+            yield covered.take(payload, before)

@@ -1,0 +1,118 @@
+"""Where the sessions to be followed lie on this machine, and which of them a changed file belongs to."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from vacr.errors import UnreadableInput
+from vacr.readers.registry import Reader, readers
+from vacr.sources.databases import SIDE_FILES, is_database
+from vacr.sources.discovery import roots, session_at
+from vacr.sources.files import as_text
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9._@+-]+")
+_LONGEST = 60
+_DIGITS = 16
+
+
+@dataclass(frozen=True)
+class Place:
+    """A session that is followed: a transcript, or a session in a database or a folder that holds several."""
+
+    agent: str
+    path: Path
+    session: str = ""
+    """Which of the sessions at the path, where there are several."""
+
+    @cached_property
+    def name(self) -> str:
+        """The name of its journal: readable, and another for every place."""
+        digest = hashlib.sha256(b"\0".join([os.fsencode(self.path), self.session.encode("utf-8", "replace")]))
+        stem = _UNSAFE.sub("-", as_text(self.session or self.path.stem))[:_LONGEST]
+        return f"{self.agent}/{stem}-{digest.hexdigest()[:_DIGITS]}"
+
+
+@dataclass(frozen=True)
+class Root:
+    """A folder of an agent, and what lies where in it."""
+
+    reader: Reader
+    path: Path
+    patterns: tuple[str, ...]
+
+    def places(self) -> Iterator[Path]:
+        """Give the files, databases and folders that hold sessions."""
+        for pattern in self.patterns:
+            try:
+                yield from self.path.glob(pattern) if pattern else [self.path]
+            except (OSError, ValueError, NotImplementedError):
+                continue
+
+    def holder(self, path: Path) -> Path | None:
+        """Give the file, database or folder whose sessions a changed file belongs to."""
+        try:
+            relative = path.relative_to(self.path).as_posix()
+        except ValueError:
+            return None
+        for ending in SIDE_FILES:
+            if self._names(relative.removesuffix(ending)):
+                return Path(str(path).removesuffix(ending))
+        for folder in path.parents:
+            if folder == self.path or not folder.is_relative_to(self.path):
+                break
+            if self._names(folder.relative_to(self.path).as_posix()) and folder.is_dir():
+                return folder
+            for ending in (".jsonl", ".json"):
+                beside = folder.with_name(folder.name + ending)
+                if self._names(beside.relative_to(self.path).as_posix()) and beside.is_file():
+                    return beside
+        return None
+
+    def _names(self, relative: str) -> bool:
+        return any(pattern.fullmatch(relative) for pattern in self._compiled)
+
+    @cached_property
+    def _compiled(self) -> list[re.Pattern[str]]:
+        return [_compiled(pattern or ".") for pattern in self.patterns]
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Write a pattern of a path as a regular expression."""
+    written = "".join(
+        r"(?:[^/]+/)*" if piece == "**/" else r"[^/]*" if piece == "*" else re.escape(piece)
+        for piece in re.split(r"(\*\*/|\*)", pattern)
+    )
+    return re.compile(written)
+
+
+def watched(agents: tuple[str, ...] = (), environment: Mapping[str, str] = os.environ, system: str = sys.platform) -> list[Root]:
+    """Give the folders of agents on this machine, of all or of some, whether they are there or not."""
+    return [
+        Root(reader, path, store.sessions)
+        for reader in readers().values()
+        if not agents or reader.name in agents
+        for path, store in roots(reader, environment, system)
+    ]
+
+
+def project_of(place: Place) -> str:
+    """Say what a session is about: the folder that its agent worked in, as far as the ends of the transcript tell."""
+    if place.session:
+        return ""
+    found = session_at(place.path, readers()[place.agent])
+    return found.project if found is not None else ""
+
+
+def is_store(path: Path) -> bool:
+    """Tell whether several sessions may lie at a path: in a database or a folder."""
+    try:
+        return path.is_dir() or is_database(path)
+    except UnreadableInput:
+        return False

@@ -1,0 +1,90 @@
+"""`vacr journal verify`: whether the journal, and the transcripts, still say what was first seen."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from vacr.capture.checking import check
+from vacr.capture.following import current
+from vacr.capture.state import state_folder
+from vacr.cli import options
+from vacr.cli.options import PATH, Voice, plural, size
+from vacr.errors import UsageError
+from vacr.signing import keys
+from vacr.sources.key_files import log_keys_in
+
+FAILED = 1
+
+
+@click.command()
+@click.argument("folder", required=False, type=PATH, metavar="[FOLDER]")
+@options.log_key_option(help="A key of the log that checkpoints are anchored in, or its folder; repeatable.")
+@click.option("--identity", metavar="NAME", help="The name that the journal must have, as vacr watch prints it.")
+@click.option("--no-transcripts", is_flag=True, help="Check the journal alone, on another machine for example.")
+@options.voice_options
+def command(
+    folder: str | None,
+    log_key: tuple[str, ...],
+    identity: str | None,
+    no_transcripts: bool,  # noqa: FBT001 - click passes flags so
+    format: str,  # noqa: A002 - the option's name
+    quiet: bool,  # noqa: FBT001
+    verbose: int,
+) -> int:
+    """Check a journal: its chains, the checkpoints, the anchors, and whether the transcripts still hold what was captured.
+
+    What changed or is missing is named, line by line, and the exit code is 1. The journal is that of the state folder unless
+    another is named. Nothing is changed by it, and it may run while `vacr watch` does.
+
+    \b
+    Example:
+      vacr journal verify
+      vacr journal verify copy/journal --no-transcripts --log-key mylog/
+    """
+    voice = Voice(format, quiet, verbose)
+    place = _journal_in(Path(folder)) if folder is not None else state_folder(os.environ) / "journal"
+    log_keys = tuple(key for name in log_key for key in log_keys_in(name))
+    checked = check(place, log_keys=log_keys, current=None if no_transcripts else current)
+    name = keys.uri_of(checked.identity) if checked.identity else None
+    if identity is not None and identity != name:
+        checked.findings.insert(0, f"this is another journal: {name}")
+    for finding in checked.findings:
+        voice.error(f"✗ {finding}")
+    for notice in checked.notices:
+        voice.notice(f"  {notice}")
+    verdict = "does not hold" if checked.findings else "holds"
+    anchored = f", the last anchored is {checked.anchored}" if checked.anchored is not None else ""
+    voice.result(
+        f"{place}: {verdict}: {plural(checked.sessions, 'session')}, {plural(checked.frames, 'frame')}, {size(checked.size)}; "
+        f"{plural(checked.checkpoints, 'checkpoint')} in {plural(checked.epochs, 'epoch')}{anchored}; "
+        f"{checked.retired} deleted, being sealed"
+    )
+    if identity is None and name is not None:
+        voice.result(f"  It is {name}: whether that is the journal you mean, only you can tell (--identity).")
+    voice.data(
+        {
+            "holds": not checked.findings,
+            "identity": name,
+            "findings": checked.findings,
+            "notices": checked.notices,
+            "sessions": checked.sessions,
+            "retired": checked.retired,
+            "frames": checked.frames,
+            "bytes": checked.size,
+            "checkpoints": checked.checkpoints,
+            "epochs": checked.epochs,
+            "anchors": checked.anchors,
+            "anchored": checked.anchored,
+        }
+    )
+    return FAILED if checked.findings else 0
+
+
+def _journal_in(folder: Path) -> Path:
+    """Take the folder of a journal, or a state folder that has one."""
+    if not folder.is_dir():
+        raise UsageError(f"{folder} is no folder", hint="Name the folder of a journal, or none for that of this machine.")
+    return folder / "journal" if (folder / "journal" / "checkpoints").exists() else folder

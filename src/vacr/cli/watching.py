@@ -1,0 +1,169 @@
+"""What `vacr watch` shows, and how it seals."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from vacr import codec
+from vacr.capture.journal import Journal
+from vacr.capture.sealing import Copy, Seal, SealedRecord
+from vacr.capture.watcher import Followed, Watcher
+from vacr.cli.options import Voice
+from vacr.cli.sealed import Recorded, Sealer
+from vacr.cli.statements import Signing
+from vacr.errors import UnreadableInput, printable
+from vacr.log.registering import Registrar
+from vacr.recording import plan
+from vacr.recording.tasks import Wish
+from vacr.recording.work import record_place
+from vacr.signing import keys
+from vacr.sources.files import read_bytes
+from vacr.sources.key_files import write_keys
+from vacr.sources.statements import COSE
+
+_SHOWN = 20
+
+
+def machine_key(state: Path) -> str:
+    """Give the file of this machine's own key, which is made the first time."""
+    folder = state / "keys"
+    if not (folder / "signing.pem").exists():
+        key = keys.generate("es256")
+        write_keys(folder, keys.private_pem(key), keys.public_pem(key.public_key()))
+    return str(folder / "signing.pem")
+
+
+def seal(signing: Signing, registrar: Registrar | None, output: Path, voice: Voice) -> Seal:
+    """Give what seals a session into a folder."""
+    sealer = Sealer(signing, None, registrar, overwrite=False, voice=Voice(voice.format, quiet=True, verbose=0))
+
+    def sealed(agent: str, copy: Copy) -> list[SealedRecord]:
+        with tempfile.TemporaryDirectory(prefix="vacr-seal-") as work:
+            wish = Wish(agent=agent)
+            outcome = record_place(plan.file_task(str(copy.path), work, None, wish, copy.session))
+            if outcome.errors:
+                raise UnreadableInput(outcome.errors[0]["error"], where=agent)
+            paths = [Path(record["output"]) for record in outcome.records]
+            targets = _targets(output / agent, paths)
+            together = []
+            names = []
+            for path, target in zip(paths, targets, strict=True):
+                parts = codec.decode(read_bytes(path))["vacr"]["source"]["parts"]
+                said = next((copy.inputs[part["sha-256"]] for part in parts if part["sha-256"] in copy.inputs), None)
+                names.append(said["session"] if said else "")
+                together.append(Recorded(str(copy.path), path, target, {"journal": said} if said else {}))
+            return [
+                SealedRecord(name, _digest(one.one.target), _digest(Path(f"{one.one.target}{COSE}")), one.one.target)
+                for name, one in zip(names, sealer.seal(together), strict=True)
+                if name
+            ]
+
+    return sealed
+
+
+def _targets(folder: Path, paths: list[Path]) -> list[Path]:
+    """Name the files for records; a session that went on after it was sealed is sealed again beside it."""
+    number = 1
+    while True:
+        ending = f".{number}.acr" if number > 1 else ".acr"
+        found = [folder / path.name.replace(".acr", ending, 1) for path in paths]
+        if not any(path.exists() for path in found):
+            return found
+        number += 1
+
+
+def _digest(path: Path) -> bytes:
+    return hashlib.sha256(read_bytes(path)).digest()
+
+
+class Table:
+    """The sessions that are followed, on a terminal; elsewhere a line for what happens."""
+
+    def __init__(self, voice: Voice, journal: Journal, *, shown: bool) -> None:
+        """Say where it is shown."""
+        self._voice, self._journal = voice, journal
+        self._shown = shown and not voice.quiet and not voice.json and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+        self._live: Any = None
+        self._lines: dict[str, int] = {}
+
+    def tell(self, text: str) -> None:
+        """Tell something; above the table, where there is one."""
+        text = f"{time.strftime('%H:%M:%S')} {printable(text)}"
+        if self._live is not None:
+            self._live.console.print(text, markup=False, highlight=False)
+        elif not self._voice.quiet:
+            click.echo(text, err=True)
+
+    @contextlib.contextmanager
+    def showing(self, watcher: Watcher) -> Iterator[None]:
+        """Show the table meanwhile."""
+        if not self._shown:
+            yield
+            return
+        from rich.live import Live
+
+        with Live(self._drawn(watcher), auto_refresh=False) as self._live:
+            yield
+
+    def refresh(self, watcher: Watcher) -> None:
+        """Show what has changed."""
+        if self._live is not None:
+            self._live.update(self._drawn(watcher), refresh=True)
+            return
+        for name, one in watcher.followed.items():
+            if one.lines != self._lines.get(name):
+                self.tell(f"{one.place.agent}: {one.project or one.place.path}: {one.lines} entries")
+                self._lines[name] = one.lines
+
+    def rows(self, watcher: Watcher) -> list[dict[str, Any]]:
+        """Give the sessions for programs."""
+        return [
+            {
+                "agent": one.place.agent,
+                "path": str(one.place.path),
+                "session": one.place.session or None,
+                "journal": one.journal,
+                "project": one.project,
+                "entries": one.lines,
+                "anchored": self._anchored(one),
+            }
+            for one in watcher.followed.values()
+        ]
+
+    def _drawn(self, watcher: Watcher) -> Any:
+        from rich.table import Table as Drawn
+        from rich.text import Text
+
+        table = Drawn("agent", "project", "entries", "last change", "last anchor", box=None, pad_edge=False)
+        recent = sorted(watcher.followed.values(), key=lambda one: -one.changed)
+        for one in recent[:_SHOWN]:
+            cells = (one.place.agent, one.project or one.place.path.name, str(one.lines), _ago(one.changed), self._anchored(one))
+            table.add_row(*(Text(printable(cell)) for cell in cells))
+        if len(recent) > _SHOWN:
+            table.caption = f"and {len(recent) - _SHOWN} more"
+        if not recent:
+            table.caption = "no session yet"
+        return table
+
+    def _anchored(self, one: Followed) -> str:
+        covered = self._journal.covered
+        checkpoint = covered.where_covered.get(one.journal)
+        if checkpoint is None:
+            return ""
+        anchor = next((anchor for anchor in covered.anchors if anchor.number >= checkpoint), None)
+        return f"#{anchor.number}" if anchor is not None else f"(checkpoint {checkpoint})"
+
+
+def _ago(moment: float) -> str:
+    passed = max(0, int(time.time() - moment))
+    return f"{passed} s" if passed < 120 else f"{passed // 60} min" if passed < 7200 else f"{passed // 3600} h"  # noqa: PLR2004
