@@ -60,16 +60,16 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Lines that were seen, and later were others or gone; numbered from one, as they were first seen."""
+    """Lines that were seen, and later were others or gone, or that others came before; numbered from one, as first seen."""
 
     first: int
     last: int
-    vanished: bool
+    what: str
 
     def __str__(self) -> str:
         """Name the lines."""
         lines = f"line {self.first}" if self.first == self.last else f"lines {self.first} to {self.last}"
-        return f"{lines} {'vanished' if self.vanished else 'changed'}"
+        return f"{lines} {self.what}"
 
 
 def changes(seen: bytes, now: bytes) -> Iterator[Change]:
@@ -84,13 +84,15 @@ def changes(seen: bytes, now: bytes) -> Iterator[Change]:
         old.pop()
     front = _common(min(len(old), len(new)), lambda size: old[:size] == new[:size])
     for kind, first, end, begins, stops in _compared(old[front:], new[front:]):
+        if kind == "insert" and front + first < len(old):
+            yield Change(front + first + 1, front + first + 1, f"has {stops - begins} new before it")
         if kind not in ("replace", "delete"):
             continue
         changed = min(end, first + stops - begins)
         if changed > first:
-            yield Change(front + first + 1, front + changed, vanished=False)
+            yield Change(front + first + 1, front + changed, "changed")
         if end > changed:
-            yield Change(front + changed + 1, front + end, vanished=True)
+            yield Change(front + changed + 1, front + end, "vanished")
 
 
 def _compared(old: list[bytes], new: list[bytes]) -> Sequence[tuple[str, int, int, int, int]]:

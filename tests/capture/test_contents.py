@@ -1,0 +1,72 @@
+"""What a part has held: changes found, lines named, what was first seen kept."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vacr.capture.contents import Content, added, changes, splice
+
+LINES = st.lists(st.binary(max_size=6).map(lambda line: line.replace(b"\n", b"") + b"\n"), max_size=12)
+
+
+def told(seen, now):
+    return [str(change) for change in changes(seen, now)]
+
+
+@given(st.binary(max_size=60), st.binary(max_size=60), st.binary(max_size=60))
+def test_a_splice_makes_the_one_of_the_other(front, middle, back):
+    for old, new in ((front + back, front + middle + back), (front + middle + back, back), (middle, front)):
+        at, cut, data = splice(old, new)
+        assert old[:at] + data + old[at + cut :] == new
+        assert len(data) + len(old) - cut == len(new)
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 10), st.binary(max_size=10)), max_size=20))
+def test_content_follows_changes(steps):
+    content, plain = Content(held=bytearray()), b""
+    for at, cut, data in steps:
+        at = min(at, len(plain))
+        cut = min(cut, len(plain) - at)
+        content.change(at, cut, data)
+        plain = plain[:at] + data + plain[at + cut :]
+        assert (content.size, bytes(content.held), content.lines) == (len(plain), plain, plain.count(b"\n"))
+        assert content.tail == plain[-4096:]
+
+
+def test_lines_that_changed_are_named():
+    seen = b"one\ntwo\nthree\nfour\n"
+    assert told(seen, seen) == []
+    assert told(seen, seen + b"five\n") == []
+    assert told(seen, b"one\n2\nthree\nfour\nfive\n") == ["line 2 changed"]
+    assert told(seen, b"one\nfour\n") == ["lines 2 to 3 vanished"]
+    assert told(seen, b"one\nnew\ntwo\nthree\nfour\n") == ["line 2 has 1 new before it"]
+    assert told(seen, b"") == ["lines 1 to 4 vanished"]
+    assert told(seen, b"1\n2\n3\n4\n") == ["lines 1 to 4 changed"]
+    assert told(seen, b"1\n2\n") == ["lines 1 to 2 changed", "lines 3 to 4 vanished"]
+
+
+def test_half_a_line_may_go_on():
+    assert told(b"one\ntw", b"one\ntwo\n") == []
+    assert told(b"one\ntw", b"1\ntwo\n") == ["line 1 changed"]
+    assert told(b"one\ntw", b"one\nother\n") == ["line 2 changed"]
+    assert told(b"one\ntw", b"one\n") == ["line 2 vanished"]
+
+
+def test_very_many_lines_are_compared_one_by_one():
+    seen = b"".join(b"line %d\n" % number for number in range(5000))
+    now = seen.replace(b"line 7\n", b"LINE 7\n").replace(b"line 4998\n", b"LINE 4998\n") + b"more\n"
+    assert told(seen, now) == ["line 8 changed", "line 4999 changed"]
+
+
+@given(LINES, LINES)
+@settings(max_examples=300)
+def test_what_was_added_is_found(seen, more):
+    seen, more = b"".join(seen), b"".join(more)
+    assert added(seen, seen + more) == more
+
+
+def test_what_was_added_after_a_change_is_found():
+    seen = b"one\ntwo\nthree\n"
+    assert added(seen, b"one\n2\nthree\nfour\n") == b"four\n"
+    assert added(seen, b"one\nfour\n") == b""  # it may stand for what is gone
+    assert added(seen, b"") == b""
+    assert added(seen, b"three\nfour\n") == b"four\n"

@@ -1,0 +1,140 @@
+"""Chained frames: what was written stays or is found out; only a torn end is cut."""
+
+import os
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vacr.capture.frames import NOTHING, Broken, Chain, Head, NotWritten, Scan, frames
+
+
+def written(path, *payloads):
+    chain = Chain(path)
+    list(chain.recover())
+    head = chain.append(payloads) if payloads else chain.head
+    chain.close()
+    return head
+
+
+def recovered(path, vouched=NOTHING):
+    chain = Chain(path)
+    try:
+        return [payload for _, payload in chain.recover(vouched)], chain.head
+    finally:
+        chain.close()
+
+
+def test_frames_are_read_back(tmp_path):
+    path = tmp_path / "chain"
+    first = written(path, b"one", b"", b"x" * 70_000)
+    second = written(path, b"four")
+    assert recovered(path) == ([b"one", b"", b"x" * 70_000, b"four"], second)
+    assert (first.frames, second.frames) == (3, 4)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_each_frame_comes_with_the_head_before_it(tmp_path):
+    path = tmp_path / "chain"
+    heads = [NOTHING]
+    for number in range(5):
+        heads.append(written(path, b"%d" % number))
+    with path.open("rb") as file:
+        assert [before for before, _ in frames(file, "chain", Scan(), NOTHING)] == heads[:-1]
+
+
+@given(st.lists(st.binary(max_size=50), min_size=1, max_size=8), st.data())
+@settings(max_examples=200, deadline=None)
+def test_a_torn_end_is_cut_and_nothing_else(tmp_path_factory, payloads, data):
+    path = tmp_path_factory.mktemp("torn") / "chain"
+    written(path, *payloads)
+    whole = path.read_bytes()
+    cut = data.draw(st.integers(0, len(whole)))
+    path.write_bytes(whole[:cut] + data.draw(st.binary(max_size=40)).replace(whole[cut : cut + 1], b"") * (cut < len(whole)))
+    found, head = recovered(path)
+    assert found == payloads[: len(found)]
+    size, complete = 0, 0
+    for payload in payloads:
+        size += 4 + 32 + len(payload) + 32
+        complete += size <= cut
+    assert len(found) >= complete
+    assert head.frames == len(found)
+    after = written(path, b"more")  # what was cut does not stand in the way of what comes
+    assert recovered(path) == ([*found, b"more"], after)
+
+
+@given(st.lists(st.binary(max_size=50), min_size=2, max_size=8), st.data())
+@settings(max_examples=200, deadline=None)
+def test_what_somebody_vouches_for_is_never_cut(tmp_path_factory, payloads, data):
+    path = tmp_path_factory.mktemp("vouched") / "chain"
+    vouched = written(path, *payloads)
+    size = path.stat().st_size
+    written(path, b"later")
+    content = bytearray(path.read_bytes())
+    at = data.draw(st.integers(0, size - 1))
+    content[at] ^= 1 << data.draw(st.integers(0, 7))
+    path.write_bytes(content)
+    with pytest.raises(Broken):
+        recovered(path, vouched)
+    assert path.read_bytes() == content
+
+
+def test_missing_frames_are_told(tmp_path):
+    path = tmp_path / "chain"
+    written(path, b"one")
+    size = path.stat().st_size
+    vouched = written(path, b"two", b"three")
+    os.truncate(path, size)
+    with pytest.raises(Broken, match="of 3 the rest is missing") as caught:
+        recovered(path, vouched)
+    assert caught.value.frame == 1
+
+
+def test_another_chain_of_the_same_length_is_told(tmp_path):
+    vouched = written(tmp_path / "chain", b"one", b"two")
+    written(tmp_path / "other", b"one", b"too")
+    with pytest.raises(Broken, match="a checkpoint says otherwise"):
+        recovered(tmp_path / "other", vouched)
+
+
+def test_a_length_that_was_overwritten_is_not_read_for(tmp_path):
+    path = tmp_path / "chain"
+    head = written(path, b"one")
+    path.write_bytes(b"\xff\xff\xff\xff" + path.read_bytes()[4:])
+    assert recovered(path) == ([], NOTHING)
+    with pytest.raises(Broken):
+        recovered(tmp_path / "chain", head)
+
+
+def test_a_full_disk_leaves_the_chain_as_it_was(tmp_path):
+    """The limit on a file's size stands for the disk: a write beyond it fails after it was done in part."""
+    import resource
+    import signal
+
+    path = tmp_path / "chain"
+    chain = Chain(path)
+    list(chain.recover())
+    head = chain.append([b"one"])
+    before, handler = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+    try:
+        with pytest.raises(NotWritten):
+            chain.append([b"x" * 500, b"y" * 900])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert chain.head == head
+    after = chain.append([b"two"])
+    chain.close()
+    assert recovered(path) == ([b"one", b"two"], after)
+
+
+def test_a_link_is_not_followed(tmp_path):
+    (tmp_path / "elsewhere").write_bytes(b"")
+    (tmp_path / "chain").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OSError):
+        list(Chain(tmp_path / "chain").recover())
+
+
+def test_heads_compare_by_what_they_say():
+    assert Head(1, b"x") == Head(1, b"x") != Head(1, b"y")

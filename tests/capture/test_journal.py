@@ -1,0 +1,290 @@
+"""The journal of a machine: sessions, checkpoints, epochs; what was tampered with is named."""
+
+import json
+import shutil
+
+import pytest
+
+from vacr.capture.checking import check
+from vacr.capture.frames import NOTHING, Broken, Scan, encode, frames
+from vacr.capture.history import first_seen
+from vacr.capture.journal import Journal, names, path_of
+from vacr.capture.session_journal import SessionJournal, states
+from vacr.errors import UnreadableInput, UsageError
+
+NAME = "claude-code/abc-0123456789abcdef"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "journal"
+
+
+@pytest.fixture
+def journal(folder):
+    journal = Journal(folder)
+    yield journal
+    journal.close()
+
+
+def captured(journal, *pieces, name=NAME, path="/nowhere/abc.jsonl"):
+    session = journal.session(name)
+    if not session.head.frames:
+        session.begin("claude-code", path, "")
+    part = session.part("abc.jsonl", path, rewritten=False)
+    for piece in pieces:
+        session.change(part, part.content.size, 0, piece)
+    return session, part
+
+
+def contents(folder, name=NAME):
+    *_, state = states(path_of(folder, name), name, NOTHING)
+    return {part.name: bytes(part.content.held) for part in state.parts}
+
+
+def found(folder, **asked):
+    return check(folder, **asked).findings
+
+
+def test_what_is_captured_is_covered_and_holds(journal, folder):
+    captured(journal, b"one\n", b"two\n")
+    assert journal.uncovered() == {NAME: journal.session(NAME).head}
+    made = journal.checkpoint()
+    assert made.sessions == {NAME: journal.session(NAME).head}
+    assert journal.uncovered() == {}
+    checked = check(folder)
+    assert (checked.findings, checked.notices) == ([], [])
+    assert (checked.sessions, checked.frames, checked.checkpoints, checked.epochs) == (1, 4, 2, 1)
+    captured(journal, b"three\n")
+    assert check(folder).notices == [f"{NAME}: 1 frames are not covered by a checkpoint yet"]
+    assert contents(folder) == {"abc.jsonl": b"one\ntwo\nthree\n"}
+
+
+def test_it_goes_on_after_it_was_closed(journal, folder):
+    captured(journal, b"one\n")
+    journal.checkpoint()
+    identity = journal.covered.identity
+    journal.close()
+    again = Journal(folder)
+    try:
+        captured(again, b"two\n")
+        again.checkpoint()
+        assert again.covered.identity == identity
+    finally:
+        again.close()
+    assert found(folder) == []
+    assert contents(folder) == {"abc.jsonl": b"one\ntwo\n"}
+
+
+def test_one_process_at_a_time_adds_to_it(journal, folder):
+    with pytest.raises(UsageError, match="another vacr watch"):
+        Journal(folder)
+
+
+def test_epochs_follow_each_other_and_old_keys_are_erased(journal, folder):
+    keys = set()
+    for number in range(3):
+        captured(journal, b"line %d\n" % number)
+        keys.add((folder / "epoch-key.pem").read_bytes())
+        journal.checkpoint(ends_epoch=True)
+    captured(journal, b"last\n")
+    journal.checkpoint()
+    assert len(keys) == 3
+    assert sorted(path.name for path in folder.glob("*.pem")) == ["epoch-key.pem"]
+    checked = check(folder)
+    assert (checked.findings, checked.epochs) == ([], 4)
+    # The key of this epoch signs for no other: what an older one covered cannot be signed anew.
+    journal.close()
+    (folder / "epoch-key.pem").write_bytes(keys.pop())
+    with pytest.raises(UnreadableInput, match="the key that the last checkpoint names is gone"):
+        Journal(folder)
+    assert found(folder) == []
+
+
+@pytest.mark.parametrize("moment", ["before the checkpoint", "before the key is in its place", "half erased"])
+def test_an_epoch_that_was_interrupted_is_ended(journal, folder, moment, monkeypatch):
+    captured(journal, b"one\n")
+    if moment == "before the checkpoint":
+        journal._keys.prepare()
+    else:
+        monkeypatch.setattr(journal._keys, "advance", lambda: None)
+        journal.checkpoint(ends_epoch=True)
+        if moment == "half erased":
+            (folder / "epoch-key.pem").write_bytes(bytes(100))
+    journal.close()
+    again = Journal(folder)
+    try:
+        captured(again, b"two\n")
+        again.checkpoint(ends_epoch=True)
+        again.checkpoint()
+    finally:
+        again.close()
+    assert found(folder) == []
+    assert sorted(path.name for path in folder.glob("*.pem")) == ["epoch-key.pem"]
+
+
+def test_a_frame_that_was_changed_is_named(journal, folder):
+    captured(journal, b"one\n", b"two\n")
+    journal.checkpoint()
+    path = path_of(folder, NAME)
+    path.write_bytes(path.read_bytes().replace(b"one\n", b"uno\n"))
+    assert found(folder) == [f"{NAME}: what was written has changed in frame 2"]
+
+
+def test_a_chain_that_was_made_anew_is_named(journal, folder):
+    """Whoever can compute hashes can chain other frames; the checkpoint has the old ones."""
+    captured(journal, b"one\n", b"two\n")
+    journal.checkpoint()
+    path = path_of(folder, NAME)
+    forged, before = b"", bytes(32)
+    for _, payload in _frames(path):
+        frame, before = encode(payload.replace(b"one\n", b"uno\n"), before)
+        forged += frame
+    path.write_bytes(forged)
+    assert found(folder) == [f"{NAME}: a checkpoint says otherwise of what is in frame 3"]
+
+
+def _frames(path):
+    with path.open("rb") as file:
+        return list(frames(file, "x", Scan(), NOTHING))
+
+
+def test_a_journal_that_is_gone_is_named(journal, folder):
+    captured(journal, b"one\n")
+    journal.checkpoint()
+    path_of(folder, NAME).unlink()
+    assert found(folder) == [f"{NAME}: the journal of 3 frames is missing"]
+
+
+def test_checkpoints_that_were_tampered_with_are_named(journal, folder):
+    captured(journal, b"one\n")
+    journal.checkpoint()
+    captured(journal, b"two\n")
+    journal.checkpoint()
+    journal.close()
+    path = folder / "checkpoints"
+    before_it = _frames(path)
+    for change in ("drop the first", "drop the second", "swap", "another signature"):
+        payloads = [payload for _, payload in before_it]
+        if change == "drop the first":
+            del payloads[0]
+        elif change == "drop the second":
+            del payloads[1]
+        elif change == "swap":
+            payloads[1], payloads[2] = payloads[2], payloads[1]
+        else:
+            payloads[1] = payloads[1][:-1] + bytes([payloads[1][-1] ^ 1])
+        forged, before = b"", bytes(32)
+        for payload in payloads:
+            frame, before = encode(payload, before)
+            forged += frame
+        path.write_bytes(forged)
+        assert any("checkpoint" in finding for finding in found(folder)), change
+
+
+def test_rewritten_history_is_named_and_what_was_first_seen_is_kept(journal, folder):
+    session, part = captured(journal, b"one\ntwo\nthree\n")
+    session.change(part, 4, 3, b"2")
+    session.change(part, part.content.size, 0, b"four\n")
+    session.change(part, 0, part.content.size, b"")
+    journal.checkpoint()
+    seen = [finding.partition(" after")[0] for finding in found(folder)]
+    assert seen == [f"{NAME}: abc.jsonl: line 2 changed", f"{NAME}: abc.jsonl: lines 1 to 4 vanished"]
+    assert contents(folder) == {"abc.jsonl": b""}
+    assert first_seen(path_of(folder, NAME), NAME, session.head) == {"abc.jsonl": b"one\ntwo\nthree\nfour\n"}
+
+
+def test_what_an_agent_writes_anew_is_no_finding_until_it_is_sealed(journal, folder):
+    session = journal.session(NAME)
+    session.begin("gemini-cli", "/nowhere/chat.json", "")
+    part = session.part("chat.json", "/nowhere/chat.json", rewritten=True)
+    session.change(part, 0, 0, b"{\n}\n")
+    session.change(part, 0, 2, b"[\n")
+    assert found(folder) == []
+    session.seal(session.head, bytes(32), bytes(32))
+    assert session.state.unsealed == 0
+    session.change(part, 0, 2, b"{\n")
+    assert session.state.unsealed == 1
+    assert "line 1 changed after it had been captured" in found(folder)[0]
+
+
+def test_transcripts_are_compared(journal, folder, tmp_path):
+    path = tmp_path / "abc.jsonl"
+    captured(journal, b"one\ntwo\n", path=path)
+    journal.checkpoint()
+    now = b"one\ntwo\n"
+
+    def look(**asked):
+        checked = check(folder, current=lambda _state, _part: now, **asked)
+        return checked.findings, checked.notices
+
+    assert look() == ([], [])
+    now = b"one\ntwo\nthree\n"
+    assert look() == ([], [f"{NAME}: abc.jsonl: 6 bytes more than were captured"])
+    now = b"one\n2\n"
+    assert look() == ([f"{NAME}: abc.jsonl: line 2 changed since it was captured"], [])
+
+
+def test_a_large_part_is_many_frames_and_one_change(journal, folder):
+    session, part = captured(journal, b"one\n" + b"x" * 5_000_000 + b"\n")
+    assert session.head.frames == 7
+    session.change(part, 0, part.content.size, b"two\n" + b"y" * 2_500_000 + b"\n")
+    journal.checkpoint()
+    seen = [finding.partition(" after")[0] for finding in found(folder)]
+    assert seen == [f"{NAME}: abc.jsonl: lines 1 to 2 changed"]
+    assert contents(folder) == {"abc.jsonl": b"two\n" + b"y" * 2_500_000 + b"\n"}
+
+
+def test_what_is_broken_stays_and_another_one_goes_on(journal, folder):
+    captured(journal, b"one\n")
+    journal.checkpoint()
+    journal.close()
+    path = path_of(folder, NAME)
+    broken = path.read_bytes().replace(b"one", b"eno")
+    path.write_bytes(broken)
+    again = Journal(folder)
+    try:
+        session, _ = captured(again, b"one\n")
+        assert session.name == f"{NAME}~2"
+        again.checkpoint()
+    finally:
+        again.close()
+    assert path.read_bytes() == broken
+    assert found(folder) == [f"{NAME}: what was written has changed in frame 2"]
+    assert list(names(folder)) == [NAME, f"{NAME}~2"]
+
+
+def test_what_is_retired_is_missed_by_nobody(journal, folder):
+    session, _ = captured(journal, b"one\n")
+    captured(journal, b"other\n", name="claude-code/other-0")
+    journal.checkpoint()
+    session.seal(session.head, bytes(range(32)), bytes(32))
+    journal.checkpoint()
+    journal.retire({NAME: bytes(range(32))})
+    checked = check(folder)
+    assert (checked.findings, checked.sessions, checked.retired) == ([], 1, 1)
+    assert journal.session(NAME).name == f"{NAME}~2"  # a name that was retired is not used again
+
+
+def test_a_note_that_is_none_is_told(tmp_path):
+    path = tmp_path / "x.frames"
+    frame, _ = encode(json.dumps({"kind": "began"}).encode(), bytes(32))
+    path.write_bytes(frame)
+    with pytest.raises(Broken, match="no note of this version"):
+        SessionJournal("x", path)
+
+
+def test_no_journal_is_an_error_that_says_so(tmp_path):
+    with pytest.raises(UnreadableInput) as caught:
+        check(tmp_path)
+    assert caught.value.hint == "vacr watch makes one."
+
+
+def test_an_older_copy_of_all_of_it_is_not_found_out_without_an_anchor(journal, folder, tmp_path):
+    """What a chain cannot show, said plainly: whoever puts back all of an older state leaves a journal that holds."""
+    captured(journal, b"one\n")
+    journal.checkpoint()
+    shutil.copytree(folder, tmp_path / "older")
+    captured(journal, b"two\n")
+    journal.checkpoint()
+    assert found(tmp_path / "older") == []
