@@ -23,9 +23,9 @@ def test_a_splice_makes_the_one_of_the_other(front, middle, back):
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 10), st.binary(max_size=10)), max_size=20))
 def test_content_follows_changes(steps):
     content, plain = Content(held=bytearray()), b""
-    for at, cut, data in steps:
-        at = min(at, len(plain))
-        cut = min(cut, len(plain) - at)
+    for where, much, data in steps:
+        at = min(where, len(plain))
+        cut = min(much, len(plain) - at)
         content.change(at, cut, data)
         plain = plain[:at] + data + plain[at + cut :]
         assert (content.size, bytes(content.held), content.lines) == (len(plain), plain, plain.count(b"\n"))

@@ -132,7 +132,7 @@ def test_a_full_disk_leaves_the_chain_as_it_was(tmp_path):
 def test_a_link_is_not_followed(tmp_path):
     (tmp_path / "elsewhere").write_bytes(b"")
     (tmp_path / "chain").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(OSError):
+    with pytest.raises(OSError, match="symbolic links"):
         list(Chain(tmp_path / "chain").recover())
 
 

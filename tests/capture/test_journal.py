@@ -76,7 +76,8 @@ def test_it_goes_on_after_it_was_closed(journal, folder):
     assert contents(folder) == {"abc.jsonl": b"one\ntwo\n"}
 
 
-def test_one_process_at_a_time_adds_to_it(journal, folder):
+@pytest.mark.usefixtures("journal")
+def test_one_process_at_a_time_adds_to_it(folder):
     with pytest.raises(UsageError, match="another vacr watch"):
         Journal(folder)
 
