@@ -10,6 +10,7 @@ import click
 from vacr.capture.checking import check
 from vacr.capture.following import current
 from vacr.capture.state import state_folder
+from vacr.capture.vouching import check_record
 from vacr.cli import options
 from vacr.cli.options import PATH, Voice, plural, size
 from vacr.errors import UsageError
@@ -23,12 +24,16 @@ FAILED = 1
 @click.argument("folder", required=False, type=PATH, metavar="[FOLDER]")
 @options.log_key_option(help="A key of the log that checkpoints are anchored in, or its folder; repeatable.")
 @click.option("--identity", metavar="NAME", help="The name that the journal must have, as vacr watch prints it.")
+@click.option(
+    "--record", metavar="FILE", type=PATH, multiple=True, help="A sealed record that the journal must name; repeatable."
+)
 @click.option("--no-transcripts", is_flag=True, help="Check the journal alone, on another machine for example.")
 @options.voice_options
 def command(
     folder: str | None,
     log_key: tuple[str, ...],
     identity: str | None,
+    record: tuple[str, ...],
     no_transcripts: bool,  # noqa: FBT001 - click passes flags so
     format: str,  # noqa: A002 - the option's name
     quiet: bool,  # noqa: FBT001
@@ -42,6 +47,7 @@ def command(
     \b
     Example:
       vacr journal verify
+      vacr journal verify --record abc.acr.json
       vacr journal verify copy/journal --no-transcripts --log-key mylog/
     """
     voice = Voice(format, quiet, verbose)
@@ -51,6 +57,8 @@ def command(
     name = keys.uri_of(checked.identity) if checked.identity else None
     if identity is not None and identity != name:
         checked.findings.insert(0, f"this is another journal: {name}")
+    for path in record:
+        checked.findings += [f"{path}: {told}" for told in check_record(place, path)]
     for finding in checked.findings:
         voice.error(f"✗ {finding}")
     for notice in checked.notices:

@@ -1,0 +1,67 @@
+"""A sealed record and the journal it was made from vouch for each other."""
+
+import hashlib
+import json
+
+import pytest
+
+from tests.capture.test_journal import NAME, captured
+from vacr.capture.journal import Journal
+from vacr.capture.vouching import check_record
+from vacr.errors import UnreadableInput
+
+
+@pytest.fixture
+def journal(tmp_path):
+    journal = Journal(tmp_path / "journal")
+    yield journal
+    journal.close()
+
+
+def record_of(journal, head, path, **other):
+    said = {"identity": journal.covered.identity.hex(), "session": NAME, "frames": head.frames, "head": head.hash.hex(), **other}
+    path.write_text(json.dumps({"vacr": {"inputs": {"journal": said}}}))
+    return hashlib.sha256(path.read_bytes()).digest()
+
+
+def test_they_speak_of_each_other(journal, tmp_path):
+    session, _ = captured(journal, b"one\n")
+    head = session.head
+    captured(journal, b"two\n")
+    digest = record_of(journal, head, tmp_path / "x.json")
+    assert check_record(journal.folder, str(tmp_path / "x.json")) == [
+        f"{NAME}: does not name the record as one that was sealed from it"
+    ]
+    session.seal(head, digest, bytes(32))
+    journal.checkpoint()
+    assert check_record(journal.folder, str(tmp_path / "x.json")) == []
+    journal.retire({NAME: digest})
+    assert check_record(journal.folder, str(tmp_path / "x.json")) == []
+    record_of(journal, head, tmp_path / "other.json", more=1)
+    assert check_record(journal.folder, str(tmp_path / "other.json")) == [f"{NAME}: was deleted, sealed as another record"]
+
+
+@pytest.mark.parametrize(
+    ("other", "told"),
+    [
+        ({"head": "00" * 32}, "never had the head"),
+        ({"frames": 100}, "never had the head"),
+        ({"session": "claude-code/other"}, "there is no such journal"),
+        ({"identity": "00" * 32}, "made from another journal"),
+        ({"head": 7}, "names no journal"),
+    ],
+)
+def test_what_does_not_fit_is_told(journal, tmp_path, other, told):
+    session, _ = captured(journal, b"one\n")
+    digest = record_of(journal, session.head, tmp_path / "x.json", **other)
+    session.seal(session.head, digest, bytes(32))
+    journal.checkpoint()
+    assert told in check_record(journal.folder, str(tmp_path / "x.json"))[0]
+
+
+def test_what_is_no_record_is_told(journal, tmp_path):
+    (tmp_path / "x.json").write_text("no")
+    with pytest.raises(UnreadableInput, match="no record"):
+        check_record(journal.folder, str(tmp_path / "x.json"))
+    (tmp_path / "x.json").write_text("[1]")
+    assert check_record(journal.folder, str(tmp_path / "x.json")) == ["the record names no journal"]
