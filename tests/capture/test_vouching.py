@@ -18,8 +18,13 @@ def journal(tmp_path):
     journal.close()
 
 
-def record_of(journal, head, path, **other):
-    said = {"identity": journal.covered.identity.hex(), "session": NAME, "frames": head.frames, "head": head.hash.hex(), **other}
+def record_of(journal, reached, path, **other):
+    said = {
+        "identity": journal.covered.identity.hex(),
+        "session": NAME,
+        "frames": reached.frames,
+        "head": reached.hash.hex(),
+    } | other
     path.write_text(json.dumps({"vacr": {"inputs": {"journal": said}}}))
     return hashlib.sha256(path.read_bytes()).digest()
 
