@@ -138,7 +138,8 @@ class Watcher:
             self._signs[path, session] = sign
 
     def _is_wanted(self, place: Place, updated: float | None) -> bool:
-        return place.name in self.followed or self.journal.holds(place.name) or (updated or 0.0) >= self.settings.since
+        is_new = updated is not None and updated >= self.settings.since
+        return is_new or place.name in self.followed or self.journal.holds(place.name)
 
     def _follow(self, place: Place) -> None:
         journal = self.journal.session(place.name)
