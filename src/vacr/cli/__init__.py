@@ -36,6 +36,7 @@ BUG = 70
         "seal": "Record, validate, attribute, sign, register and verify in one go.",
         "verify": "Verify who signed what.",
         "log": "Make a transparency log, serve it, and look after it.",
+        "hook": "Have agents tell what they do as they do it.",
         "inspect": "Show what is in a signed statement, or in any CBOR.",
         "schema": "Show a schema, or make instances of it.",
         "completion": "Print completion for a shell.",
