@@ -145,7 +145,8 @@ AGENTS = {
             ".codex/hooks.json",
             ("codex",),
             "CODEX_HOME",
-            layout=Layout(handler=(("timeout", 10),)),
+            # More is too much for the last events of a session, of which Codex would warn each time.
+            layout=Layout(handler=(("timeout", 3),)),
             usual=_CODEX,
             notice="Codex runs hooks only once they are trusted: type /hooks in Codex, and review them.",
         ),

@@ -64,10 +64,13 @@ def command(
 def _rows(agent: Agent, state: Path) -> Iterator[dict[str, Any]]:
     """Tell how it stands with an agent: with the user's settings, and with those of this folder that have hooks."""
     sizes = [spool.path.stat().st_size for spool in spools(state) if spool.agent == agent.name]
-    for scope in (USER, PROJECT, LOCAL):
-        if scope == LOCAL and not agent.local:
-            continue
+    seen = set()
+    for scope in (USER, PROJECT, *((LOCAL,) if agent.local else ())):
         path = agent.path(scope, os.environ, Path.cwd())
+        # In the user's own folder both are one.
+        if path in seen:
+            continue
+        seen.add(path)
         how, detail = changes.status(agent, path, os.environ)
         if scope == USER or how != changes.NOT_INSTALLED:
             told = {"agent": agent.name, "scope": scope, "file": str(path), "state": how, "detail": detail}
