@@ -1,6 +1,8 @@
 """`vacr hook`: shows the change, asks, makes it; tells how it stands."""
 
 import json
+import os
+import pty
 import subprocess
 import sys
 
@@ -34,6 +36,20 @@ def test_without_a_terminal_nobody_is_asked(home):
     assert done.returncode == 2
     assert "--yes" in done.stderr
     assert (home / ".claude" / "settings.json").read_text() == SETTINGS
+
+
+@pytest.mark.parametrize("answer", ["y", "n"])
+def test_on_a_terminal_the_user_is_asked(home, answer):
+    ours, theirs = pty.openpty()
+    os.write(ours, f"{answer}\n".encode())
+    command = [sys.executable, "-m", "vacr", "hook", "install", "--agent", "claude-code"]
+    environment = {"HOME": str(home), "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(command, env=environment, stdin=theirs, capture_output=True, text=True)
+    os.close(ours)
+    os.close(theirs)
+    assert done.returncode == 0
+    assert "settings.json? [y/N]" in done.stderr
+    assert ((home / ".claude" / "settings.json").read_text() == SETTINGS) == (answer == "n")
 
 
 def test_install_status_uninstall(home):

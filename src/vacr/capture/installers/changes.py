@@ -129,7 +129,11 @@ def status(agent: Agent, path: Path, environment: Mapping[str, str]) -> tuple[st
         return NOT_INSTALLED, ""
     if gone:
         return BROKEN, f"{gone} is gone; install again"
-    return (INSTALLED, f"{len(found)} events") if same else (OTHER, "not as this version of vacr has it; install again")
+    return (
+        (INSTALLED, f"{len(found)} events" if agent.layout else "")
+        if same
+        else (OTHER, "not as this version of vacr has it; install again")
+    )
 
 
 def _with(agent: Agent, text: str, environment: Mapping[str, str]) -> str:
