@@ -20,6 +20,7 @@ def test_the_wheel_is_whole(tmp_path):
         archive.extractall(tmp_path / "unpacked")
     for name in (
         "vacr/py.typed",
+        "vacr/capture/hook.py",
         "vacr/schema/v3.cddl",
         "vacr/schema/v2.cddl",
         "vacr/schema/v1.cddl",

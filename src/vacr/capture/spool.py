@@ -96,13 +96,27 @@ def _events(data: bytes, offset: int) -> tuple[list[Event], int]:
     after = at = 0
     while (at := data.find(MAGIC, at)) >= 0:
         frame = _frame(data, at)
-        if frame is None:
+        if frame is None or _reaches_into_another(data, at, len(frame[1])):
             at += 1
             continue
         time, payload = frame
         events.append(Event(time, payload, offset + at, at - after))
         after = at = at + _HEAD.size + len(payload)
     return events, offset + after
+
+
+def _reaches_into_another(data: bytes, at: int, length: int) -> bool:
+    """Tell whether what seems whole owes its end to the next frame: it was cut, and the bytes that follow happen to be the same.
+
+    Only an event that is no text in UTF-8 can end as a frame begins.
+    """
+    end = at + _HEAD.size + length
+    start = at
+    while (start := data.find(MAGIC, start + 1, end + len(MAGIC) - 1)) >= 0:
+        frame = _frame(data, start)
+        if frame is not None and start + _HEAD.size + len(frame[1]) > end:
+            return True
+    return False
 
 
 def _frame(data: bytes, at: int) -> tuple[int, bytes] | None:

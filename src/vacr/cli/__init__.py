@@ -38,6 +38,7 @@ BUG = 70
         "watch": "Follow the sessions of all agents into a journal, as they happen.",
         "journal": "Verify the journal of what was captured.",
         "log": "Make a transparency log, serve it, and look after it.",
+        "hook": "Have agents tell what they do as they do it.",
         "inspect": "Show what is in a signed statement, or in any CBOR.",
         "schema": "Show a schema, or make instances of it.",
         "completion": "Print completion for a shell.",

@@ -47,6 +47,8 @@ class Output:
     """Whether there must be nothing at that path."""
     durable: bool = False
     """Whether it has to be on the disk before anything else is done, which takes its time."""
+    keep: bool = False
+    """Whether the owner and the permissions of the file that is there are kept, for it is another program's."""
 
 
 def refuse_input(path: Path, files: tuple[str, ...]) -> None:
@@ -131,7 +133,8 @@ def _written(output: Output, unfinished: ExitStack) -> str:
         _tidy(path.parent)
         handle, name = _temporary(path.parent, unfinished)
         with os.fdopen(handle, "wb") as file:
-            os.chmod(name, _mode(handle, output.like))  # noqa: PTH101 - a path that mkstemp gave
+            if not (output.keep and _keep(handle, path)):
+                os.chmod(name, _mode(handle, output.like))  # noqa: PTH101 - a path that mkstemp gave
             file.writelines(output.pieces)
             if output.durable:
                 file.flush()
@@ -252,6 +255,17 @@ def _mode(handle: int, like: tuple[Path, ...]) -> int:
         if status.st_gid != group and not status.st_mode & stat.S_IROTH:
             mode &= ~_GROUP
     return mode
+
+
+def _keep(handle: int, path: Path) -> bool:
+    """Give a file the owner and the permissions of the one that it replaces; tell whether there is one."""
+    if sys.platform == "win32" or not path.exists():
+        return False
+    status = path.stat()
+    with suppress(PermissionError):
+        os.fchown(handle, status.st_uid, status.st_gid)
+    os.fchmod(handle, stat.S_IMODE(status.st_mode))
+    return True
 
 
 def _umask() -> int:

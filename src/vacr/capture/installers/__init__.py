@@ -1,0 +1,1 @@
+"""Put hooks into the settings of agents, and take them out again: other programs' files, of which nothing else may change."""

@@ -1,0 +1,107 @@
+"""The plugin that OpenCode loads, for its hooks are no commands: it runs ours at each event, and waits for nothing."""
+
+from __future__ import annotations
+
+import json
+import sys
+from string import Template
+
+from vacr.capture.installers.command import MARK, SCRIPT
+from vacr.errors import UnreadableInput
+
+_PLUGIN = Template("""\
+// Written by `vacr hook install`; `vacr hook uninstall` removes it.
+// It appends what happens in a session to the spool of vacr. It never changes what OpenCode does, and never waits.
+import { spawn } from "node:child_process"
+
+const COMMAND = $command
+const MOST_RUNNING = 4
+const MOST_WAITING = 10000
+const KEPT =
+  /^(session\\.(created|deleted|idle|error|compacted)|message\\.(updated|removed)|message\\.part\\.(updated|removed)|permission\\..*|todo\\.updated|file\\.edited|command\\.executed)$$/
+
+const waiting = []
+let running = 0
+let number = 0
+
+function start(text) {
+  running += 1
+  let over = false
+  const next = () => {
+    if (over) return
+    over = true
+    running -= 1
+    if (waiting.length) start(waiting.shift())
+  }
+  try {
+    const child = spawn(COMMAND[0], COMMAND.slice(1), { stdio: ["pipe", "ignore", "ignore"], detached: true })
+    child.on("error", next)
+    child.on("exit", next)
+    child.stdin.on("error", () => {})
+    child.stdin.end(text)
+    child.unref()
+  } catch {
+    next()
+  }
+}
+
+function tell(session, type, data) {
+  try {
+    const text = JSON.stringify({ sessionID: session(), type, number: number++, time: Date.now(), data })
+    if (running < MOST_RUNNING) start(text)
+    else if (waiting.length < MOST_WAITING) waiting.push(text)
+  } catch {}
+}
+
+function sessionOf({ type, properties }) {
+  const id = properties?.sessionID ?? properties?.info?.sessionID ?? properties?.part?.sessionID
+  return id ?? (type.startsWith("session.") ? properties?.info?.id : undefined)
+}
+
+// What is still being written is told once it is done.
+function isDone({ type, properties }) {
+  const { info, part } = properties ?? {}
+  if (type === "message.updated") return info?.role !== "assistant" || info?.time?.completed !== undefined
+  if (type !== "message.part.updated") return true
+  if (part?.type === "tool") return part.state?.status === "completed" || part.state?.status === "error"
+  return (part?.type !== "text" && part?.type !== "reasoning") || part.time?.end !== undefined || part.time === undefined
+}
+
+export const VacrPlugin = async () => ({
+  event: async ({ event }) => {
+    try {
+      if (KEPT.test(event.type) && isDone(event)) tell(() => sessionOf(event), event.type, event.properties)
+    } catch {}
+  },
+  "chat.message": async (input, output) => tell(() => input.sessionID, "chat.message", { input, output }),
+  "tool.execute.before": async (input, output) => tell(() => input.sessionID, "tool.execute.before", { input, output }),
+  "tool.execute.after": async (input, output) => tell(() => input.sessionID, "tool.execute.after", { input, output }),
+})
+""")
+
+
+def command() -> list[str]:
+    """Give the command that the plugin runs, without a shell."""
+    return [sys.executable, "-I", "-S", SCRIPT, "opencode"]
+
+
+def plugin() -> str:
+    """Give the text of the plugin."""
+    return _PLUGIN.substitute(command=json.dumps(command(), ensure_ascii=False))
+
+
+def command_in(text: str) -> list[str]:
+    """Give the command that a plugin of ours runs; nothing where there is no plugin.
+
+    Raises:
+        UnreadableInput: the file is another's.
+    """
+    if not text.strip():
+        return []
+    for line in text.splitlines():
+        if line.startswith("const COMMAND = ") and MARK in line.replace("\\\\", "/"):
+            try:
+                return [str(word) for word in json.loads(line.partition("= ")[2])]
+            except (ValueError, TypeError):
+                break
+    raise UnreadableInput("it is no plugin of vacr's", hint="Give it another name, and run this again.")

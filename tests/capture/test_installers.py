@@ -1,0 +1,379 @@
+"""Installers: settings files get our entries and lose them again, and nothing else in them changes."""
+
+import json
+import shutil
+import subprocess
+import sys
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.capture.hooks import spooled
+from vacr.capture.installers import changes, edits, opencode, settings
+from vacr.capture.installers.agents import AGENTS, LOCAL, PROJECT, USER
+from vacr.capture.installers.command import command_for, missing
+from vacr.capture.installers.jsonc import parse
+from vacr.capture.installers.settings import Layout
+from vacr.errors import UnreadableInput, UsageError
+
+OURS = {"Stop": command_for("claude-code"), "SessionStart": command_for("claude-code")}
+NESTED, FLAT = Layout(handler=(("timeout", 10),)), Layout(nested=False, opening=(("version", 1),))
+OTHER = '{"type": "command", "command": "echo mine"}'
+
+FILES = {
+    "empty object": "{}\n",
+    "no hooks": '{\n  "model": "opus"\n}\n',
+    "tabs": '{\n\t"model": "opus"\n}',
+    "one line": '{"model":"opus","x":[1,2]}',
+    "comments": '// mine\n{\n  // first\n  "model": "opus", // liked\n  /* and */ "x": 1 // last\n  // end\n}\n// after\n',
+    "trailing commas": f"""{{
+    "x": [1, 2,],
+    "hooks": {{
+        "Stop": [
+            {{"hooks": [{OTHER},],}},
+        ],
+    }},
+}}
+""",
+    "other hooks": f"""{{
+  "hooks": {{
+    "PreToolUse": [{{"matcher": "Bash", "hooks": [{OTHER}]}}],
+    "Stop": [{{"hooks": [{OTHER}]}}]
+  }},
+  "z": null
+}}
+""",
+    "empty hooks": '{\n  "hooks": {},\n  "z": 1\n}\n',
+    "empty event": '{\n  "hooks": {\n    "Stop": []\n  }\n}\n',
+    "windows": '{\r\n  "model": "opus"\r\n}\r\n',
+    "byte order mark": '\ufeff{\n  "model": "öpus \\" // no comment"\n}\n',
+    "no newline": '{\n  "a": 1\n}',
+}
+
+
+@pytest.mark.parametrize("layout", [NESTED, FLAT], ids=["nested", "flat"])
+@pytest.mark.parametrize("text", FILES.values(), ids=FILES)
+def test_entries_come_in_and_nothing_else_changes(text, layout):
+    after = settings.installed(text, layout, OURS)
+    before, value = parse(text).value, parse(after).value
+    for event, command in OURS.items():
+        assert value["hooks"][event].pop() == layout.entry(command)
+        assert value["hooks"][event] == before.get("hooks", {}).get(event, [])
+    assert {name: item for name, item in value.items() if name not in ("hooks", "version")} == {
+        name: item for name, item in before.items() if name != "hooks"
+    }
+    # All that was there still is, in its order: only white space and commas may come between.
+    rest = iter(after)
+    assert all(letter in rest for letter in text)
+    assert settings.installed(after, layout, OURS) == after
+    assert ("\r\n" in text) == ("\r\n" in after)
+    assert "\n" not in after.replace("\r\n", "") or "\r\n" not in after
+
+
+@pytest.mark.parametrize("text", FILES.values(), ids=FILES)
+def test_entries_go_out_though_the_file_is_another_by_then(text):
+    after = settings.uninstalled(settings.installed(text, NESTED, OURS))
+    before = parse(text).value
+    if before.get("hooks") in ({}, {"Stop": []}):
+        # What is empty is not told from what became so.
+        before.pop("hooks")
+    assert parse(after).value == before
+    assert settings.uninstalled(text) == text
+    if "hooks" in before or '{\n  "model"' in text:
+        assert after == text
+
+
+def test_an_older_command_is_replaced():
+    old = settings.installed('{\n  "a": 1\n}\n', NESTED, {"Stop": "/gone/python -I /old/vacr/capture/hook.py claude-code"})
+    new = settings.installed(old, NESTED, OURS)
+    assert settings.commands(new) == {event: [command] for event, command in OURS.items()}
+    assert settings.uninstalled(new) == '{\n  "a": 1\n}\n'
+
+
+def test_a_hook_of_ours_beside_another_goes_alone():
+    ours = json.dumps({"type": "command", "command": OURS["Stop"]})
+    text = f'{{"hooks": {{"Stop": [{{"hooks": [{OTHER}, {ours}, {OTHER}]}}]}}}}'
+    assert settings.uninstalled(text) == text.replace(f" {ours},", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"a": 1', "a comma or } is missing"),
+        ('{"a" 1}', "line 1, column 6: a colon is missing"),
+        ("{a: 1}", "the name of a member is missing"),
+        ('{"a": 01}', "01 is no value"),
+        ('{"a": nope}', "a value is missing"),
+        ('{"a": 1} x', "something follows"),
+        ('{"a": "\n"}', "a value is missing"),
+        ("[]", "no JSON object"),
+        ('{"hooks": []}', "hooks is no object"),
+        ('{"hooks": {"Stop": {}}}', "hooks.Stop is no list"),
+        ("[" * 200, "nested deeper"),
+        ("/* open", "a value is missing"),
+    ],
+)
+def test_what_is_not_understood_is_refused(text, message):
+    with pytest.raises(UnreadableInput) as error:
+        settings.installed(text, NESTED, OURS)
+    assert message in error.value.message
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(st.text(), VALUES), st.sampled_from([None, 0, 2, "\t"]), VALUES)
+def test_any_json_is_read_and_edited_as_its_text_says(value, indent, more):
+    text = json.dumps(value, indent=indent, ensure_ascii=False)
+    root = parse(text)
+    assert root.value == value
+    longer = edits.added(text, root, more, "new")
+    assert parse(longer).value == {**value, "new": more}
+    assert json.loads(longer) == {**value, "new": more}
+    grown = parse(longer)
+    if value:
+        assert edits.removed(longer, grown, grown.members[-1]) == text
+
+
+@given(st.text(alphabet='{}[]":,/*\\ \nab1', max_size=40))
+def test_any_text_is_a_value_or_an_error(text):
+    with suppress(UnreadableInput):
+        parse(text)
+
+
+@pytest.fixture
+def places(tmp_path):
+    """Give a home, its environment without any agent, and a state folder."""
+    home = tmp_path / "home"
+    home.mkdir()
+    return home, {"HOME": str(home), "PATH": ""}, tmp_path / "state"
+
+
+@pytest.mark.parametrize("name", AGENTS)
+@pytest.mark.parametrize("before", [None, "own"])
+def test_installing_and_uninstalling_leaves_the_file_as_it_was(places, name, before):
+    home, environment, state = places
+    agent = AGENTS[name]
+    path = agent.path(USER, environment, home)
+    if before and agent.layout:
+        path.parent.mkdir(parents=True)
+        path.write_text(FILES["comments"])
+        path.chmod(0o640)
+    assert changes.status(agent, path, environment)[0] == changes.NOT_INSTALLED
+    change = changes.install(agent, path, environment, state)
+    assert "hook.py" in change.diff()
+    change.make(state)
+    assert changes.status(agent, path, environment)[0] == changes.INSTALLED
+    assert changes.install(agent, path, environment, state).is_none
+    changes.uninstall(agent, path, state).make(state)
+    if before and agent.layout:
+        assert path.read_text() == FILES["comments"]
+        assert path.stat().st_mode & 0o777 == 0o640
+    else:
+        assert list(home.rglob("*")) == []
+    assert list((state / "hooks").iterdir()) == []
+    assert changes.uninstall(agent, path, state).is_none
+
+
+def test_what_others_changed_meanwhile_stays(places):
+    home, environment, state = places
+    agent = AGENTS["claude-code"]
+    path = agent.path(USER, environment, home)
+    changes.install(agent, path, environment, state).make(state)
+    value = json.loads(path.read_text())
+    path.write_text(json.dumps({"model": "opus", **value}, indent=4))
+    changes.uninstall(agent, path, state).make(state)
+    assert path.read_text() == '{\n    "model": "opus"\n}'
+
+
+def test_a_file_made_for_hooks_goes_with_them_though_it_was_written_anew(places):
+    home, environment, state = places
+    agent = AGENTS["cursor"]
+    path = agent.path(USER, environment, home)
+    changes.install(agent, path, environment, state).make(state)
+    path.write_text(json.dumps(json.loads(path.read_text())))
+    changes.uninstall(agent, path, state).make(state)
+    assert list(home.iterdir()) == []
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_link_stays_a_link(places, tmp_path, there):
+    home, environment, state = places
+    agent = AGENTS["claude-code"]
+    path = agent.path(USER, environment, home)
+    path.parent.mkdir()
+    dotfiles = tmp_path / "dotfiles.json"
+    if there:
+        dotfiles.write_text("{}")
+    path.symlink_to(dotfiles)
+    changes.install(agent, path, environment, state).make(state)
+    assert path.is_symlink()
+    assert "hook.py" in dotfiles.read_text()
+    changes.uninstall(agent, path, state).make(state)
+    assert path.is_symlink()
+    assert dotfiles.exists() == there
+
+
+def test_a_file_that_changes_while_the_user_is_asked_is_left_alone(places):
+    home, environment, state = places
+    agent = AGENTS["gemini-cli"]
+    path = agent.path(USER, environment, home)
+    change = changes.install(agent, path, environment, state)
+    path.parent.mkdir()
+    path.write_text("{}")
+    with pytest.raises(UnreadableInput, match="changed meanwhile"):
+        change.make(state)
+    assert path.read_text() == "{}"
+
+
+def test_what_is_damaged_or_lost_of_our_memory_does_no_harm(places):
+    home, environment, state = places
+    agent = AGENTS["claude-code"]
+    path = agent.path(USER, environment, home)
+    path.parent.mkdir()
+    path.write_text(FILES["no hooks"])
+    changes.install(agent, path, environment, state).make(state)
+    for kept in (state / "hooks").iterdir():
+        kept.write_text('{"before": 7}')
+    changes.uninstall(agent, path, state).make(state)
+    assert path.read_text() == FILES["no hooks"]
+
+
+@pytest.mark.parametrize("content", [b"{", b"\xff\xfe", b'{"hooks": 1}'])
+def test_an_invalid_file_is_refused_untouched(places, content):
+    home, environment, state = places
+    agent = AGENTS["codex-cli"]
+    path = agent.path(USER, environment, home)
+    path.parent.mkdir()
+    path.write_bytes(content)
+    with pytest.raises(UnreadableInput):
+        changes.install(agent, path, environment, state)
+    with pytest.raises(UnreadableInput):
+        changes.uninstall(agent, path, state)
+    assert path.read_bytes() == content
+    assert changes.status(agent, path, environment)[0] == changes.UNREADABLE
+
+
+def test_a_plugin_of_another_is_left_alone(places):
+    home, environment, state = places
+    agent = AGENTS["opencode"]
+    path = agent.path(USER, environment, home)
+    path.parent.mkdir(parents=True)
+    path.write_text("export const Mine = async () => ({})\n")
+    with pytest.raises(UnreadableInput, match="no plugin of vacr's"):
+        changes.install(agent, path, environment, state)
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_a_command_whose_python_is_gone_is_told(places, name):
+    home, environment, state = places
+    agent = AGENTS[name]
+    path = agent.path(USER, environment, home)
+    changes.install(agent, path, environment, state).make(state)
+    whole = path.read_text()
+    path.write_text(whole.replace(sys.executable, "/gone/bin/python"))
+    assert changes.status(agent, path, environment)[0] == changes.BROKEN
+    path.write_text(whole.replace("-I -S", "-I").replace('"-I", "-S"', '"-S", "-I"'))
+    assert changes.status(agent, path, environment)[0] == changes.OTHER
+
+
+@pytest.mark.parametrize(
+    ("name", "variables", "path"),
+    [
+        ("claude-code", {}, "/h/.claude/settings.json"),
+        ("claude-code", {"CLAUDE_CONFIG_DIR": "/c"}, "/c/settings.json"),
+        ("codex-cli", {}, "/h/.codex/hooks.json"),
+        ("codex-cli", {"CODEX_HOME": "/c"}, "/c/hooks.json"),
+        ("gemini-cli", {}, "/h/.gemini/settings.json"),
+        ("gemini-cli", {"GEMINI_CLI_HOME": "/c"}, "/c/.gemini/settings.json"),
+        ("cursor", {}, "/h/.cursor/hooks.json"),
+        ("opencode", {}, "/h/.config/opencode/plugin/vacr.js"),
+        ("opencode", {"XDG_CONFIG_HOME": "/c"}, "/c/opencode/plugin/vacr.js"),
+    ],
+)
+def test_settings_are_where_the_agent_has_them(tmp_path, name, variables, path):
+    assert str(AGENTS[name].path(USER, {"HOME": "/h", **variables}, tmp_path)) == path
+
+
+def test_projects_have_settings_too(tmp_path):
+    assert AGENTS["claude-code"].path(LOCAL, {}, tmp_path) == tmp_path / ".claude/settings.local.json"
+    assert AGENTS["codex-cli"].path(PROJECT, {}, tmp_path) == tmp_path / ".codex/hooks.json"
+    with pytest.raises(UsageError, match="--local"):
+        AGENTS["codex-cli"].path(LOCAL, {}, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("told", "more"),
+    [("2.1.197 (Claude Code)", True), ("2.1.101 (Claude Code)", True), ("2.1.100", False), ("1.0.85", False), ("?", False)],
+)
+def test_an_event_that_would_void_the_settings_of_an_older_version_is_left_out(tmp_path, told, more):
+    (tmp_path / "claude").write_text(f"#!/bin/sh\necho '{told}'\n")
+    (tmp_path / "claude").chmod(0o755)
+    events = AGENTS["claude-code"].commands({"PATH": f"{tmp_path}:/bin:/usr/bin"})
+    assert ("StopFailure" in events) == more
+    assert "SessionStart" in events
+    assert not {"WorktreeCreate", "WorktreeRemove", "MessageDisplay"} & set(events)
+
+
+@pytest.mark.parametrize("name", [name for name, agent in AGENTS.items() if agent.layout])
+@pytest.mark.parametrize("gone", [False, True])
+@pytest.mark.parametrize("shell", [shell for shell in ("sh", "bash", "zsh", "fish") if shutil.which(shell)])
+def test_a_shell_runs_the_command_and_says_only_what_the_agent_wants(tmp_path, name, gone, shell):
+    agent = AGENTS[name]
+    for event, command in agent.commands({"PATH": ""}).items():
+        line = command.replace("hook.py", "gone.py") if gone else command
+        sent = b'{"session_id":"s","conversation_id":"s"}'
+        done = subprocess.run([shell, "-c", line], input=sent, capture_output=True, env={"VACR_STATE": str(tmp_path)})
+        assert (done.returncode, done.stderr) == (0, b"")
+        assert done.stdout.decode().strip() == agent.answers.get(event, agent.answer)
+    assert bool(spooled(tmp_path)) != gone
+
+
+def test_a_command_names_what_it_misses(monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "executable", f"{tmp_path}/my python/bin/python")
+    assert missing(command_for("cursor", "{}")) == f"{tmp_path}/my python/bin/python"
+    assert missing("'") == "'"
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no node here")
+def test_the_plugin_tells_what_is_done_and_waits_for_nothing(tmp_path):
+    (tmp_path / "vacr.mjs").write_text(opencode.plugin())
+    (tmp_path / "run.mjs").write_text("""
+        import { VacrPlugin } from "./vacr.mjs"
+        const plugin = await VacrPlugin()
+        const tell = (type, properties) => plugin.event({ event: { type, properties } })
+        await tell("session.created", { info: { id: "s" } })
+        await tell("message.part.updated", { part: { type: "text", sessionID: "s", text: "h", time: { start: 1 } } })
+        await tell("message.part.updated", { part: { type: "text", sessionID: "s", text: "hi", time: { start: 1, end: 2 } } })
+        await tell("message.part.updated", { part: { type: "tool", sessionID: "s", state: { status: "running" } } })
+        await tell("message.part.updated", { part: { type: "tool", sessionID: "s", state: { status: "completed" } } })
+        await tell("message.part.delta", { sessionID: "s" })
+        await plugin["tool.execute.before"]({ sessionID: "s", tool: "bash" }, { args: { command: "x".repeat(500000) } })
+        const circle = { sessionID: "s" }
+        circle.circle = circle
+        await plugin["tool.execute.after"](circle, {})
+        await plugin.event({})
+        await tell("session.idle", { sessionID: "s" })
+    """)
+    state = tmp_path / "state"
+    subprocess.run(
+        ["node", tmp_path / "run.mjs"], check=True, env={"PATH": "", "VACR_STATE": str(state)}, executable=shutil.which("node")
+    )
+    told = []
+    while len(told) < 5:
+        told = [json.loads(payload) for payload in spooled(state).get(("opencode", "s"), [])]
+    told.sort(key=lambda one: one["number"])
+    assert [one["type"] for one in told] == [
+        "session.created",
+        "message.part.updated",
+        "message.part.updated",
+        "tool.execute.before",
+        "session.idle",
+    ]
+    assert len(told[3]["data"]["output"]["args"]["command"]) == 500_000
