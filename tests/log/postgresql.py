@@ -83,7 +83,7 @@ class PostgreSQL:
 
     def stop(self):
         if self.process.poll() is None:
-            self.process.send_signal(signal.SIGINT)  # "fast": it does not wait for its clients
+            self.process.send_signal(signal.SIGQUIT)  # "immediate": what it has not written yet is not wanted any more
             self.process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 
