@@ -35,6 +35,8 @@ BUG = 70
         "register": "Register statements in a transparency log.",
         "seal": "Record, validate, attribute, sign, register and verify in one go.",
         "verify": "Verify who signed what.",
+        "attest": "Make evidence of what recorded a session.",
+        "appraise": "Judge evidence by a policy, and sign the result.",
         "log": "Make a transparency log, serve it, and look after it.",
         "inspect": "Show what is in a signed statement, or in any CBOR.",
         "schema": "Show a schema, or make instances of it.",

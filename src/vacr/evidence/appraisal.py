@@ -18,6 +18,8 @@ class Check:
     value: int
     told: str
     reason: str = ""
+    decided: bool = True
+    """Whether anything was compared: what is only said, or is missing, is not."""
 
     @property
     def tier(self) -> Tier:
@@ -42,6 +44,10 @@ class Appraisal:
     def found(self, name: str, claim: str, value: int, told: str, reason: str = "") -> None:
         """Add what a check found."""
         self.checks.append(Check(name, claim, value, told, reason))
+
+    def undecided(self, name: str, claim: str, told: str) -> None:
+        """Add what is said or missing, and cannot be compared with anything."""
+        self.checks.append(Check(name, claim, values.NO_CLAIM, told, decided=False))
 
     def unbound(self, name: str, told: str, reason: str) -> None:
         """Add a check that leaves nothing of the evidence to be believed."""

@@ -42,11 +42,11 @@ def _check_software(key: PublicKey, policy: AppraisalPolicy, appraisal: Appraisa
         appraisal.found("identity", "instance-identity", values.NOT_RECOGNISED, told, "attester-unknown")
     elif policy.software_is_enough:
         told = "a key in software, which the policy says is enough: it proves no machine"
-        appraisal.found("identity", "instance-identity", values.NO_CLAIM, told)
+        appraisal.undecided("identity", "instance-identity", told)
     else:
         told = "a key in software: whoever could read it may have signed"
         appraisal.found("identity", "instance-identity", values.KEY_IN_SOFTWARE, told, "key-in-software")
-    appraisal.found("hardware", "hardware", values.NO_CLAIM, "none vouches for it")
+    appraisal.undecided("hardware", "hardware", "none vouches for it")
 
 
 def _check_tpm(submodule: dict[Any, Any], claims: dict[Any, Any], policy: AppraisalPolicy, appraisal: Appraisal) -> None:
@@ -69,7 +69,7 @@ def _check_key(key: AttestationKey, policy: AppraisalPolicy, appraisal: Appraisa
         appraisal.found("hardware", "hardware", values.APPROVED, "a TPM that its maker certified")
     elif _is_among(key.key, policy.attestation_keys):
         appraisal.found("identity", "instance-identity", values.APPROVED, f"the attestation key {name}")
-        appraisal.found("hardware", "hardware", values.NO_CLAIM, "nothing shows that the TPM is a chip and not a program")
+        appraisal.undecided("hardware", "hardware", "nothing shows that the TPM is a chip and not a program")
     else:
         told = f"the attestation key {name} is not one that the policy knows"
         appraisal.found("identity", "instance-identity", values.NOT_RECOGNISED, told, "attestation-key-unknown")

@@ -54,10 +54,8 @@ def _check(one: Component, policy: AppraisalPolicy, appraisal: Appraisal) -> Non
         appraisal.found(one.name, _claim(one.name), good, f"{named}, as its reference value")
     elif references:
         appraisal.found(one.name, _claim(one.name), _changed(one.name), _told(one, named, references), "measurement-changed")
-    elif one.name.startswith(components.AGENT):
-        value = values.UNATTESTED if "agent" in policy.required else values.NO_CLAIM
-        reason = "measurement-unknown" if "agent" in policy.required else ""
-        appraisal.found(one.name, "sourced-data", value, f"{named}: there is no reference value for it", reason)
+    elif one.name.startswith(components.AGENT) and "agent" not in policy.required:
+        appraisal.undecided(one.name, "sourced-data", f"{named}: there is no reference value for it")
     else:
         told = f"{named}: there is no reference value for it"
         appraisal.found(one.name, _claim(one.name), _unknown(one.name), told, "measurement-unknown")

@@ -85,7 +85,7 @@ def _check_fresh(claims: dict[Any, Any], policy: AppraisalPolicy, nonce: bytes, 
 def _check_record(claims: dict[Any, Any], record: bytes | None, appraisal: Appraisal) -> None:
     digest = claims[labels.RECORD][1]
     if record is None:
-        appraisal.found("record", "instance-identity", values.NO_CLAIM, f"about SHA-256 {digest.hex()}, which was not compared")
+        appraisal.undecided("record", "instance-identity", f"about SHA-256 {digest.hex()}, which was not compared")
     elif record != digest:
         appraisal.unbound("record", f"about another record, SHA-256 {digest.hex()}", "record-mismatch")
     else:
@@ -107,9 +107,9 @@ def _check_claims(claims: dict[Any, Any], policy: AppraisalPolicy, appraisal: Ap
             value = values.NOT_RECOGNISED if name == "tpm" else values.REFUSED
             appraisal.found(name, _ABOUT[name], value, "the policy asks for it, and there is none", "claim-missing")
     if journal is not None or "journal" not in policy.required:
-        appraisal.found("journal", "sourced-data", values.NO_CLAIM, told)
+        appraisal.undecided("journal", "sourced-data", told)
     version = claims[labels.SWVERSION][0]
     if policy.versions and version not in policy.versions:
         appraisal.found("version", "file-system", values.REFUSED, f"vacr {version} is not accepted", "version")
-    else:
-        appraisal.found("version", "file-system", values.NO_CLAIM, f"vacr {version}, as it says")
+    elif policy.versions:
+        appraisal.found("version", "file-system", values.NO_CLAIM, f"vacr {version} is accepted")

@@ -13,11 +13,12 @@ import shutil
 import sys
 from pathlib import Path
 
-import vacr
 from vacr.errors import UnreadableInput, UsageError
 from vacr.evidence.components import AGENT, CONFIGURATION, PACKAGE, PYTHON, Component, Manifest, of_files
 from vacr.sources.files import reason_of
+from vacr.version import __version__
 
+_PACKAGE = Path(__file__).parent.parent
 _MADE_BY_PYTHON = "__pycache__"
 
 
@@ -27,7 +28,7 @@ def recorder() -> list[Component]:
     Raises:
         UnreadableInput: a file of it cannot be read.
     """
-    return [package(Path(vacr.__file__).parent), python()]
+    return [package(_PACKAGE), python()]
 
 
 def package(folder: Path) -> Component:
@@ -40,7 +41,7 @@ def package(folder: Path) -> Component:
     for path in sorted(folder.rglob("*")):
         if path.is_file() and _MADE_BY_PYTHON not in path.parts:
             manifest[path.relative_to(folder).as_posix()] = digest(path)
-    return of_files(PACKAGE, vacr.__version__, manifest)
+    return of_files(PACKAGE, __version__, manifest)
 
 
 def python() -> Component:

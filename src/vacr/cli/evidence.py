@@ -1,0 +1,146 @@
+"""What the verbs about evidence have in common: nonces, and files that lie beside what they are about."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vacr.errors import UnreadableInput, UsageError
+from vacr.evidence.attester import JournalHead, check_nonce
+from vacr.evidence.relying_party import Needed
+from vacr.evidence.trust_tiers import TIERS
+from vacr.sources import read_bytes
+from vacr.sources.evidence_files import beside, load_keys, load_policy
+from vacr.sources.statements import COSE, Pair
+from vacr.verification.contents import record_in
+from vacr.versions.made import as_made
+
+_HEAD = re.compile(r"([0-9A-Fa-f]{2,128}):([0-9]{1,18}):([0-9A-Fa-f]{2,128})")
+_LARGEST = 1 << 26
+_FORM = (
+    "IDENTITY:FRAMES:HEAD, the first and the last in hexadecimal, or a file in JSON with the members identity, frames and head."
+)
+
+
+@dataclass(frozen=True)
+class WantedEvidence:
+    """What is asked of evidence, as it can be handed to another process."""
+
+    tier: str
+    file: str | None = None
+    policy: str | None = None
+    verifier_keys: tuple[str, ...] = ()
+    nonce: str | None = None
+
+    def __post_init__(self) -> None:
+        """Check that it goes together.
+
+        Raises:
+            UsageError: it does not.
+        """
+        if (self.policy is None) == (not self.verifier_keys):
+            hint = "Give --evidence-policy to appraise evidence, or --verifier-key to believe a verifier's result."
+            raise UsageError("evidence is appraised here, or its result believed: one of both has to be chosen", hint=hint)
+        if self.policy is not None and self.nonce is None:
+            hint = "Give --nonce, the one that the evidence was asked for with."
+            raise UsageError("evidence cannot be appraised without its nonce", hint=hint)
+
+
+def needed_of(wanted: WantedEvidence) -> Needed:
+    """Read what trust in evidence rests on.
+
+    Raises:
+        UsageError: the nonce is none.
+        Unreachable: a file that trust rests on cannot be read.
+        UnreadableInput: it holds something else.
+    """
+    return Needed(
+        TIERS[wanted.tier],
+        load_policy(wanted.policy) if wanted.policy is not None else None,
+        tuple(key for name in wanted.verifier_keys for key in load_keys(name)),
+        nonce_of(wanted.nonce) if wanted.nonce is not None else None,
+    )
+
+
+def evidence_for(pair: Pair, wanted: WantedEvidence) -> bytes | None:
+    """Read the evidence, or the result, for a file: the one that is named, or the one beside it.
+
+    Raises:
+        UnreadableInput: it cannot be read.
+    """
+    if wanted.file is not None:
+        return read_bytes(wanted.file, _LARGEST)
+    about = pair.file or (pair.statement or "").removesuffix(COSE)
+    found = beside(about, results=bool(wanted.verifier_keys))
+    return read_bytes(found, _LARGEST) if found is not None else None
+
+
+def nonce_of(text: str) -> bytes:
+    """Read a nonce in hexadecimal.
+
+    Raises:
+        UsageError: it is none.
+    """
+    try:
+        nonce = bytes.fromhex(text)
+    except ValueError as error:
+        hint = "Take the one that whoever asks for evidence gave; openssl rand -hex 32 makes one."
+        raise UsageError("the nonce is not hexadecimal", hint=hint) from error
+    check_nonce(nonce)
+    return nonce
+
+
+def record_at(path: str) -> tuple[bytes, dict[str, Any]]:
+    """Read a record: its bytes, and what it says; nothing for another file.
+
+    Raises:
+        UnreadableInput: it cannot be read, or is empty.
+    """
+    data = read_bytes(path)
+    if not data:
+        raise UnreadableInput("empty: there is nothing to attest", where=path)
+    found = record_in(data)
+    return data, as_made(found[0], json=found[1] == "json") if found is not None else {}
+
+
+def journal_in(record: dict[str, Any], path: str) -> JournalHead | None:
+    """Give the head of the journal that a record was made from, if it names one.
+
+    Raises:
+        UnreadableInput: what it names is none.
+    """
+    value: Any = record
+    for name in ("vacr", "inputs", "journal"):
+        value = value.get(name) if isinstance(value, dict) else None
+    return _head(value, path) if value is not None else None
+
+
+def journal_of(text: str) -> JournalHead:
+    """Read the head of a journal that a user gave.
+
+    Raises:
+        UsageError: it is neither a head nor a file with one.
+        UnreadableInput: the file holds something else.
+    """
+    found = _HEAD.fullmatch(text)
+    if found:
+        return _head({"identity": found[1], "frames": int(found[2]), "head": found[3]}, text)
+    if not Path(text).exists():
+        raise UsageError(f"{text} is no head of a journal", hint=f"Give {_FORM}")
+    try:
+        return _head(json.loads(read_bytes(text, 1 << 20)), text)
+    except (ValueError, RecursionError) as error:
+        raise UnreadableInput("not a head of a journal", where=text, hint=f"Give {_FORM}") from error
+
+
+def _head(value: Any, where: str) -> JournalHead:
+    try:
+        identity, frames, head = bytes.fromhex(value["identity"]), value["frames"], bytes.fromhex(value["head"])
+        if type(frames) is not int or not 0 <= frames < 1 << 63 or not 0 < len(identity) <= 64 or not 0 < len(head) <= 64:  # noqa: PLR2004
+            raise ValueError("out of range")  # noqa: TRY301 - one message for all that is wrong
+    except (KeyError, TypeError, ValueError) as error:
+        raise UnreadableInput("it names a journal, and not how far that went", where=where, hint=f"Give {_FORM}") from error
+    return JournalHead(identity, frames, head)
