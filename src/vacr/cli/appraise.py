@@ -33,7 +33,7 @@ _LARGEST = 1 << 26
 @click.option("--nonce", required=True, metavar="HEX", help="The nonce that the evidence was asked for with.")
 @click.option("--record", metavar="FILE", type=PATH, help="The record that the evidence has to be about.")
 @partial(key_options, required=False)
-@click.option("--jwt", "as_jwt", is_flag=True, help="Write the result as a JWT.  [default: where -o ends in .jwt]")
+@click.option("--jwt", is_flag=True, help="Write the result as a JWT.  [default: where -o ends in .jwt]")
 @partial(options.writing_options, default="beside the evidence, where there is --key")
 @options.voice_options
 def command(
@@ -45,7 +45,7 @@ def command(
     alg: str | None,
     passphrase_file: str | None,
     force: bool,  # noqa: FBT001 - click passes flags so
-    as_jwt: bool,  # noqa: FBT001
+    jwt: bool,  # noqa: FBT001
     output: str | None,
     overwrite: bool,  # noqa: FBT001
     format: str,  # noqa: A002 - the option's name
@@ -77,7 +77,7 @@ def command(
         voice.result(f"{_MARKS[check.tier] if check.decided else '?'} {check.name}: {check.told}")
     written = None
     if signer is not None:
-        as_jwt = as_jwt or (output or "").endswith(".jwt")
+        as_jwt = jwt or (output or "").endswith(".jwt")
         token = ear.encode(appraisal, signer, int(now.timestamp()), rules.result_validity, as_jwt=as_jwt)
         written = _write(token, evidence, output, as_jwt=as_jwt, overwrite=overwrite)
     _tell(appraisal, evidence, written, voice)

@@ -15,8 +15,9 @@ from vacr.cli.evidence import journal_in, journal_of, nonce_of, record_at
 from vacr.cli.options import PATH, Voice, plural
 from vacr.cli.statements import key_options, key_signer
 from vacr.errors import UsageError
-from vacr.evidence import attester, carried, cmw, labels, reference
-from vacr.evidence.attester import Agent, JournalHead, Subject
+from vacr.evidence import carried, cmw, labels
+from vacr.evidence import reference as references
+from vacr.evidence.attester import Agent, JournalHead, Subject, attest, record_digest
 from vacr.evidence.components import Component
 from vacr.evidence.tpm_structures import read_attestation_key
 from vacr.recording.files import write
@@ -33,7 +34,6 @@ _REFERENCE, _ATTESTATION_KEY = "reference.cbor", "ak.pub.pem"
 @click.option("--nonce", metavar="HEX", help="What whoever asks for evidence gave, so that it cannot be older.")
 @click.option(
     "--attester",
-    "kind",
     type=click.Choice([labels.TPM, labels.SOFTWARE]),
     help="What vouches for it: a TPM, or only a key in software, which is the weaker claim.",
 )
@@ -51,7 +51,7 @@ _REFERENCE, _ATTESTATION_KEY = "reference.cbor", "ak.pub.pem"
 def command(
     record: str | None,
     nonce: str | None,
-    kind: str | None,
+    attester: str | None,
     key: str | None,
     alg: str | None,
     passphrase_file: str | None,
@@ -94,10 +94,10 @@ def command(
         if agent_executable is not None:
             measured.append(measuring.agent(Path(agent_executable).name, None, agent_executable))
         return _write_reference(measured, signer, target)
-    if record is None or nonce is None or kind is None:
-        missing = [name for name, value in (("--record", record), ("--nonce", nonce), ("--attester", kind)) if value is None]
+    if record is None or nonce is None or attester is None:
+        missing = [name for name, value in (("--record", record), ("--nonce", nonce), ("--attester", attester)) if value is None]
         raise UsageError(f"evidence needs {', '.join(missing)}", hint="vacr attest --help shows examples.")
-    tpm = Tpm(tcti, _registers(pcrs)) if kind == labels.TPM else None
+    tpm = Tpm(tcti, _registers(pcrs)) if attester == labels.TPM else None
     if signer is None:
         if tpm is None:
             raise UsageError("evidence of a software attester needs --key", hint="vacr key generate makes one.")
@@ -106,8 +106,8 @@ def command(
     subject = _subject(data, said, record, journal_head, measured, agent_executable)
     if subject.journal is None:
         voice.notice(f"{record}: recorded without a journal, which the evidence then does not name")
-    evidence = attester.attest(subject, nonce_of(nonce), int(time.time()), signer, tpm.quote if tpm is not None else None)
-    return _write_evidence(evidence, subject, kind, record, into, target)
+    evidence = attest(subject, nonce_of(nonce), int(time.time()), signer, tpm.quote if tpm is not None else None)
+    return _write_evidence(evidence, subject, attester, record, into, target)
 
 
 class _Target:
@@ -137,7 +137,7 @@ def _subject(
         name, version = (agent.name, agent.version) if agent is not None else (Path(executable).name, None)
         measured.append(measuring.agent(name, version, executable))
         agent = agent or Agent(name)
-    return Subject(attester.record_digest(data), __version__, measured, journal, agent)
+    return Subject(record_digest(data), __version__, measured, journal, agent)
 
 
 def _journal(said: dict[str, Any], path: str, head: str | None) -> JournalHead | None:
@@ -187,7 +187,7 @@ def _write_evidence(evidence: bytes, subject: Subject, kind: str, record: str, i
 
 
 def _write_reference(measured: list[Component], signer: Signer | None, target: _Target) -> int:
-    data = reference.encode(measured, signer, int(time.time()) if signer is not None else None)
+    data = references.encode(measured, signer, int(time.time()) if signer is not None else None)
     told = f"reference values of {', '.join(_named(one) for one in measured)}, {'signed' if signer is not None else 'not signed'}"
     document = {"components": [_component(one) for one in measured], "signed": signer is not None}
     target.write(data, _REFERENCE, "", told, document)

@@ -58,6 +58,8 @@ def read_token(data: bytes) -> Token:
         raise InvalidStatement("a token without the tag of COSE_Sign1", reason="tag")
     if message.protected.get(cose.TYP) != labels.EAT_CWT:
         raise InvalidStatement(f"a signed message that is no token: its typ is not {labels.EAT_CWT}", reason="typ")
+    if message.unprotected:
+        raise InvalidStatement("a token with a header that nobody signed", reason="structure")
     if not message.payload:
         raise InvalidStatement("a token without claims", reason="payload-missing")
     return Token(message, read_claims(message.payload))
