@@ -13,6 +13,7 @@ from vacr.evidence.attester import Agent, JournalHead, Subject, attest
 from vacr.evidence.components import Component, of_files
 from vacr.evidence.policy import AppraisalPolicy
 from vacr.evidence.quote import Quoted
+from vacr.evidence.tpm_structures import read_attestation_key
 from vacr.evidence.verifier import appraise
 from vacr.signing import KeySigner, keys
 
@@ -59,7 +60,7 @@ class StandIn:
         shown = b"".join(value for _, value in sorted((pcrs or self.pcrs).items()))
         return (
             struct.pack(">IH", magic, kind)
-            + sized(b"\x00\x0b" + b"\x05" * 32)
+            + sized(read_attestation_key(self.public()).qualified_name)
             + sized(extra)
             + struct.pack(">QIIBQ", 1234, 3, 1, 1, 0x2019102300163636)
             + struct.pack(">IHB", 1, 0x0B, 3)

@@ -62,6 +62,8 @@ def check_quote(submodule: dict[Any, Any], claims: dict[Any, Any]) -> tuple[Quot
         key.key.verify(read_signature(submodule[labels.QUOTE_SIGNATURE]), submodule[labels.QUOTE], ec.ECDSA(hashes.SHA256()))
     except InvalidSignature as error:
         raise InvalidStatement("the attestation key did not sign this quote", reason="quote-signature") from error
+    if quote.qualified_signer != key.qualified_name:
+        raise InvalidStatement("the quote names another key, or one of other attributes", reason="attestation-key")
     if quote.extra_data != qualifying_data(claims):
         raise InvalidStatement("the quote was made for other evidence", reason="quote-swapped")
     pcrs = submodule[labels.PCRS]

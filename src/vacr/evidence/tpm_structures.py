@@ -17,6 +17,7 @@ from vacr.errors import InvalidStatement
 _MAGIC = 0xFF544347
 """What a TPM puts before all that it makes itself, and never signs from elsewhere with a restricted key."""
 _ATTEST_QUOTE = 0x8018
+_ENDORSEMENT = 0x4000000B
 _ECC, _SHA256, _NULL, _ECDSA, _P256 = 0x23, 0x0B, 0x10, 0x18, 0x03
 _MOST_PCR_BYTES, _DIGEST = 4, 32
 _LONGEST = 64
@@ -84,6 +85,11 @@ class AttestationKey:
     key: ec.EllipticCurvePublicKey
     attributes: int
     name: bytes
+
+    @property
+    def qualified_name(self) -> bytes:
+        """The name by which quotes call their signer: with all above it, which is the endorsement hierarchy alone."""
+        return _SHA256.to_bytes(2, "big") + hashlib.sha256(_ENDORSEMENT.to_bytes(4, "big") + self.name).digest()
 
     def is_restricted(self) -> bool:
         """Tell whether it was made in a TPM, cannot leave it, and signs nothing that comes from elsewhere."""
