@@ -36,6 +36,7 @@ BUG = 70
         "seal": "Record, validate, attribute, sign, register and verify in one go.",
         "verify": "Verify who signed what.",
         "attest": "Make evidence of what recorded a session.",
+        "endorse": "Show that an attestation key is in a TPM that its maker certified.",
         "appraise": "Judge evidence by a policy, and sign the result.",
         "log": "Make a transparency log, serve it, and look after it.",
         "inspect": "Show what is in a signed statement, or in any CBOR.",

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 PROFILE = "urn:uuid:5f0c7f5e-33d4-4b0e-9a52-6d1f6b1c2a71"
 """The EAT profile of our evidence. A URN of this kind needs no owner of a domain."""
+ENDORSEMENT_PROFILE = "urn:uuid:0b1e4c1c-7b0f-4c7e-8b6a-7c2f2f5d9e36"
+"""The profile of endorsements of attestation keys."""
 EAR_PROFILE = "tag:ietf.org,2026:rats/ear#03"
 
 CWT_TAG = 61
@@ -20,6 +22,7 @@ EAT_PROFILE, SUBMODS, SWNAME, SWVERSION, MEASUREMENTS = 265, 266, 270, 271, 273
 # Claims of ours.
 RECORD, JOURNAL, MANIFESTS, KEY_STORAGE, AGENT = -75001, -75002, -75003, -75004, -75005
 QUOTE, QUOTE_SIGNATURE, ATTESTATION_KEY, PCRS = -75011, -75012, -75013, -75014
+ENDORSED_KEY, ENDORSED_BY = -75021, -75022
 
 # Claims of results (EAR).
 EAR_STATUS, EAR_VECTOR, EAR_POLICY_IDS, EAR_VERIFIER_ID = 1000, 1001, 1003, 1004
@@ -47,3 +50,4 @@ MEASURED_COMPONENT = 295
 """CoAP content format of application/measured-component+cbor."""
 EAT_CWT, EAT_JWT = "application/eat+cwt", "application/eat+jwt"
 REFERENCE_VALUES = "application/vnd.vacr.reference-values+cbor"
+ENROLMENT = {kind: f"application/vnd.vacr.enrolment-{kind}+cbor" for kind in ("request", "challenge", "secret", "answer")}

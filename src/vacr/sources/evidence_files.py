@@ -10,6 +10,7 @@ from typing import Any
 from vacr.errors import InvalidStatement, Unreachable, UnreadableInput
 from vacr.evidence import reference
 from vacr.evidence.components import Component
+from vacr.evidence.endorsement import endorsed_key
 from vacr.evidence.labels import PROFILE
 from vacr.evidence.policy import DAY, HOUR, REQUIRABLE, AppraisalPolicy
 from vacr.signing import keys
@@ -31,6 +32,8 @@ _KNOWN: dict[str, type] = {
     "reference-keys": list,
     "attester-keys": list,
     "attestation-keys": list,
+    "endorsements": list,
+    "endorser-keys": list,
     "software-is-enough": bool,
     "profiles": list,
     "versions": list,
@@ -54,12 +57,13 @@ def load_policy(name: str) -> AppraisalPolicy:
         raise UnreadableInput(f"not a policy in TOML: {error}", where=name, hint=_HINT) from error
     _check_types(said, name)
     folder = Path(name).parent
-    signed_by = _keys(said, "reference-keys", folder)
+    signed_by, endorsers = _keys(said, "reference-keys", folder), _keys(said, "endorser-keys", folder)
     return AppraisalPolicy(
         id=said["id"],
         references=tuple(one for path in said.get("references", ()) for one in load_reference(folder / path, signed_by)),
         attester_keys=_keys(said, "attester-keys", folder),
         attestation_keys=_keys(said, "attestation-keys", folder),
+        endorsed=frozenset(_endorsed(folder / path, endorsers) for path in said.get("endorsements", ())),
         software_is_enough=said.get("software-is-enough", False),
         profiles=frozenset(said.get("profiles", (PROFILE,))),
         versions=frozenset(said.get("versions", ())),
@@ -85,6 +89,15 @@ def load_reference(path: Path, signed_by: tuple[PublicKey, ...] = ()) -> list[Co
         return reference.decode(data, signed_by)
     except InvalidStatement as error:
         hint = "vacr attest --reference makes reference values."
+        raise UnreadableInput(error.message, where=str(path), hint=hint) from error
+
+
+def _endorsed(path: Path, endorsers: tuple[PublicKey, ...]) -> bytes:
+    """Give the name of the attestation key that is endorsed in a file."""
+    try:
+        return endorsed_key(trust_bytes(str(path)), endorsers)
+    except InvalidStatement as error:
+        hint = "vacr endorse makes endorsements; the policy names who may by endorser-keys."
         raise UnreadableInput(error.message, where=str(path), hint=hint) from error
 
 

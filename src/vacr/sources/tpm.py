@@ -28,6 +28,9 @@ _SECONDS = 120
 """A TPM is slow, and never that slow."""
 _LAST_PCR, _PCR = 23, 32
 _SIZE = 2
+_EK_CERTIFICATE = "0x1c00002"
+"""Where makers of TPMs put the certificate of the RSA key."""
+_SEQUENCE, _LONG = 0x30, 0x82
 _NOT_TOLD = re.compile(r"^(?:WARNING|WARN)|src/tss2", re.IGNORECASE)
 
 
@@ -81,6 +84,46 @@ class Tpm:
             values = {at: pcrs[_PCR * place : _PCR * (place + 1)] for place, at in enumerate(chosen)}
             return Quoted((folder / "quote").read_bytes(), (folder / "signature").read_bytes(), key, values)
 
+    def ek_certificate(self) -> bytes:
+        """Give the certificate of the endorsement key, which the TPM's maker put into it.
+
+        Raises:
+            Unreachable: there is none.
+        """
+        with tempfile.TemporaryDirectory(prefix="vacr-tpm-") as name:
+            folder = Path(name)
+            try:
+                self._run(folder, "nvread", _EK_CERTIFICATE, "-o", "certificate")
+            except Unreachable as error:
+                told = f"the TPM has no certificate of an RSA key from its maker ({error.message})"
+                raise Unreachable(
+                    told, hint="Have its attestation key trusted by itself: vacr attest --attestation-key."
+                ) from error
+            return _without_padding((folder / "certificate").read_bytes())
+
+    def activate(self, credential: bytes) -> bytes:
+        """Read the secret of a credential, which only this TPM can do.
+
+        Raises:
+            Unreachable: it does not, as for a credential that is for another TPM or another key.
+        """
+        with tempfile.TemporaryDirectory(prefix="vacr-tpm-") as name:
+            folder = Path(name)
+            (folder / "credential").write_bytes(credential)
+            self._make_key(folder)
+            try:
+                self._run(folder, "createek", "-G", "rsa", "-c", "ek")
+                self._forget(folder)
+                self._run(folder, "startauthsession", "--policy-session", "-S", "session")
+                self._run(folder, "policysecret", "-S", "session", "-c", "e")
+                told = ("-c", "key", "-C", "ek", "-P", "session:session", "-i", "credential", "-o", "secret")
+                self._run(folder, "activatecredential", *told)
+            finally:
+                self._forget(folder)
+                if (folder / "session").exists():
+                    self._run(folder, "flushcontext", "session")
+            return (folder / "secret").read_bytes()
+
     def _make_key(self, folder: Path) -> bytes:
         self._run(folder, "createprimary", *_TEMPLATE, *_ATTRIBUTES, "-c", "key")
         try:
@@ -118,3 +161,10 @@ class Tpm:
 
 
 _HINT = "Name the TPM by --tcti, such as device:/dev/tpmrm0 or swtpm:path=FILE; whoever asks has to be allowed to use it."
+
+
+def _without_padding(der: bytes) -> bytes:
+    """Take off what fills up the room that a certificate has in a TPM."""
+    if der[:2] == bytes((_SEQUENCE, _LONG)):
+        return der[: 4 + int.from_bytes(der[2:4], "big")]
+    return der
