@@ -9,8 +9,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
 from vacr.evidence import cwt
-from vacr.evidence.attester import Agent, JournalHead, Subject, attest
+from vacr.evidence.attester import Agent, Subject, attest
 from vacr.evidence.components import Component, of_files
+from vacr.evidence.journal import JournalHead
 from vacr.evidence.policy import AppraisalPolicy
 from vacr.evidence.quote import Quoted
 from vacr.evidence.tpm_structures import read_attestation_key
@@ -95,8 +96,8 @@ def made(subject=SUBJECT, nonce=NONCE, when=MADE, signer=ATTESTER, tpm=TPM):
     return attest(subject, nonce, when, signer, tpm.quote if tpm is not None else None)
 
 
-def appraised(evidence, policy=POLICY, nonce=NONCE, record=RECORD, now=NOW):
-    return appraise(evidence, policy, nonce=nonce, record=record, now=now)
+def appraised(evidence, policy=POLICY, nonce=NONCE, record=RECORD, now=NOW, journal=None):
+    return appraise(evidence, policy, nonce=nonce, record=record, now=now, journal=journal)
 
 
 def changed(evidence, change, signer=ATTESTER):

@@ -8,6 +8,7 @@ import pytest
 from tests.evidence.making import (
     ATTESTER,
     FILES,
+    JOURNAL,
     MADE,
     NONCE,
     NOW,
@@ -147,6 +148,17 @@ def test_the_same_evidence_is_not_fresh_for_another_nonce():
     assert set(again.vector.values()) == {99}
     later = appraised(evidence, now=NOW + timedelta(days=1))
     assert (later.status, later.worst_check.reason) == (Tier.CONTRAINDICATED, "evidence-old")
+
+
+def test_a_journal_that_the_record_does_not_name_is_refused():
+    assert appraised(made(), journal=JOURNAL).status is Tier.AFFIRMING
+    for subject, named in (
+        (SUBJECT, replace(JOURNAL, frames=8)),
+        (SUBJECT, replace(JOURNAL, head=b"\x03" * 32)),
+        (replace(SUBJECT, journal=None), JOURNAL),
+    ):
+        appraisal = appraised(made(subject), journal=named)
+        assert (appraisal.status, appraisal.worst_check.reason) == (Tier.CONTRAINDICATED, "journal-mismatch")
 
 
 def test_a_file_that_differs_is_named():

@@ -25,9 +25,9 @@ def result(evidence=None, policy=POLICY, signer=VERIFIER, validity=3600, when=MA
     return ear.encode(appraised(evidence or made(), policy), signer, when, validity, as_jwt=as_jwt)
 
 
-def refused(data, needed=PASSPORT, record=RECORD, now=NOW):
+def refused(data, needed=PASSPORT, record=RECORD, now=NOW, journal=None):
     with pytest.raises(InvalidStatement) as error:
-        check(data, record, needed, now)
+        check(data, record, needed, now, journal)
     return error.value.reason
 
 
@@ -74,6 +74,7 @@ def test_passports_that_are_not_enough():
     assert refused(result(signer=STRANGER)) == "verifier-untrusted"
     assert refused(result(signer=STRANGER, as_jwt=True)) == "verifier-untrusted"
     assert refused(result(), record=digest("another")) == "result-record"
+    assert refused(result(), journal=replace(JOURNAL, frames=8)) == "result-journal"
     assert refused(result(), replace(PASSPORT, nonce=b"\x07" * 32)) == "result-nonce"
     assert refused(result(), now=NOW + timedelta(hours=2)) == "result-expired"
     assert refused(result(when=MADE + 86400)) == "result-in-future"

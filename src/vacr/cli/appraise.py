@@ -10,12 +10,14 @@ from typing import Any
 import click
 
 from vacr.cli import options, outputs
-from vacr.cli.evidence import nonce_of
+from vacr.cli.evidence import nonce_of, record_at
 from vacr.cli.options import PATH, Voice
 from vacr.cli.statements import key_options, key_signer
 from vacr.errors import InvalidStatement, UsageError
-from vacr.evidence import attester, ear
+from vacr.evidence import ear
 from vacr.evidence.appraisal import Appraisal, Check
+from vacr.evidence.attester import record_digest
+from vacr.evidence.journal import journal_in
 from vacr.evidence.relying_party import unwrap
 from vacr.evidence.trust_tiers import Tier
 from vacr.evidence.verifier import appraise
@@ -68,11 +70,12 @@ def command(
     if signer is None and output is not None:
         raise UsageError("a result is signed by its verifier: --key is missing", hint="vacr key generate makes one.")
     rules, asked, now = load_policy(policy), nonce_of(nonce), datetime.now(UTC)
-    about = attester.record_digest(read_bytes(record)) if record is not None else None
+    data, said = record_at(record) if record is not None else (None, {})
+    about = record_digest(data) if data is not None else None
     message, is_result = unwrap(read_bytes(evidence, _LARGEST), wants_result=False)
     if is_result:
         raise InvalidStatement("this is a result, not evidence", reason="evidence-missing", where=evidence)
-    appraisal = appraise(message, rules, nonce=asked, record=about, now=now)
+    appraisal = appraise(message, rules, nonce=asked, record=about, now=now, journal=journal_in(said))
     for check in appraisal.checks:
         voice.result(f"{_MARKS[check.tier] if check.decided else '?'} {check.name}: {check.told}")
     written = None

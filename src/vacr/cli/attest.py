@@ -11,14 +11,15 @@ import click
 
 from vacr import __version__
 from vacr.cli import options, outputs
-from vacr.cli.evidence import journal_in, journal_of, nonce_of, record_at
+from vacr.cli.evidence import journal_of, nonce_of, record_at
 from vacr.cli.options import PATH, Voice, plural
 from vacr.cli.statements import key_options, key_signer
-from vacr.errors import UsageError
+from vacr.errors import UnreadableInput, UsageError
 from vacr.evidence import carried, cmw, labels
 from vacr.evidence import reference as references
-from vacr.evidence.attester import Agent, JournalHead, Subject, attest, record_digest
+from vacr.evidence.attester import Agent, Subject, attest, record_digest
 from vacr.evidence.components import Component
+from vacr.evidence.journal import JournalHead, journal_in
 from vacr.evidence.tpm_structures import read_attestation_key
 from vacr.recording.files import write
 from vacr.signing import KeySigner, Signer, keys
@@ -141,7 +142,10 @@ def _subject(
 
 
 def _journal(said: dict[str, Any], path: str, head: str | None) -> JournalHead | None:
-    named = journal_in(said, path)
+    try:
+        named = journal_in(said)
+    except UnreadableInput as error:
+        raise UnreadableInput(error.message, where=path, hint="Make the record again: vacr record FILE.") from error
     given = journal_of(head) if head is not None else None
     if named is not None and given is not None and named != given:
         raise UsageError("--journal-head is another one than the record names", hint="Leave it out.")
@@ -167,7 +171,7 @@ def _registers(text: str) -> list[int]:
 def _write_evidence(evidence: bytes, subject: Subject, kind: str, record: str, into: str | None, target: _Target) -> int:
     wrapped = cmw.Record(labels.EAT_CWT, evidence, cmw.EVIDENCE)
     if into is not None:
-        statement = carried.with_message(read_bytes(into), wrapped)
+        statement = carried.with_message(read_bytes(into), wrapped, subject.record)
         write(Path(into), [statement], Path(into), durable=True)
     as_json = target.output is not None and target.output.endswith(".json")
     data = cmw.encode_json(wrapped) if as_json else cmw.encode_cbor(wrapped)

@@ -9,20 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from vacr.errors import UnreadableInput, UsageError
-from vacr.evidence.attester import JournalHead, check_nonce
+from vacr.evidence.attester import check_nonce
+from vacr.evidence.journal import FORM, JournalHead, head_of
 from vacr.evidence.relying_party import Needed
 from vacr.evidence.trust_tiers import TIERS
 from vacr.sources import read_bytes
 from vacr.sources.evidence_files import beside, load_keys, load_policy
 from vacr.sources.statements import COSE, Pair
 from vacr.verification.contents import record_in
-from vacr.versions.made import as_made
 
 _HEAD = re.compile(r"([0-9A-Fa-f]{2,128}):([0-9]{1,18}):([0-9A-Fa-f]{2,128})")
 _LARGEST = 1 << 26
-_FORM = (
-    "IDENTITY:FRAMES:HEAD, the first and the last in hexadecimal, or a file in JSON with the members identity, frames and head."
-)
 
 
 @dataclass(frozen=True)
@@ -103,19 +100,7 @@ def record_at(path: str) -> tuple[bytes, dict[str, Any]]:
     if not data:
         raise UnreadableInput("empty: there is nothing to attest", where=path)
     found = record_in(data)
-    return data, as_made(found[0], json=found[1] == "json") if found is not None else {}
-
-
-def journal_in(record: dict[str, Any], path: str) -> JournalHead | None:
-    """Give the head of the journal that a record was made from, if it names one.
-
-    Raises:
-        UnreadableInput: what it names is none.
-    """
-    value: Any = record
-    for name in ("vacr", "inputs", "journal"):
-        value = value.get(name) if isinstance(value, dict) else None
-    return _head(value, path) if value is not None else None
+    return data, found[0] if found is not None else {}
 
 
 def journal_of(text: str) -> JournalHead:
@@ -127,20 +112,10 @@ def journal_of(text: str) -> JournalHead:
     """
     found = _HEAD.fullmatch(text)
     if found:
-        return _head({"identity": found[1], "frames": int(found[2]), "head": found[3]}, text)
+        return head_of({"identity": found[1], "frames": int(found[2]), "head": found[3]})
     if not Path(text).exists():
-        raise UsageError(f"{text} is no head of a journal", hint=f"Give {_FORM}")
+        raise UsageError(f"{text} is no head of a journal", hint=f"Give {FORM}")
     try:
-        return _head(json.loads(read_bytes(text, 1 << 20)), text)
+        return head_of(json.loads(read_bytes(text, 1 << 20)))
     except (ValueError, RecursionError) as error:
-        raise UnreadableInput("not a head of a journal", where=text, hint=f"Give {_FORM}") from error
-
-
-def _head(value: Any, where: str) -> JournalHead:
-    try:
-        identity, frames, head = bytes.fromhex(value["identity"]), value["frames"], bytes.fromhex(value["head"])
-        if type(frames) is not int or not 0 <= frames < 1 << 63 or not 0 < len(identity) <= 64 or not 0 < len(head) <= 64:  # noqa: PLR2004
-            raise ValueError("out of range")  # noqa: TRY301 - one message for all that is wrong
-    except (KeyError, TypeError, ValueError) as error:
-        raise UnreadableInput("it names a journal, and not how far that went", where=where, hint=f"Give {_FORM}") from error
-    return JournalHead(identity, frames, head)
+        raise UnreadableInput("not a head of a journal", where=text, hint=f"Give {FORM}") from error

@@ -14,6 +14,7 @@ from typing import Any
 from vacr.errors import UsageError
 from vacr.evidence import cwt, labels
 from vacr.evidence.components import Component
+from vacr.evidence.journal import JournalHead
 from vacr.evidence.quote import Quoted, qualifying_data
 from vacr.signing import keys
 from vacr.signing import labels as cose
@@ -24,19 +25,6 @@ LEAST_NONCE, MOST_NONCE = 8, 64
 
 Quoter = Callable[[bytes], Quoted]
 """Asks a TPM for a quote over some qualifying data."""
-
-
-@dataclass(frozen=True, slots=True)
-class JournalHead:
-    """How far the journal of a recorder went: its identity, how many frames it has, and the hash of the last one."""
-
-    identity: bytes
-    frames: int
-    head: bytes
-
-    def claim(self) -> dict[str, Any]:
-        """Write it as a claim."""
-        return {"identity": self.identity, "frames": self.frames, "head": self.head}
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,13 +14,15 @@ from vacr.signing import labels
 from vacr.signing.sign1 import Sign1, parse
 
 
-def with_message(statement: bytes, wrapped: cmw.Wrapped) -> bytes:
-    """Put a wrapped message into a statement, in the place of the one that was there.
+def with_message(statement: bytes, wrapped: cmw.Wrapped, record: bytes) -> bytes:
+    """Put a wrapped message about a record into a statement, in the place of the one that was there.
 
     Raises:
-        InvalidStatement: it is no statement.
+        InvalidStatement: it is no statement, or one about other bytes.
     """
     message = parse(statement)
+    if message.protected.get(labels.PAYLOAD_HASH_ALG) == labels.SHA256 and message.payload != record:
+        raise InvalidStatement("the statement is about another file than the evidence", reason="record-mismatch")
     return replace(message, unprotected={**message.unprotected, labels.EVIDENCE: cmw.to_cbor(wrapped)}).encode()
 
 

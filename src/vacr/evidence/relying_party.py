@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 from vacr.errors import InvalidStatement
 from vacr.evidence import cmw, ear, jwt, labels
+from vacr.evidence.journal import JournalHead
 from vacr.evidence.policy import AppraisalPolicy
 from vacr.evidence.trust_tiers import Tier, is_enough
 from vacr.evidence.verifier import appraise
@@ -34,8 +35,8 @@ class Needed:
     """The nonce that was asked with; without it a result may be one that was shown before, and evidence cannot be appraised."""
 
 
-def check(data: bytes | None, record: bytes, needed: Needed, now: datetime) -> str:
-    """Check that what vouches for a record is enough, and say what it is; `record` is its digest.
+def check(data: bytes | None, record: bytes, needed: Needed, now: datetime, journal: JournalHead | None = None) -> str:
+    """Check that what vouches for a record is enough, and say what it is; `record` is its digest, `journal` what it names as one.
 
     Raises:
         InvalidStatement: it is not, or there is nothing.
@@ -45,9 +46,9 @@ def check(data: bytes | None, record: bytes, needed: Needed, now: datetime) -> s
         raise InvalidStatement("nothing vouches for how it was recorded", reason="evidence-missing", hint=hint)
     message, is_result = unwrap(data, wants_result=bool(needed.verifiers))
     if is_result and needed.verifiers:
-        return _passport(message, record, needed, now)
+        return _passport(message, record, needed, now, journal)
     if not is_result and needed.policy is not None:
-        return _background_check(message, record, needed, now)
+        return _background_check(message, record, needed, now, journal)
     what, option = ("a result", "a verifier's key") if is_result else ("evidence", "a policy to appraise it by")
     raise InvalidStatement(f"there is {what}, and {option} was not given", reason="evidence-undecided")
 
@@ -78,10 +79,12 @@ def _is_result(record: cmw.Record) -> bool:
     return record.indicator == cmw.RESULTS or record.media_type == labels.EAT_JWT
 
 
-def _passport(message: bytes, record: bytes, needed: Needed, now: datetime) -> str:
+def _passport(message: bytes, record: bytes, needed: Needed, now: datetime, journal: JournalHead | None) -> str:
     result = ear.decode(message, needed.verifiers)
     if result.record != record:
         raise InvalidStatement("the result is about another record", reason="result-record")
+    if journal is not None and result.journal != journal.claim():
+        raise InvalidStatement("the record names another journal than the result", reason="result-journal")
     if needed.nonce is not None and result.nonce != needed.nonce:
         raise InvalidStatement("the result is for another nonce", reason="result-nonce")
     if result.expires_at is None or now.timestamp() > result.expires_at + _CLOCKS_DIFFER_BY:
@@ -94,10 +97,10 @@ def _passport(message: bytes, record: bytes, needed: Needed, now: datetime) -> s
     return ear.told(result)
 
 
-def _background_check(message: bytes, record: bytes, needed: Needed, now: datetime) -> str:
+def _background_check(message: bytes, record: bytes, needed: Needed, now: datetime, journal: JournalHead | None) -> str:
     if needed.policy is None or needed.nonce is None:
         raise InvalidStatement("evidence cannot be appraised without the nonce that it was asked with", reason="nonce-missing")
-    appraisal = appraise(message, needed.policy, nonce=needed.nonce, record=record, now=now)
+    appraisal = appraise(message, needed.policy, nonce=needed.nonce, record=record, now=now, journal=journal)
     status, worst = appraisal.status, appraisal.worst_check
     if not is_enough(status, needed.tier):
         told = f": {worst.name}: {worst.told}" if worst is not None else ""

@@ -14,6 +14,7 @@ from vacr.errors import InvalidStatement, UnreadableInput
 from vacr.evidence import cwt, identity, labels, measurements, structure
 from vacr.evidence import trust_tiers as values
 from vacr.evidence.appraisal import Appraisal
+from vacr.evidence.journal import JournalHead
 from vacr.evidence.policy import AppraisalPolicy
 from vacr.signing import keys
 from vacr.signing import labels as cose
@@ -24,8 +25,17 @@ _ABOUT = {"journal": "sourced-data", "agent": "sourced-data", "tpm": "hardware",
 """The claims of the vector that what a policy can ask for is about."""
 
 
-def appraise(evidence: bytes, policy: AppraisalPolicy, *, nonce: bytes, record: bytes | None, now: datetime) -> Appraisal:
-    """Appraise evidence against a policy; `nonce` is the one that was asked with, `record` the digest it has to be about.
+def appraise(
+    evidence: bytes,
+    policy: AppraisalPolicy,
+    *,
+    nonce: bytes,
+    record: bytes | None,
+    now: datetime,
+    journal: JournalHead | None = None,
+) -> Appraisal:
+    """Appraise evidence against a policy; `nonce` is the one that was asked with, `record` the digest it has to be about, and
+    `journal` the head that the record names.
 
     Raises:
         InvalidStatement: the bytes are no evidence of our profile.
@@ -40,6 +50,7 @@ def appraise(evidence: bytes, policy: AppraisalPolicy, *, nonce: bytes, record: 
     _check_fresh(claims, policy, nonce, now, appraisal)
     _check_record(claims, record, appraisal)
     identity.check_identity(claims, policy, appraisal)
+    _check_journal(claims.get(labels.JOURNAL), journal, policy, appraisal)
     _check_claims(claims, policy, appraisal)
     measurements.check_measurements(claims, policy, appraisal)
     return appraisal
@@ -92,12 +103,26 @@ def _check_record(claims: dict[Any, Any], record: bytes | None, appraisal: Appra
         appraisal.found("record", "instance-identity", values.NO_CLAIM, "about these bytes")
 
 
+def _check_journal(
+    claimed: dict[str, Any] | None, named: JournalHead | None, policy: AppraisalPolicy, appraisal: Appraisal
+) -> None:
+    """Check that evidence and record name the same journal, as far."""
+    if named is not None and claimed != named.claim():
+        appraisal.unbound("journal", "the record names another journal, or another head of it", "journal-mismatch")
+    elif claimed is not None:
+        told = f"{claimed['frames']} frames, head {claimed['head'].hex()[:16]}"
+        if named is not None:
+            appraisal.found("journal", "sourced-data", values.NO_CLAIM, f"{told}, as the record says")
+        else:
+            appraisal.undecided("journal", "sourced-data", f"{told}, as it says")
+    elif "journal" not in policy.required:
+        appraisal.undecided("journal", "sourced-data", "recorded without one")
+
+
 def _check_claims(claims: dict[Any, Any], policy: AppraisalPolicy, appraisal: Appraisal) -> None:
-    """Check that the claims are there that the policy asks for, and say what they are."""
-    journal = claims.get(labels.JOURNAL)
-    told = "recorded without one" if journal is None else f"{journal['frames']} frames, head {journal['head'].hex()[:16]}"
+    """Check that the claims are there that the policy asks for."""
     missing = {
-        "journal": journal is None,
+        "journal": labels.JOURNAL not in claims,
         "agent": labels.AGENT not in claims,
         "tpm": claims[labels.KEY_STORAGE] != labels.TPM,
         "configuration": not measurements.has_configuration(claims),
@@ -106,8 +131,6 @@ def _check_claims(claims: dict[Any, Any], policy: AppraisalPolicy, appraisal: Ap
         if missing.get(name, True):
             value = values.NOT_RECOGNISED if name == "tpm" else values.REFUSED
             appraisal.found(name, _ABOUT[name], value, "the policy asks for it, and there is none", "claim-missing")
-    if journal is not None or "journal" not in policy.required:
-        appraisal.undecided("journal", "sourced-data", told)
     version = claims[labels.SWVERSION][0]
     if policy.versions and version not in policy.versions:
         appraisal.found("version", "file-system", values.REFUSED, f"vacr {version} is not accepted", "version")

@@ -97,7 +97,7 @@ def verify(
         _check_certificates(signer, said.get(labels.IAT), {"timestamp": when, "receipt": logged_at}, now, checks)
     record = check_record(message, covered, policy, Inputs(tuple(source), base, joint), checks)
     with checks.of("evidence"):
-        check_evidence(message, covered, evidence, policy, now, checks)
+        check_evidence(message, covered, record, evidence, policy, now, checks)
     return Verified(
         message,
         profile,
