@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import subprocess
+import sys
 
 import pytest
 
@@ -18,10 +20,12 @@ BACKGROUND = ("--require-evidence", "affirming", "--evidence-policy", "policy.to
 PASSPORT = ("--require-evidence", "affirming", "--verifier-key", "verifier/signing.pub.pem")
 
 
-@pytest.fixture
-def ready(vacr, tmp_path):
-    """A signed record, keys, reference values and a policy."""
-    shutil.copy(EXAMPLES / "claude-code.jsonl", tmp_path / "s.jsonl")
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    """A signed record, keys, reference values and a policy, made once."""
+    folder = tmp_path_factory.mktemp("prepared")
+    shutil.copy(EXAMPLES / "claude-code.jsonl", folder / "s.jsonl")
+    (folder / "policy.toml").write_text(POLICY)
     for arguments in (
         ("record", "s.jsonl"),
         ("key", "generate", "-o", "keys/"),
@@ -29,8 +33,14 @@ def ready(vacr, tmp_path):
         ("sign", "s.acr.json", "--key", "keys/signing.pem"),
         ("attest", "--reference", "-o", "reference.cbor"),
     ):
-        assert vacr(*arguments).returncode == 0
-    (tmp_path / "policy.toml").write_text(POLICY)
+        subprocess.run([sys.executable, "-m", "vacr", *arguments], cwd=folder, check=True, capture_output=True)
+    return folder
+
+
+@pytest.fixture
+def ready(prepared, tmp_path):
+    """A copy of that, in the folder in which the command runs."""
+    shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
     return tmp_path
 
 
@@ -49,6 +59,7 @@ def appraise(vacr):
         done = vacr("appraise", evidence, "--policy", "policy.toml", "--nonce", nonce, "--format", "json", *more)
         return done, json.loads(done.out) if done.out else None
 
+    run.vacr = vacr
     return run
 
 
@@ -177,6 +188,12 @@ def test_replayed_old_and_damaged_evidence(ready, attest, appraise):
         done, said = appraise(evidence="bad.cbor")
         assert (done.returncode, said) == (1, None)
         assert done.err.startswith("vacr: ")
+    shown = json.loads(appraise.vacr("inspect", "s.acr.json.evidence.cbor", "s.acr.json.result.cwt", "--format", "json").out)[
+        "files"
+    ]
+    assert [one["kind"] for one in shown] == ["token", "token"]
+    assert shown[0]["tokens"][0]["key-storage"] == "software"
+    assert shown[1]["tokens"][0]["submods"]["vacr"]["ear_status"] == 96
     (ready / "policy.toml").write_text(POLICY + "maximum-age = 0\n")
     assert appraise()[0].returncode == 0  # clocks may differ by some minutes
 

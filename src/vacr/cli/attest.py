@@ -10,8 +10,8 @@ from typing import Any
 import click
 
 from vacr import __version__
-from vacr.cli import options, outputs
-from vacr.cli.evidence import journal_of, nonce_of, record_at
+from vacr.cli import options
+from vacr.cli.evidence import Target, journal_of, nonce_of, record_at
 from vacr.cli.options import PATH, Voice, plural
 from vacr.cli.statements import key_options, key_signer
 from vacr.errors import UnreadableInput, UsageError
@@ -84,7 +84,7 @@ def command(
       vacr attest --attestation-key -o ak.pub.pem
     """
     voice = Voice("text", True, verbose) if output == STDIN else Voice(format, quiet, verbose)  # noqa: FBT003
-    target = _Target(output, overwrite, voice)
+    target = Target(output, overwrite, voice)
     signer = key_signer(key=key, alg=alg, passphrase_file=passphrase_file, force=force) if key is not None else None
     if reference and attestation_key:
         raise UsageError("--reference and --attestation-key are two things", hint="Ask for one at a time.")
@@ -109,25 +109,6 @@ def command(
         voice.notice(f"{record}: recorded without a journal, which the evidence then does not name")
     evidence = attest(subject, nonce_of(nonce), int(time.time()), signer, tpm.quote if tpm is not None else None)
     return _write_evidence(evidence, subject, attester, record, into, target)
-
-
-class _Target:
-    """Where a result goes, and how that is told."""
-
-    def __init__(self, output: str | None, overwrite: bool, voice: Voice) -> None:  # noqa: FBT001
-        self.output, self.overwrite, self.voice = output, overwrite, voice
-
-    def write(self, data: bytes, name: str, source: str, told: str, document: dict[str, Any]) -> None:
-        """Write what was made; `name` is its name where a folder is given, and its path where nothing is."""
-        if self.output == STDIN:
-            outputs.write_stdout([data])
-            return
-        path = Path(name)
-        if self.output is not None:
-            path = Path(self.output) / path.name if outputs.is_folder(self.output) else Path(self.output)
-        outputs.write_new(path, data, source, (source,), overwrite=self.overwrite)
-        self.voice.result(f"{path}: {told}")
-        self.voice.data({"output": str(path), "bytes": len(data), **document})
 
 
 def _subject(
@@ -168,7 +149,7 @@ def _registers(text: str) -> list[int]:
         raise UsageError(f"--pcrs {text} is no list of registers", hint="For example: --pcrs 0,1,7") from error
 
 
-def _write_evidence(evidence: bytes, subject: Subject, kind: str, record: str, into: str | None, target: _Target) -> int:
+def _write_evidence(evidence: bytes, subject: Subject, kind: str, record: str, into: str | None, target: Target) -> int:
     wrapped = cmw.Record(labels.EAT_CWT, evidence, cmw.EVIDENCE)
     if into is not None:
         statement = carried.with_message(read_bytes(into), wrapped, subject.record)
@@ -190,7 +171,7 @@ def _write_evidence(evidence: bytes, subject: Subject, kind: str, record: str, i
     return 0
 
 
-def _write_reference(measured: list[Component], signer: Signer | None, target: _Target) -> int:
+def _write_reference(measured: list[Component], signer: Signer | None, target: Target) -> int:
     data = references.encode(measured, signer, int(time.time()) if signer is not None else None)
     told = f"reference values of {', '.join(_named(one) for one in measured)}, {'signed' if signer is not None else 'not signed'}"
     document = {"components": [_component(one) for one in measured], "signed": signer is not None}
@@ -198,7 +179,7 @@ def _write_reference(measured: list[Component], signer: Signer | None, target: _
     return 0
 
 
-def _write_attestation_key(tpm: Tpm, target: _Target) -> int:
+def _write_attestation_key(tpm: Tpm, target: Target) -> int:
     key = read_attestation_key(tpm.attestation_key())
     name = keys.thumbprint_uri(key.key)
     target.write(keys.public_pem(key.key), _ATTESTATION_KEY, "", name, {"thumbprint": name, "name": key.name.hex()})

@@ -1,4 +1,4 @@
-"""What the verbs about evidence have in common: nonces, and files that lie beside what they are about."""
+"""What the verbs about evidence have in common: nonces, journals, and files that lie beside what they are about."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from vacr.cli import outputs
+from vacr.cli.options import Voice
 from vacr.errors import UnreadableInput, UsageError
 from vacr.evidence.attester import check_nonce
 from vacr.evidence.journal import FORM, JournalHead, head_of
 from vacr.evidence.relying_party import Needed
 from vacr.evidence.trust_tiers import TIERS
-from vacr.sources import read_bytes
+from vacr.sources import STDIN, read_bytes
 from vacr.sources.evidence_files import beside, load_keys, load_policy
 from vacr.sources.statements import COSE, Pair
 from vacr.verification.contents import record_in
@@ -119,3 +121,24 @@ def journal_of(text: str) -> JournalHead:
         return head_of(json.loads(read_bytes(text, 1 << 20)))
     except (ValueError, RecursionError) as error:
         raise UnreadableInput("not a head of a journal", where=text, hint=f"Give {FORM}") from error
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where a result goes, and how that is told."""
+
+    output: str | None
+    overwrite: bool
+    voice: Voice
+
+    def write(self, data: bytes, name: str, source: str, told: str, document: dict[str, Any]) -> None:
+        """Write what was made; `name` is its name where a folder is given, and its path where nothing is."""
+        if self.output == STDIN:
+            outputs.write_stdout([data])
+            return
+        path = Path(name)
+        if self.output is not None:
+            path = Path(self.output) / path.name if outputs.is_folder(self.output) else Path(self.output)
+        outputs.write_new(path, data, source, (source,), overwrite=self.overwrite)
+        self.voice.result(f"{path}: {told}")
+        self.voice.data({"output": str(path), "bytes": len(data), **document})

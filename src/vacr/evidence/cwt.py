@@ -18,7 +18,8 @@ from vacr.signing.algorithms import PublicKey, verify
 from vacr.signing.sign1 import Sign1, encode_protected, parse, to_be_signed
 from vacr.signing.signers import Signer
 
-_TAG = bytes((0xD8, labels.CWT_TAG))
+TAG = bytes((0xD8, labels.CWT_TAG))
+"""How a CWT begins."""
 _UNDERSTOOD = frozenset((cose.ALG, cose.KID, cose.TYP))
 _DEPTH, _MOST = 12, 200_000
 
@@ -44,7 +45,7 @@ def sign_claims(claims: dict[Any, Any], signer: Signer) -> bytes:
     """Sign claims."""
     headers = {cose.ALG: signer.algorithm, cose.KID: keys.thumbprint(signer.public_key), cose.TYP: labels.EAT_CWT}
     protected, payload = encode_protected(headers), deterministic_cbor.encode(claims)
-    return _TAG + Sign1(protected, headers, {}, payload, signer.sign(to_be_signed(protected, payload))).encode()
+    return TAG + Sign1(protected, headers, {}, payload, signer.sign(to_be_signed(protected, payload))).encode()
 
 
 def read_token(data: bytes) -> Token:
@@ -53,7 +54,7 @@ def read_token(data: bytes) -> Token:
     Raises:
         InvalidStatement: it is none, or one that could be read in two ways.
     """
-    message = parse(data.removeprefix(_TAG), _UNDERSTOOD)
+    message = parse(data.removeprefix(TAG), _UNDERSTOOD)
     if not message.tagged:
         raise InvalidStatement("a token without the tag of COSE_Sign1", reason="tag")
     if message.protected.get(cose.TYP) != labels.EAT_CWT:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from vacr.errors import InvalidStatement
-from vacr.evidence import cmw, ear, jwt, labels
+from vacr.evidence import cmw, cwt, ear, jwt, labels
 from vacr.evidence.journal import JournalHead
 from vacr.evidence.policy import AppraisalPolicy
 from vacr.evidence.trust_tiers import Tier, is_enough
@@ -18,7 +18,6 @@ from vacr.evidence.verifier import appraise
 from vacr.signing.algorithms import PublicKey
 
 _CLOCKS_DIFFER_BY = 300
-_CWT = b"\xd8\x3d"
 _SIGN1 = b"\xd2"
 
 
@@ -61,7 +60,7 @@ def unwrap(data: bytes, *, wants_result: bool) -> tuple[bytes, bool]:
     """
     if jwt.looks_like_one(data):
         return data, True
-    if data.startswith((_CWT, _SIGN1)):
+    if data.startswith((cwt.TAG, _SIGN1)):
         return data, wants_result
     found = [(one.value, _is_result(one)) for one in cmw.records_in(cmw.decode(data)) if _is_token(one)]
     chosen = [one for one in found if one[1] == wants_result] or found
