@@ -25,10 +25,11 @@ SECRETS = (b"\x05" * 32, b"\x06" * 32)
 EK_USAGE = ObjectIdentifier("2.23.133.8.1")
 
 
-def certificate(key, subject, issuer, signing, *, usage=EK_USAGE, ca=False, days=10):
+def certificate(key, subject, issuer, signing, *, usage=EK_USAGE, ca=False, days=36500):
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, subject)])
     by = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, issuer)])
-    builder = x509.CertificateBuilder(by, name, key.public_key(), 1, NOW - timedelta(days=20), NOW + timedelta(days=days))
+    until = NOW + timedelta(days=days)
+    builder = x509.CertificateBuilder(by, name, key.public_key(), 1, NOW - timedelta(days=3650), until)
     builder = builder.add_extension(x509.BasicConstraints(ca, None), critical=True)
     if usage is not None:
         builder = builder.add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
