@@ -41,6 +41,8 @@ $(VENV)/dev.stamp: requirements/dev.txt $(VENV)/run.stamp
 		|| echo "no PostgreSQL: logs in one are not tested"
 	@command -v sqlite3 >/dev/null || $(call debian,sqlite3) || echo "no sqlite3: backups are not tested as they are documented"
 	@command -v faketime >/dev/null || $(call debian,faketime) || echo "no faketime: a clock that is moved back is not tested"
+	@command -v swtpm_setup >/dev/null && command -v tpm2 >/dev/null || $(call debian,swtpm swtpm-tools tpm2-tools) \
+		|| echo "no swtpm or tpm2-tools: evidence of a TPM is not tested"
 	@command -v jq >/dev/null || $(call debian,jq) || echo "no jq: one example of the README is not checked"
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	@touch $@

@@ -46,6 +46,16 @@ const theirs = {
   },
 };
 
+// JSON Web Tokens, by the library that the others stand on.
+const tokens = {
+  async verify() {
+    const { jwtVerify } = require("jose");
+    const options = { currentDate: new Date(ask.now * 1000), typ: "application/eat+jwt" };
+    const { payload } = await jwtVerify(ask.statement, createPublicKey(ask.key), options);
+    return payload;
+  },
+};
+
 // Receipts: each answer is `true`, or why it is not; `entry` is what the log has of a statement.
 const kid = () => new Uint8Array(Buffer.from(ask.kid, "hex")).buffer;
 const receipts = {
@@ -79,7 +89,7 @@ const receipts = {
 };
 Object.assign(theirs, receipts);
 
-const peer = { auth0, transmute: theirs }[ask.peer];
+const peer = { auth0, transmute: theirs, jose: tokens }[ask.peer];
 try {
   console.log(JSON.stringify({ result: await peer[ask.op]() }));
 } catch (error) {

@@ -66,6 +66,15 @@ def cwt_verify():
     return True
 
 
+def cwt_token():
+    """Verify a CWT, and give some of its claims."""
+    import cwt
+
+    key = cwt.COSEKey.from_pem(ASK["key"], alg=ASK["alg"], kid=bytes.fromhex(ASK["kid"]))
+    claims = cwt.decode(bytes.fromhex(ASK["statement"]), key)
+    return {"profile": claims[265], "nonce": claims.get(10, b"").hex(), "modules": sorted(claims.get(266, {}))}
+
+
 def scitt_cose_check():
     """Verify receipts, each in a statement; `entry` is what the log has of it."""
     from scitt_cose import extract_receipts, verify_receipt

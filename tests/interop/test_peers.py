@@ -28,7 +28,7 @@ def signer(request):
 
 
 def command(peer):
-    if peer in ("auth0", "transmute"):
+    if peer in ("auth0", "transmute", "jose"):
         if not shutil.which("node") or not (HERE / "node_modules").is_dir():
             pytest.skip("no node, or its packages are not installed: make peers")
         return ["node", "peer.mjs"]

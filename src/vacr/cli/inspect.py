@@ -11,6 +11,7 @@ import click
 from vacr import errors
 from vacr.cli import options
 from vacr.cli.options import PATH, Voice
+from vacr.cli.tokens import tokens_in
 from vacr.codec.cbor_scan import Scanner
 from vacr.codec.depth import MAX_DEPTH
 from vacr.codec.diagnostic import diagnostic
@@ -35,12 +36,13 @@ def command(
     quiet: bool,  # noqa: FBT001 - click passes flags so
     verbose: int,
 ) -> int:
-    """Show what is in a signed statement, or in any CBOR. Nothing is verified: it shows what the file says, true or not.
+    """Show what is in a signed statement, in evidence or in any CBOR. Nothing is verified: it shows what files say, true or not.
 
     \b
     Example:
       vacr inspect abc.acr.json.cose
       vacr inspect abc.acr.cbor
+      vacr inspect abc.acr.json.evidence.cbor
     """
     voice = Voice(format, quiet, verbose)
     shown = []
@@ -48,15 +50,19 @@ def command(
         data = read_bytes(path)
         if len(files) > 1:
             voice.result(f"{path}:")
-        message = _message(data)
-        if message is not None:
+        message, tokens = _message(data), tokens_in(data)
+        if tokens:
+            voice.lines("\n".join(f"{kind}\n{diagnostic(claims)}" for kind, claims in tokens))
+            shown.append({"file": path, "kind": "token", "tokens": [_plain(claims) for _, claims in tokens]})
+        elif message is not None:
             voice.lines("\n".join(_lines(message)))
             shown.append({"file": path, "kind": "COSE_Sign1", **_document(message)})
         else:
             text = diagnostic(_item(data, path))
             voice.lines(text)
             shown.append({"file": path, "kind": "CBOR", "diagnostic": text})
-    voice.notice("Not verified: vacr verify tells whether it holds.")
+    which = "vacr appraise, or vacr verify with a verifier's key," if shown[-1]["kind"] == "token" else "vacr verify"
+    voice.notice(f"Not verified: {which} tells whether it holds.")
     voice.data({"files": shown})
     return 0
 

@@ -22,23 +22,39 @@ from vacr.sources.signing import Signable
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def signing_options(function: F, *, key_required: bool = True) -> F:
-    """Add to a verb what it takes to sign."""
+def key_options(function: F, *, required: bool = True) -> F:
+    """Add to a verb what it takes to sign with a key."""
     for option in (
         click.option("--force", is_flag=True, help="Take a key that others on this machine can read."),
         click.option(
             "--passphrase-file", metavar="FILE", type=PATH, help="Where the passphrase of the key is, in the first line."
         ),
+        click.option("--alg", metavar="NAME", help="Another algorithm than the usual one of the key, such as Ed25519 or ESP256."),
+        click.option(
+            "--key", required=required, metavar="FILE|pkcs11:…", help="The private key in PEM, or one in a device, by its URI."
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def key_signer(*, key: str, alg: str | None, passphrase_file: str | None, force: bool) -> Signer:
+    """Give what signs with the key that the options of a verb name.
+
+    Raises:
+        UsageError: others can read the key, or it is encrypted and there is nobody to ask.
+        UnreadableInput: there is no key.
+    """
+    return signer_of(key, algorithm=alg, passphrase=_passphrase(key, passphrase_file), force=force)
+
+
+def signing_options(function: F, *, key_required: bool = True) -> F:
+    """Add to a verb what it takes to sign statements."""
+    function = key_options(function, required=key_required)
+    for option in (
         click.option("--timestamp", metavar="URL", help="Have the signature timestamped by an authority (RFC 3161)."),
         click.option("--issuer", metavar="URI", help="Who signs.  [default: the name of the key]"),
         click.option("--x5chain", metavar="FILE", type=PATH, help="The certificates of the key in PEM, the signer's first."),
-        click.option("--alg", metavar="NAME", help="Another algorithm than the usual one of the key, such as Ed25519 or ESP256."),
-        click.option(
-            "--key",
-            required=key_required,
-            metavar="FILE|pkcs11:…",
-            help="The private key in PEM, or one in a device, by its URI.",
-        ),
     ):
         function = option(function)
     return function
@@ -68,7 +84,7 @@ class Signing:
         profile: str = HASH_ENVELOPE,
     ) -> Signing:
         """Take the options of a verb, and read the files they name."""
-        signer = signer_of(key, algorithm=alg, passphrase=_passphrase(key, passphrase_file), force=force)
+        signer = key_signer(key=key, alg=alg, passphrase_file=passphrase_file, force=force)
         chain = certificates_in(x5chain) if x5chain is not None else []
         return cls(signer, chain, issuer, timestamp, profile)
 

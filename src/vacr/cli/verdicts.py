@@ -10,6 +10,7 @@ from typing import Any
 
 from vacr.attribution import Base
 from vacr.attribution.checking import Joint
+from vacr.cli.evidence import WantedEvidence, evidence_for, needed_of
 from vacr.errors import InvalidStatement, UnreadableInput, VacrError
 from vacr.readers.source import Source
 from vacr.receipts.entries import STATEMENT
@@ -46,6 +47,7 @@ class Wanted:
     base: str | None = None
     log_keys: tuple[str, ...] = ()
     entry_rule: str = STATEMENT
+    evidence: WantedEvidence | None = None
 
 
 @cache
@@ -78,6 +80,7 @@ def policy_of(wanted: Wanted) -> Policy:
         log_keys=tuple(one for name in wanted.log_keys for one in log_keys_in(name)),
         entry_rule=wanted.entry_rule,
         schema_version=wanted.schema_version,
+        evidence=needed_of(wanted.evidence) if wanted.evidence is not None else None,
     )
 
 
@@ -110,7 +113,9 @@ def _verified(pair: Pair, wanted: Wanted, beside: tuple[str, ...], now: datetime
     statement = read_bytes(pair.statement, _LARGEST_STATEMENT)
     sources, base = _sources(wanted.source) if wanted.source else (), _base(wanted.base) if wanted.base else None
     policy = replace(policy_of(wanted), needs_record=pair.is_record or wanted.source is not None)
-    return verify(statement, policy, payload=payload, source=sources, base=base, joint=partial(_joint, beside), now=now)
+    evidence = evidence_for(pair, wanted.evidence) if wanted.evidence is not None else None
+    joint = partial(_joint, beside)
+    return verify(statement, policy, payload=payload, source=sources, base=base, joint=joint, evidence=evidence, now=now)
 
 
 @cache

@@ -13,9 +13,12 @@ from typing import Any
 import click
 
 from vacr.cli import options
+from vacr.cli.evidence import WantedEvidence
 from vacr.cli.options import PATH, Voice, plural
 from vacr.cli.tables import columns_of, laid_out
 from vacr.cli.verdicts import FAILED, Wanted, judge, policy_of
+from vacr.errors import UsageError
+from vacr.evidence.trust_tiers import Tier
 from vacr.receipts.entries import RULES, STATEMENT
 from vacr.recording.pools import NoProcesses, local_pool
 from vacr.recording.run import cores
@@ -44,6 +47,17 @@ _HANDFUL = 16
 @click.option("--schema-version", metavar="N", help="The version of the schema that records have to follow, such as 3.")
 @click.option("--source", metavar="PATH", type=PATH, help="The native session: make the record again, and compare.")
 @click.option("--base", metavar="REPOSITORY[@REVISION]", help="The repository that an attribution was made with.")
+@click.option(
+    "--require-evidence",
+    type=click.Choice([tier.label for tier in (Tier.AFFIRMING, Tier.WARNING)]),
+    help="How well something has to vouch for how it was recorded.",
+)
+@click.option(
+    "--evidence", metavar="FILE", type=PATH, help="Evidence, or a result.  [default: beside the file, or in the statement]"
+)
+@click.option("--evidence-policy", metavar="FILE", type=PATH, help="Appraise evidence here, by a policy in TOML.")
+@click.option("--verifier-key", metavar="FILE", type=PATH, multiple=True, help="A verifier whose results are believed.")
+@click.option("--nonce", metavar="HEX", help="The nonce that evidence was asked for with.")
 @options.voice_options
 def command(
     files: tuple[str, ...],
@@ -59,6 +73,11 @@ def command(
     schema_version: str | None,
     source: str | None,
     base: str | None,
+    require_evidence: str | None,
+    evidence: str | None,
+    evidence_policy: str | None,
+    verifier_key: tuple[str, ...],
+    nonce: str | None,
     format: str,  # noqa: A002 - the option's name
     quiet: bool,  # noqa: FBT001
     verbose: int,
@@ -74,10 +93,26 @@ def command(
       vacr verify abc.acr.json --trust ca.pem --issuer https://example.org --source abc.jsonl
       vacr verify abc.acr.json --trust keys/signing.pub.pem --log-key mylog/
       vacr verify records/ --trust keys/signing.pub.pem --format json
+      vacr verify abc.acr.json --trust keys/signing.pub.pem --require-evidence affirming --verifier-key verifier.pub.pem
     """
     voice = Voice(format, quiet, verbose)
+    if require_evidence is None and (evidence or evidence_policy or verifier_key or nonce):
+        raise UsageError("evidence is looked at when it is asked for", hint="Give --require-evidence affirming as well.")
+    needed = WantedEvidence(require_evidence, evidence, evidence_policy, verifier_key, nonce) if require_evidence else None
     wanted = Wanted(
-        trust, issuer, subject, alg, eku, timestamp_trust, require_timestamp, schema_version, source, base, log_key, entry_rule
+        trust=trust,
+        issuer=issuer,
+        subject=subject,
+        algorithms=alg,
+        usage=eku,
+        timestamp_trust=timestamp_trust,
+        needs_timestamp=require_timestamp,
+        schema_version=schema_version,
+        source=source,
+        base=base,
+        log_keys=log_key,
+        entry_rule=entry_rule,
+        evidence=needed,
     )
     policy_of(wanted)
     found = [pair for path in files for pair in pairs(path)]

@@ -42,7 +42,7 @@ _RESCAN = 60.0
     "--agent", metavar="NAME", multiple=True, shell_complete=options.complete_agent, help="Only this agent; repeatable."
 )
 @click.option("--no-ui", is_flag=True, help="Print a line for what happens, instead of a table.")
-@click.option("--all", "everything", is_flag=True, help="Capture also what was there before, however old.")
+@click.option("--all", is_flag=True, help="Capture also what was there before, however old.")
 @click.option("--once", is_flag=True, help="Capture what there is now, seal what has ended, and end.")
 @click.option("--poll", is_flag=True, help="Look for changes, where the system cannot tell (network folders).")
 @click.option("--no-seal", is_flag=True, help="Capture only.")
@@ -66,7 +66,7 @@ _RESCAN = 60.0
 def command(
     agent: tuple[str, ...],
     no_ui: bool,  # noqa: FBT001 - click passes flags so
-    everything: bool,  # noqa: FBT001
+    all: bool,  # noqa: A002, FBT001
     once: bool,  # noqa: FBT001
     poll: bool,  # noqa: FBT001
     no_seal: bool,  # noqa: FBT001
@@ -103,7 +103,7 @@ def command(
     with contextlib.closing(journal):
         services = Services.of(**asked)
         table = Table(voice, journal, shown=not no_ui and not once)
-        settings = Settings(checkpoint, epoch=epoch * 3600, quiet=quiet_after * 60, since=0.0 if everything else _since(journal))
+        settings = Settings(checkpoint, epoch=epoch * 3600, quiet=quiet_after * 60, since=0.0 if all else _since(journal))
         sealing = None
         if not no_seal:
             how = Signing.of(**{**signing, "key": signing["key"] or machine_key(state)})

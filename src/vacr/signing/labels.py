@@ -15,6 +15,8 @@ TRACE_METADATA = 100
 PAYLOAD_HASH_ALG, PREIMAGE_CONTENT_TYPE, PAYLOAD_LOCATION = 258, 259, 260
 TIMESTAMP_THEN_COSE, COSE_THEN_TIMESTAMP = 269, 270
 RECEIPTS, VDS, VDP = 394, 395, 396
+# Of ours; numbers below -65536 are left for private use.
+EVIDENCE = -75100
 
 # CWT claims.
 ISS, SUB, EXP, NBF, IAT, CNF = 1, 2, 4, 5, 6, 8
@@ -61,6 +63,7 @@ NAMES = {
     RECEIPTS: "receipts",
     VDS: "vds",
     VDP: "vdp",
+    EVIDENCE: "evidence",
 }
 
 

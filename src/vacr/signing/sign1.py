@@ -19,7 +19,7 @@ _PARTS = 4
 _DEPTH = 16
 _ITEMS = 20_000
 
-_PASSED_OVER = {labels.TYP, labels.X5U, labels.X5BAG, labels.PAYLOAD_LOCATION}
+_PASSED_OVER = {labels.TYP, labels.X5U, labels.X5BAG, labels.PAYLOAD_LOCATION, labels.EVIDENCE}
 _OF_LOGS = {labels.RECEIPTS, labels.VDS, labels.VDP}
 UNDERSTOOD = frozenset(labels.NAMES) - _PASSED_OVER - _OF_LOGS
 """The labels that `crit` of a statement may name: those that verification acts on."""

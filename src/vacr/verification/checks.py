@@ -24,6 +24,7 @@ NAMES = (
     "record",
     "attribution",
     "source",
+    "evidence",
 )
 """The checks, in the order they are made."""
 

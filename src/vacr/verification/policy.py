@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from cryptography import x509
 
+from vacr.evidence.relying_party import Needed
 from vacr.receipts.entries import STATEMENT
 from vacr.signing.algorithms import ALGORITHMS, PublicKey
 
@@ -37,3 +38,5 @@ class Policy:
     """Whether what was signed has to be a record, and not anything else."""
     schema_version: str | None = None
     """The major version of the schema that a record has to follow."""
+    evidence: Needed | None = None
+    """What has to vouch for how a record was recorded."""

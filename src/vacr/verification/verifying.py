@@ -20,6 +20,7 @@ from vacr.signing.algorithms import ALGORITHMS
 from vacr.signing.sign1 import Sign1, parse
 from vacr.verification import chains, claims, contents, tokens, trust
 from vacr.verification.checks import Check, Checks
+from vacr.verification.evidence import check_evidence
 from vacr.verification.policy import Policy
 from vacr.verification.receipts import Logged, check_receipts
 from vacr.verification.records import Inputs, check_record
@@ -53,12 +54,14 @@ def verify(
     source: Sequence[Source] = (),
     base: Base | None = None,
     joint: Callable[[], Joint] = lambda: Joint(()),
+    evidence: bytes | None = None,
     now: datetime,
 ) -> Verified:
     """Verify a signed statement; `payload` is what it is about where that is not inside.
 
     What else is at hand: `source`, the native session, to make the record again; `base`, the repository that an attribution was
-    made with; `joint` gives the records that it was made together with, in the order they were named.
+    made with; `joint` gives the records that it was made together with, in the order they were named; `evidence`, or the result
+    of a verifier, where it is not in the statement's header.
 
     Raises:
         VerificationFailed: something does not hold; it has the checks that were made.
@@ -93,6 +96,8 @@ def verify(
     with checks.of("certificate"):
         _check_certificates(signer, said.get(labels.IAT), {"timestamp": when, "receipt": logged_at}, now, checks)
     record = check_record(message, covered, policy, Inputs(tuple(source), base, joint), checks)
+    with checks.of("evidence"):
+        check_evidence(message, covered, record, evidence, policy, now, checks)
     return Verified(
         message,
         profile,

@@ -1,0 +1,194 @@
+"""`vacr attest`: a record and what recorded it → evidence; and the reference values that evidence is appraised against."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from vacr import __version__
+from vacr.cli import options
+from vacr.cli.evidence import Target, journal_of, nonce_of, record_at
+from vacr.cli.options import PATH, Voice, plural
+from vacr.cli.statements import key_options, key_signer
+from vacr.errors import UnreadableInput, UsageError
+from vacr.evidence import carried, cmw, labels
+from vacr.evidence import reference as references
+from vacr.evidence.attester import Agent, Subject, attest, record_digest
+from vacr.evidence.components import Component
+from vacr.evidence.journal import JournalHead, journal_in
+from vacr.evidence.tpm_structures import read_attestation_key
+from vacr.recording.files import write
+from vacr.signing import KeySigner, Signer, keys
+from vacr.sources import STDIN, measuring, read_bytes
+from vacr.sources.evidence_files import EVIDENCE
+from vacr.sources.tpm import PCRS, Tpm
+
+_REFERENCE, _ATTESTATION_KEY = "reference.cbor", "ak.pub.pem"
+
+
+@click.command(no_args_is_help=True)
+@click.option("--record", metavar="FILE", type=PATH, help="The record that the evidence is about.")
+@click.option("--nonce", metavar="HEX", help="What whoever asks for evidence gave, so that it cannot be older.")
+@click.option(
+    "--attester",
+    type=click.Choice([labels.TPM, labels.SOFTWARE]),
+    help="What vouches for it: a TPM, or only a key in software, which is the weaker claim.",
+)
+@partial(key_options, required=False)
+@click.option("--tcti", metavar="NAME", help="How the TPM is reached, such as device:/dev/tpmrm0.  [default: as tpm2-tools do]")
+@click.option("--pcrs", metavar="N,N…", default=",".join(map(str, PCRS)), show_default=True, help="The registers to quote.")
+@click.option("--journal-head", metavar="FILE|HEX", help="How far the recorder's journal went.  [default: what the record says]")
+@click.option("--configuration", metavar="FILE", type=PATH, multiple=True, help="A file of configuration to measure.")
+@click.option("--agent-executable", metavar="FILE", help="The executable of the agent, to measure it, too.")
+@click.option("--into", metavar="STATEMENT", type=PATH, help="Put the evidence into the header of a statement as well.")
+@click.option("--reference", is_flag=True, help="Write what this installation measures as: reference values for a verifier.")
+@click.option("--attestation-key", is_flag=True, help="Write the public attestation key of the TPM.")
+@partial(options.writing_options, default="beside the record")
+@options.voice_options
+def command(
+    record: str | None,
+    nonce: str | None,
+    attester: str | None,
+    key: str | None,
+    alg: str | None,
+    passphrase_file: str | None,
+    force: bool,  # noqa: FBT001 - click passes flags so
+    tcti: str | None,
+    pcrs: str,
+    journal_head: str | None,
+    configuration: tuple[str, ...],
+    agent_executable: str | None,
+    into: str | None,
+    reference: bool,  # noqa: FBT001
+    attestation_key: bool,  # noqa: FBT001
+    output: str | None,
+    overwrite: bool,  # noqa: FBT001
+    format: str,  # noqa: A002 - the option's name
+    quiet: bool,  # noqa: FBT001
+    verbose: int,
+) -> int:
+    """Make evidence of what recorded a session: which files of vacr, which Python, which configuration, for which record.
+
+    The evidence is signed by --key. With a TPM it holds the TPM's quote over all of it, and a key for this one time is made where
+    none is named. What it proves and what it does not is in docs/evidence.md.
+
+    \b
+    Example:
+      vacr attest --record abc.acr.json --nonce 1f2e… --attester tpm
+      vacr attest --record abc.acr.json --nonce 1f2e… --attester software --key keys/signing.pem
+      vacr attest --reference -o reference.cbor
+      vacr attest --attestation-key -o ak.pub.pem
+    """
+    voice = Voice("text", True, verbose) if output == STDIN else Voice(format, quiet, verbose)  # noqa: FBT003
+    target = Target(output, overwrite, voice)
+    signer = key_signer(key=key, alg=alg, passphrase_file=passphrase_file, force=force) if key is not None else None
+    if reference and attestation_key:
+        raise UsageError("--reference and --attestation-key are two things", hint="Ask for one at a time.")
+    if attestation_key:
+        return _write_attestation_key(Tpm(tcti), target)
+    measured = [*measuring.recorder(), *map(measuring.configuration, configuration)]
+    if reference:
+        if agent_executable is not None:
+            measured.append(measuring.agent(Path(agent_executable).name, None, agent_executable))
+        return _write_reference(measured, signer, target)
+    if record is None or nonce is None or attester is None:
+        missing = [name for name, value in (("--record", record), ("--nonce", nonce), ("--attester", attester)) if value is None]
+        raise UsageError(f"evidence needs {', '.join(missing)}", hint="vacr attest --help shows examples.")
+    tpm = Tpm(tcti, _registers(pcrs)) if attester == labels.TPM else None
+    if signer is None:
+        if tpm is None:
+            raise UsageError("evidence of a software attester needs --key", hint="vacr key generate makes one.")
+        signer = KeySigner(keys.generate("es256"))
+    data, said = record_at(record)
+    subject = _subject(data, said, record, journal_head, measured, agent_executable)
+    if subject.journal is None:
+        voice.notice(f"{record}: recorded without a journal, which the evidence then does not name")
+    evidence = attest(subject, nonce_of(nonce), int(time.time()), signer, tpm.quote if tpm is not None else None)
+    return _write_evidence(evidence, subject, attester, record, into, target)
+
+
+def _subject(
+    data: bytes, said: dict[str, Any], path: str, head: str | None, measured: list[Component], executable: str | None
+) -> Subject:
+    journal, agent = _journal(said, path, head), _agent(said)
+    if executable is not None:
+        name, version = (agent.name, agent.version) if agent is not None else (Path(executable).name, None)
+        measured.append(measuring.agent(name, version, executable))
+        agent = agent or Agent(name)
+    return Subject(record_digest(data), __version__, measured, journal, agent)
+
+
+def _journal(said: dict[str, Any], path: str, head: str | None) -> JournalHead | None:
+    try:
+        named = journal_in(said)
+    except UnreadableInput as error:
+        raise UnreadableInput(error.message, where=path, hint="Make the record again: vacr record FILE.") from error
+    given = journal_of(head) if head is not None else None
+    if named is not None and given is not None and named != given:
+        raise UsageError("--journal-head is another one than the record names", hint="Leave it out.")
+    return named or given
+
+
+def _agent(said: dict[str, Any]) -> Agent | None:
+    """Give the agent whose session a record is of, as the record says."""
+    session = said.get("session")
+    meta = session.get("agent-meta") if isinstance(session, dict) else None
+    name = meta.get("cli-name") if isinstance(meta, dict) else None
+    version = meta.get("cli-version") if isinstance(meta, dict) else None
+    return Agent(name, version if isinstance(version, str) else None) if isinstance(name, str) else None
+
+
+def _registers(text: str) -> list[int]:
+    try:
+        return [int(one) for one in text.split(",")]
+    except ValueError as error:
+        raise UsageError(f"--pcrs {text} is no list of registers", hint="For example: --pcrs 0,1,7") from error
+
+
+def _write_evidence(evidence: bytes, subject: Subject, kind: str, record: str, into: str | None, target: Target) -> int:
+    wrapped = cmw.Record(labels.EAT_CWT, evidence, cmw.EVIDENCE)
+    if into is not None:
+        statement = carried.with_message(read_bytes(into), wrapped, subject.record)
+        write(Path(into), [statement], Path(into), durable=True)
+    as_json = target.output is not None and target.output.endswith(".json")
+    data = cmw.encode_json(wrapped) if as_json else cmw.encode_cbor(wrapped)
+    weaker = " (a key in software: whoever can read it could have made this)" if kind == labels.SOFTWARE else ""
+    told = f"evidence by {kind}, {plural(len(subject.components), 'component')}{weaker}"
+    document = {
+        "record": record,
+        "sha-256": subject.record.hex(),
+        "attester": kind,
+        "profile": labels.PROFILE,
+        "components": [_component(one) for one in subject.components],
+        "journal": subject.journal is not None,
+        "statement": into,
+    }
+    target.write(data, f"{record}{EVIDENCE}", record, told, document)
+    return 0
+
+
+def _write_reference(measured: list[Component], signer: Signer | None, target: Target) -> int:
+    data = references.encode(measured, signer, int(time.time()) if signer is not None else None)
+    told = f"reference values of {', '.join(_named(one) for one in measured)}, {'signed' if signer is not None else 'not signed'}"
+    document = {"components": [_component(one) for one in measured], "signed": signer is not None}
+    target.write(data, _REFERENCE, "", told, document)
+    return 0
+
+
+def _write_attestation_key(tpm: Tpm, target: Target) -> int:
+    key = read_attestation_key(tpm.attestation_key())
+    name = keys.thumbprint_uri(key.key)
+    target.write(keys.public_pem(key.key), _ATTESTATION_KEY, "", name, {"thumbprint": name, "name": key.name.hex()})
+    return 0
+
+
+def _named(one: Component) -> str:
+    return one.name if one.version is None else f"{one.name} {one.version}"
+
+
+def _component(one: Component) -> dict[str, Any]:
+    return {"name": one.name, "version": one.version, "sha-256": one.digest.hex(), "files": len(one.manifest or {})}

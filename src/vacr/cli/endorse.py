@@ -1,0 +1,175 @@
+"""`vacr endorse`: that an attestation key is in a TPM that its maker certified, in four steps between two machines."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from vacr.cli import options, outputs
+from vacr.cli.options import PATH, Voice
+from vacr.cli.statements import key_options, key_signer
+from vacr.errors import UsageError
+from vacr.evidence import endorsement
+from vacr.evidence.credential import SECRET, SEED
+from vacr.recording.files import Output, write_all
+from vacr.sources import read_bytes
+from vacr.sources.key_files import certificates_in
+from vacr.sources.tpm import Tpm
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_LARGEST = 1 << 20
+
+
+@click.group(no_args_is_help=True)
+def command() -> None:
+    """Show that an attestation key is in a TPM that its maker certified. A and V are the attester's machine and the verifier's.
+
+    \b
+    Example:
+      A$ vacr endorse request -o request.cbor
+      V$ vacr endorse challenge request.cbor --ek-root maker.pem -o challenge.cbor --secret secret.cbor
+      A$ vacr endorse answer challenge.cbor -o answer.cbor
+      V$ vacr endorse confirm answer.cbor --secret secret.cbor --key verifier/signing.pem -o laptop.endorsement.cbor
+    """
+
+
+def _tcti_option(function: F) -> F:
+    return click.option("--tcti", metavar="NAME", help="How the TPM is reached, such as device:/dev/tpmrm0.")(function)
+
+
+def _output(function: F) -> F:
+    return click.option("-o", "--output", required=True, metavar="FILE", type=PATH, help="Where to write.")(function)
+
+
+def _refuse_there(name: str, option: str) -> None:
+    """Refuse to write over a file: a step that is done again needs the others again, too."""
+    if Path(name).exists():
+        raise UsageError(f"{name} is there already", hint=f"Give another name with {option}.")
+
+
+def _write(output: str, data: bytes, told: str, voice: Voice, **document: Any) -> int:
+    _refuse_there(output, "-o")
+    outputs.write_new(Path(output), data, "", (), overwrite=False)
+    voice.result(f"{output}: {told}")
+    voice.data({"output": output, "bytes": len(data), **document})
+    return 0
+
+
+@command.command()
+@_tcti_option
+@_output
+@options.voice_options
+def request(
+    tcti: str | None,
+    output: str,
+    format: str,  # noqa: A002 - the option's name
+    quiet: bool,  # noqa: FBT001 - click passes flags so
+    verbose: int,
+) -> int:
+    """On the attester's machine: write the attestation key of the TPM, and the certificate that its maker put into it.
+
+    \b
+    Example:
+      vacr endorse request -o request.cbor
+    """
+    tpm = Tpm(tcti)
+    said = {"attestation-key": tpm.attestation_key(), "ek-certificate": tpm.ek_certificate()}
+    told = "the request; whoever endorses answers with a challenge"
+    return _write(output, endorsement.encode("request", said), told, Voice(format, quiet, verbose))
+
+
+@command.command()
+@click.argument("file", metavar="REQUEST", type=PATH)
+@click.option("--ek-root", required=True, metavar="FILE", type=PATH, multiple=True, help="Root certificates of makers of TPMs.")
+@click.option("--ek-chain", metavar="FILE", type=PATH, multiple=True, help="Certificates between those and the TPM's.")
+@click.option("--secret", required=True, metavar="FILE", type=PATH, help="Where to keep what the answer is compared with.")
+@_output
+@options.voice_options
+def challenge(
+    file: str,
+    ek_root: tuple[str, ...],
+    ek_chain: tuple[str, ...],
+    secret: str,
+    output: str,
+    format: str,  # noqa: A002 - the option's name
+    quiet: bool,  # noqa: FBT001 - click passes flags so
+    verbose: int,
+) -> int:
+    """On the verifier's machine: check the TPM's certificate, and write a secret that only that TPM can read.
+
+    \b
+    Example:
+      vacr endorse challenge request.cbor --ek-root maker.pem -o challenge.cbor --secret secret.cbor
+    """
+    voice = Voice(format, quiet, verbose)
+    roots = [one for name in ek_root for one in certificates_in(name)]
+    between = [one for name in ek_chain for one in certificates_in(name)]
+    random = (secrets.token_bytes(SECRET), secrets.token_bytes(SEED))
+    made = endorsement.challenge(read_bytes(file, _LARGEST), roots, between, datetime.now(UTC), random)
+    _refuse_there(output, "-o")
+    _refuse_there(secret, "--secret")
+    path = Path(secret)
+    path.touch(0o600)
+    write_all([Output(path, [made.kept], (path,))])  # readable by those only who can read what was there
+    return _write(output, made.sent, f"the challenge; {secret} stays here", voice, secret=secret)
+
+
+@command.command()
+@click.argument("file", metavar="CHALLENGE", type=PATH)
+@_tcti_option
+@_output
+@options.voice_options
+def answer(
+    file: str,
+    tcti: str | None,
+    output: str,
+    format: str,  # noqa: A002 - the option's name
+    quiet: bool,  # noqa: FBT001 - click passes flags so
+    verbose: int,
+) -> int:
+    """On the attester's machine: have the TPM read the secret.
+
+    \b
+    Example:
+      vacr endorse answer challenge.cbor -o answer.cbor
+    """
+    said = endorsement.decode(read_bytes(file, _LARGEST), "challenge")
+    secret = Tpm(tcti).activate(said["credential"])
+    return _write(output, endorsement.encode("answer", {"secret": secret}), "the answer", Voice(format, quiet, verbose))
+
+
+@command.command()
+@click.argument("file", metavar="ANSWER", type=PATH)
+@click.option("--secret", required=True, metavar="FILE", type=PATH, help="What was kept when the challenge was made.")
+@partial(key_options, required=True)
+@_output
+@options.voice_options
+def confirm(
+    file: str,
+    secret: str,
+    key: str,
+    alg: str | None,
+    passphrase_file: str | None,
+    force: bool,  # noqa: FBT001 - click passes flags so
+    output: str,
+    format: str,  # noqa: A002 - the option's name
+    quiet: bool,  # noqa: FBT001
+    verbose: int,
+) -> int:
+    """On the verifier's machine: compare the answer, and sign the endorsement, for policies to name.
+
+    \b
+    Example:
+      vacr endorse confirm answer.cbor --secret secret.cbor --key verifier/signing.pem -o laptop.endorsement.cbor
+    """
+    signer = key_signer(key=key, alg=alg, passphrase_file=passphrase_file, force=force)
+    made = endorsement.confirm(read_bytes(secret, _LARGEST), read_bytes(file, _LARGEST), signer, int(time.time()))
+    return _write(output, made, "the endorsement", Voice(format, quiet, verbose))

@@ -1,0 +1,79 @@
+"""The claims of a result in JSON: numbers ⇄ names. Step: appraise. Follows draft-ietf-rats-ear-03, section 3.2."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Any
+
+from vacr.errors import InvalidStatement
+from vacr.evidence import labels
+from vacr.evidence.trust_tiers import CLAIMS, TIERS, Tier
+
+_HASH = "sha-256"
+_VERIFIER = {0: "developer", 1: "build"}
+
+
+def named(claims: dict[int, Any]) -> dict[str, Any]:
+    """Write the claims of a result by their names."""
+    return {labels.EAR_NAMES[label]: _to_json(label, value) for label, value in claims.items()}
+
+
+def _to_json(label: int, value: Any) -> Any:
+    match label:
+        case labels.EAR_STATUS:
+            return Tier(value).label
+        case labels.EAR_VECTOR:
+            return {name: value[number] for name, number in CLAIMS.items() if number in value}
+        case labels.EAR_VERIFIER_ID:
+            return {_VERIFIER[number]: text for number, text in value.items()}
+        case labels.NONCE:
+            return _base64(value)
+        case labels.RECORD:
+            return [_HASH, _base64(value[1])]
+        case labels.JOURNAL:
+            return {name: _base64(item) if isinstance(item, bytes) else item for name, item in value.items()}
+        case labels.SUBMODS:
+            return {name: named(module) for name, module in value.items()}
+    return value
+
+
+def numbered(claims: dict[str, Any]) -> dict[int, Any]:
+    """Read claims that have names; those that are not known are left out.
+
+    Raises:
+        InvalidStatement: one of them cannot be what it is named.
+    """
+    known = {name: label for label, name in labels.EAR_NAMES.items()}
+    try:
+        return {known[name]: _from_json(known[name], value) for name, value in claims.items() if name in known}
+    except (LookupError, TypeError, ValueError, AttributeError, binascii.Error) as error:
+        raise InvalidStatement("a result of another form than it has to be", reason="result-malformed") from error
+
+
+def _from_json(label: int, value: Any) -> Any:
+    match label:
+        case labels.EAR_STATUS:
+            return TIERS[value].value
+        case labels.EAR_VECTOR:
+            return {CLAIMS[name]: item for name, item in value.items()}
+        case labels.EAR_VERIFIER_ID:
+            return {number: value[name] for number, name in _VERIFIER.items() if name in value}
+        case labels.NONCE:
+            return _bytes(value)
+        case labels.RECORD:
+            name, digest = value
+            return [labels.SHA256 if name == _HASH else name, _bytes(digest)]
+        case labels.JOURNAL:
+            return {"identity": _bytes(value["identity"]), "frames": value["frames"], "head": _bytes(value["head"])}
+        case labels.SUBMODS:
+            return {name: numbered(module) for name, module in value.items()}
+    return value
+
+
+def _base64(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def _bytes(text: str) -> bytes:
+    return base64.b64decode(text.encode() + b"=" * (-len(text) % 4), b"-_", validate=True)

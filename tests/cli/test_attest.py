@@ -1,0 +1,251 @@
+"""`vacr attest`, `vacr appraise` and `vacr verify --require-evidence`, as a user runs them."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from tests.conftest import EXAMPLES
+from vacr.evidence import cmw, cwt, labels
+from vacr.identity import identify
+
+NONCE = "00112233445566778899aabbccddeeff"
+POLICY = (
+    'id = "urn:example:p"\nreferences = ["reference.cbor"]\nattester-keys = ["keys/signing.pub.pem"]\nsoftware-is-enough = true\n'
+)
+TRUST = ("--trust", "keys/signing.pub.pem")
+BACKGROUND = ("--require-evidence", "affirming", "--evidence-policy", "policy.toml", "--nonce", NONCE)
+PASSPORT = ("--require-evidence", "affirming", "--verifier-key", "verifier/signing.pub.pem")
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    """A signed record, keys, reference values and a policy, made once."""
+    folder = tmp_path_factory.mktemp("prepared")
+    shutil.copy(EXAMPLES / "claude-code.jsonl", folder / "s.jsonl")
+    (folder / "policy.toml").write_text(POLICY)
+    for arguments in (
+        ("record", "s.jsonl"),
+        ("key", "generate", "-o", "keys/"),
+        ("key", "generate", "-o", "verifier/"),
+        ("sign", "s.acr.json", "--key", "keys/signing.pem"),
+        ("attest", "--reference", "-o", "reference.cbor"),
+    ):
+        subprocess.run([sys.executable, "-m", "vacr", *arguments], cwd=folder, check=True, capture_output=True)
+    return folder
+
+
+@pytest.fixture
+def ready(prepared, tmp_path):
+    """A copy of that, in the folder in which the command runs."""
+    shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
+    return tmp_path
+
+
+@pytest.fixture
+def attest(vacr):
+    def run(*more, record="s.acr.json", nonce=NONCE):
+        given = ("--record", record, "--nonce", nonce, "--attester", "software", "--key", "keys/signing.pem", "--overwrite")
+        return vacr("attest", *given, *more)
+
+    return run
+
+
+@pytest.fixture
+def appraise(vacr):
+    def run(*more, evidence="s.acr.json.evidence.cbor", nonce=NONCE):
+        done = vacr("appraise", evidence, "--policy", "policy.toml", "--nonce", nonce, "--format", "json", *more)
+        return done, json.loads(done.out) if done.out else None
+
+    run.vacr = vacr
+    return run
+
+
+def claims_of(path):
+    return cwt.read_token(cmw.decode(path.read_bytes()).value).claims
+
+
+def test_evidence_beside_a_record_is_found(vacr, ready, attest, appraise):
+    done = attest("--format", "json")
+    said = json.loads(done.out)
+    assert (said["output"], said["attester"], said["journal"]) == ("s.acr.json.evidence.cbor", "software", False)
+    assert [one["name"] for one in said["components"]] == ["vacr", "python"]
+    assert said["components"][0]["files"] > 300
+    assert "without a journal" in done.err
+    done, said = appraise("--record", "s.acr.json", "--key", "verifier/signing.pem")
+    assert (done.returncode, said["status"], said["result"]) == (0, "affirming", "s.acr.json.result.cwt")
+    assert claims_of(ready / "s.acr.json.evidence.cbor")[labels.AGENT] == {"name": "claude-code", "version": "2.1.72"}
+    for options in (BACKGROUND, PASSPORT):
+        done = vacr("verify", "s.acr.json", *TRUST, *options, "--format", "json")
+        (result,) = json.loads(done.out)["results"]
+        assert (done.returncode, result["checks"][-1]["name"], result["checks"][-1]["outcome"]) == (0, "evidence", "passed")
+
+
+@pytest.mark.usefixtures("ready")
+def test_missing_evidence_fails(vacr):
+    for options in (BACKGROUND, PASSPORT):
+        done = vacr("verify", "s.acr.json", *TRUST, *options)
+        assert done.returncode == 1
+        assert "nothing vouches for how it was recorded" in done.err
+    assert vacr("verify", "s.acr.json", *TRUST).returncode == 0
+
+
+def test_evidence_in_the_header_of_a_statement(vacr, ready, attest):
+    assert attest("--into", "s.acr.json.cose", "-o", "elsewhere.cbor").returncode == 0
+    assert vacr("verify", "s.acr.json", *TRUST, *BACKGROUND).returncode == 0
+    assert "? evidence: there is some" in vacr("verify", "s.acr.json", *TRUST).out
+    shown = vacr("inspect", "s.acr.json.cose").out
+    assert "evidence (-75100)" in shown
+    other = vacr("verify", "s.acr.json", *TRUST, *BACKGROUND[:-1], "ff" * 16)
+    assert (other.returncode, "nonce" in other.err) == (1, True)
+    assert (ready / "elsewhere.cbor").exists()
+    vacr("sign", "s.jsonl", "--key", "keys/signing.pem")
+    before = (ready / "s.jsonl.cose").read_bytes()
+    done = attest("--into", "s.jsonl.cose")
+    assert (done.returncode, "another file" in done.err) == (1, True)
+    assert (ready / "s.jsonl.cose").read_bytes() == before
+
+
+def test_evidence_of_another_record_is_refused(vacr, ready, attest):
+    shutil.copy(EXAMPLES / "codex-cli.jsonl", ready / "t.jsonl")
+    vacr("record", "t.jsonl")
+    vacr("sign", "t.acr.json", "--key", "keys/signing.pem")
+    attest()
+    shutil.copy(ready / "s.acr.json.evidence.cbor", ready / "t.acr.json.evidence.cbor")
+    done = vacr("verify", ".", *TRUST, *BACKGROUND, "--format", "json")
+    results = {one["file"]: one for one in json.loads(done.out)["results"]}
+    assert (results["./s.acr.json"]["verified"], results["./t.acr.json"]["reason"]) == (True, "record-mismatch")
+    assert done.returncode == 1
+
+
+def test_results_as_jwt_and_wrappers_as_json(vacr, ready, attest, appraise):
+    assert attest("-o", "evidence.json").returncode == 0
+    assert json.loads((ready / "evidence.json").read_bytes())[0] == "application/eat+cwt"
+    done, said = appraise("--key", "verifier/signing.pem", "-o", "result.jwt", evidence="evidence.json")
+    assert (done.returncode, said["status"]) == (0, "affirming")
+    assert (ready / "result.jwt").read_bytes().count(b".") == 2
+    assert vacr("verify", "s.acr.json", *TRUST, *PASSPORT, "--evidence", "result.jwt", "--nonce", NONCE).returncode == 0
+    assert vacr("verify", "s.acr.json", *TRUST, *PASSPORT, "--evidence", "result.jwt", "--nonce", "ff" * 16).returncode == 1
+
+
+def test_the_journal_comes_from_the_record_or_from_options(ready, attest, appraise):
+    record = json.loads((ready / "s.acr.json").read_bytes())
+    head = {"identity": "aa" * 32, "frames": 12, "head": "bb" * 32}
+    record["vacr"]["inputs"] = {"journal": head}
+    (ready / "j.acr.json").write_bytes(b"".join(identify(record)))
+    wanted = {"identity": b"\xaa" * 32, "frames": 12, "head": b"\xbb" * 32}
+    assert "journal" not in attest(record="j.acr.json").err
+    assert claims_of(ready / "j.acr.json.evidence.cbor")[labels.JOURNAL] == wanted
+    assert appraise("--record", "j.acr.json", evidence="j.acr.json.evidence.cbor")[1]["journal"] == head
+    (ready / "head.json").write_text(json.dumps(head))
+    for given in ("head.json", f"{'aa' * 32}:12:{'bb' * 32}"):
+        assert attest("--journal-head", given).returncode == 0
+        assert claims_of(ready / "s.acr.json.evidence.cbor")[labels.JOURNAL] == wanted
+    assert attest("--journal-head", "aa:1:bb", record="j.acr.json").returncode == 2
+    record["vacr"]["inputs"] = {"journal": {"identity": "xx"}}
+    (ready / "k.acr.json").write_bytes(b"".join(identify(record)))
+    done = attest(record="k.acr.json")
+    assert (done.returncode, "names a journal" in done.err) == (3, True)
+
+
+def test_configuration_and_the_agent_are_measured(ready, vacr, attest, appraise):
+    (ready / "vacr.toml").write_text("a = 1\n")
+    (ready / "agent").write_text("#!/bin/sh\n")
+    (ready / "agent").chmod(0o755)
+    given = ("--configuration", "vacr.toml", "--agent-executable", "./agent")
+    assert attest(*given).returncode == 0
+    done, said = appraise()
+    assert (done.returncode, said["reason"]) == (1, "measurement-unknown")
+    assert vacr("attest", "--reference", "--configuration", "vacr.toml", "-o", "reference.cbor", "--overwrite").returncode == 0
+    done, said = appraise()
+    assert (done.returncode, said["vector"]) == (0, {"file-system": 2, "configuration": 2})
+    assert [one["decided"] for one in said["checks"] if one["name"] == "agent:claude-code"] == [False]
+    (ready / "vacr.toml").write_text("a = 2\n")
+    attest(*given)
+    assert appraise()[1]["reason"] == "measurement-changed"
+
+
+def test_reference_values_that_have_to_be_signed(ready, vacr, attest, appraise):
+    attest()
+    with (ready / "policy.toml").open("a") as file:
+        file.write('reference-keys = ["verifier/signing.pub.pem"]\n')
+    done, _ = appraise()
+    assert (done.returncode, "not signed" in done.err) == (3, True)
+    for key, code in (("keys", 3), ("verifier", 0)):
+        vacr("attest", "--reference", "-o", "reference.cbor", "--overwrite", "--key", f"{key}/signing.pem")
+        assert appraise()[0].returncode == code
+
+
+def test_replayed_old_and_damaged_evidence(ready, attest, appraise):
+    attest()
+    done, said = appraise("--key", "verifier/signing.pem", nonce="ff" * 16)
+    assert (done.returncode, said["reason"], set(said["vector"].values())) == (1, "nonce", {99})
+    whole = (ready / "s.acr.json.evidence.cbor").read_bytes()
+    for data in (b"", b"x", whole[:-1], whole[:100], whole + b"x", b"{}", b"eyJ.x.y"):
+        (ready / "bad.cbor").write_bytes(data)
+        done, said = appraise(evidence="bad.cbor")
+        assert (done.returncode, said) == (1, None)
+        assert done.err.startswith("vacr: ")
+    shown = json.loads(appraise.vacr("inspect", "s.acr.json.evidence.cbor", "s.acr.json.result.cwt", "--format", "json").out)[
+        "files"
+    ]
+    assert [one["kind"] for one in shown] == ["token", "token"]
+    assert shown[0]["tokens"][0]["key-storage"] == "software"
+    assert shown[1]["tokens"][0]["submods"]["vacr"]["ear_status"] == 96
+    (ready / "policy.toml").write_text(POLICY + "maximum-age = 0\n")
+    assert appraise()[0].returncode == 0  # clocks may differ by some minutes
+
+
+USAGE = {
+    "nothing": ("attest", "--record", "s.acr.json"),
+    "no key": ("attest", "--record", "s.acr.json", "--nonce", NONCE, "--attester", "software"),
+    "a nonce that is short": (
+        "attest",
+        "--record",
+        "s.acr.json",
+        "--nonce",
+        "00",
+        "--attester",
+        "software",
+        "--key",
+        "keys/signing.pem",
+    ),
+    "a nonce that is no number": (
+        "attest",
+        "--record",
+        "s.acr.json",
+        "--nonce",
+        "xyz",
+        "--attester",
+        "software",
+        "--key",
+        "keys/signing.pem",
+    ),
+    "two things": ("attest", "--reference", "--attestation-key"),
+    "registers that are none": ("attest", "--record", "s.acr.json", "--nonce", NONCE, "--attester", "tpm", "--pcrs", "a"),
+    "no such executable": ("attest", "--reference", "--agent-executable", "nowhere"),
+    "a result without a key": ("appraise", "x", "--policy", "policy.toml", "--nonce", NONCE, "-o", "r.cwt"),
+    "evidence that is not asked for": ("verify", "s.acr.json", *TRUST, "--evidence-policy", "policy.toml"),
+    "neither policy nor verifier": ("verify", "s.acr.json", *TRUST, "--require-evidence", "affirming"),
+    "both": ("verify", "s.acr.json", *TRUST, *BACKGROUND, "--verifier-key", "verifier/signing.pub.pem"),
+    "no nonce": ("verify", "s.acr.json", *TRUST, *BACKGROUND[:-2]),
+}
+
+
+def test_calls_that_are_wrong_say_what_to_do(vacr, ready):
+    for name, arguments in USAGE.items():
+        done = vacr(*arguments)
+        assert (name, done.returncode) == (name, 2)
+        assert len(done.err.splitlines()) >= 2, name
+    assert not (ready / "r.cwt").exists()
+
+
+def test_a_policy_that_is_wrong_gives_no_verdict(ready, attest, appraise):
+    attest()
+    (ready / "policy.toml").write_text('id = "x"\nsoftware-is-enuff = true\n')
+    done, said = appraise()
+    assert (done.returncode, said, "software-is-enuff is no rule" in done.err) == (3, None, True)
+    (ready / "policy.toml").write_text('id = "x"\nattester-keys = ["nowhere.pem"]\n')
+    assert appraise()[0].returncode == 4

@@ -1,0 +1,71 @@
+"""`vacr endorse` without a TPM: what is refused, and what is never written over. With one: tests/evidence/test_walkthrough.py."""
+
+import pytest
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from tests.evidence.test_endorsement import MIDDLE, OTHER, ROOT, SECRETS, certificate, challenged, request
+from vacr.evidence import endorsement
+
+CHALLENGE = (
+    "endorse",
+    "challenge",
+    "request.cbor",
+    "--ek-chain",
+    "between.pem",
+    "--secret",
+    "secret.cbor",
+    "-o",
+    "challenge.cbor",
+)
+
+
+@pytest.fixture
+def folder(tmp_path, vacr):
+    made_of = challenged(request())
+    (tmp_path / "request.cbor").write_bytes(request())
+    (tmp_path / "maker.pem").write_bytes(ROOT.public_bytes(Encoding.PEM))
+    (tmp_path / "between.pem").write_bytes(MIDDLE.public_bytes(Encoding.PEM))
+    (tmp_path / "other.pem").write_bytes(
+        certificate(OTHER, "maker", "maker", OTHER, usage=None, ca=True).public_bytes(Encoding.PEM)
+    )
+    (tmp_path / "kept.cbor").write_bytes(made_of.kept)
+    (tmp_path / "answer.cbor").write_bytes(endorsement.encode("answer", {"secret": SECRETS[0]}))
+    (tmp_path / "wrong.cbor").write_bytes(endorsement.encode("answer", {"secret": bytes(32)}))
+    assert vacr("key", "generate", "-o", "keys/").returncode == 0
+    return tmp_path
+
+
+def test_a_maker_who_is_not_trusted_gets_no_challenge(vacr, folder):
+    done = vacr(*CHALLENGE, "--ek-root", "other.pem")
+    assert (done.returncode, "no maker who is trusted" in done.err) == (1, True)
+    assert not (folder / "secret.cbor").exists()
+    assert not (folder / "challenge.cbor").exists()
+
+
+def test_the_secret_is_for_its_owner_and_never_written_over(vacr, folder):
+    done = vacr(*CHALLENGE, "--ek-root", "maker.pem")
+    assert done.returncode == 0, done.err
+    assert (folder / "secret.cbor").stat().st_mode & 0o777 == 0o600
+    before = (folder / "secret.cbor").read_bytes()
+    (folder / "challenge.cbor").unlink()
+    done = vacr(*CHALLENGE, "--ek-root", "maker.pem")
+    assert (done.returncode, "secret.cbor is there already" in done.err) == (2, True)
+    assert (folder / "secret.cbor").read_bytes() == before
+
+
+def test_an_answer_is_compared_before_anything_is_signed(vacr, folder):
+    confirm = ("--secret", "kept.cbor", "--key", "keys/signing.pem", "-o", "endorsement.cbor")
+    done = vacr("endorse", "confirm", "wrong.cbor", *confirm)
+    assert (done.returncode, "not in that TPM" in done.err) == (1, True)
+    assert not (folder / "endorsement.cbor").exists()
+    assert vacr("endorse", "confirm", "answer.cbor", *confirm).returncode == 0
+    again = vacr("endorse", "confirm", "answer.cbor", *confirm)
+    assert (again.returncode, "there already" in again.err) == (2, True)
+
+
+def test_messages_in_each_others_places(vacr, folder):
+    done = vacr("endorse", "answer", "request.cbor", "-o", "x.cbor")
+    assert (done.returncode, "no challenge" in done.err) == (1, True)
+    done = vacr("endorse", "answer", "keys/signing.pub.pem", "-o", "x.cbor")
+    assert (done.returncode, done.err.startswith("vacr: ")) == (1, True)
+    assert not (folder / "x.cbor").exists()

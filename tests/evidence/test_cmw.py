@@ -1,0 +1,124 @@
+"""Wrapped messages: there and back, and what is none."""
+
+import cbor2
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vacr.errors import InvalidStatement, UsageError
+from vacr.evidence import cmw
+from vacr.evidence.cmw import Collection, Record
+
+types = st.sampled_from(["application/eat+cwt", 'application/eat+cwt; eat_profile="urn:x"', "application/vnd.x+cbor"])
+indicators = st.none() | st.integers(0, 31)
+records = st.builds(Record, types | st.integers(0, 65535), st.binary(max_size=20), indicators)
+text_records = st.builds(Record, types, st.binary(min_size=1, max_size=20), indicators)
+names = st.text(min_size=1, max_size=5).filter(lambda name: name != cmw.COLLECTION_TYPE)
+kinds = st.none() | st.sampled_from(["tag:example.org,2026:x", "1.3.6.1.4.1", "urn:example:y"])
+
+
+def collections(inner, labels):
+    return st.builds(Collection, st.dictionaries(labels, inner, min_size=1, max_size=3), kinds)
+
+
+wrapped = st.recursive(records, lambda inner: collections(inner, names | st.integers(-5, 500)), max_leaves=4)
+text_wrapped = st.recursive(text_records, lambda inner: collections(inner, names), max_leaves=4)
+
+
+def depth(one):
+    return 0 if isinstance(one, Record) else 1 + max(map(depth, one.members.values()))
+
+
+@given(wrapped.filter(lambda one: depth(one) <= 4))
+def test_cbor_there_and_back(one):
+    assert cmw.decode(cmw.encode_cbor(one)) == one
+
+
+@given(text_wrapped.filter(lambda one: depth(one) <= 4))
+def test_json_there_and_back(one):
+    assert cmw.decode(cmw.encode_json(one)) == one
+
+
+@given(st.integers(0, 65024), st.binary(max_size=10))
+def test_tags_there_and_back(number, value):
+    assert cmw.decode(cmw.encode_tag(Record(number, value))) == Record(number, value)
+
+
+def test_the_tags_of_rfc_9277():
+    assert [cmw.tag_of(number) for number in (0, 254, 255, 273)] == [1668546817, 1668547071, 1668547073, 1668547091]
+    assert (
+        cmw.encode_tag(Record(30001, b"\x23\x47\xda\x55")).hex()
+        == "da6374" + cmw.tag_of(30001).to_bytes(4, "big").hex()[4:] + "442347da55"
+    )
+
+
+def test_an_example_with_all_forms():
+    data = cbor2.dumps(
+        {"a": [30001, b"\x23\x47\xda\x55", 4], "b": cbor2.CBORTag(1668576935, b"\x01"), "c": ["application/eat+jwt", b"ey", 8]}
+    )
+    found = cmw.decode(data)
+    assert [one.indicator for one in cmw.records_in(found)] == [4, None, 8]
+    assert found.members["b"] == Record(30000 + (1668576935 - cmw.tag_of(30000)), b"\x01")
+
+
+def json_record(value, kind="application/eat+cwt"):
+    return cmw.canonical_json.encode([kind, value])
+
+
+NONE = {
+    "nothing": b"",
+    "a number": cbor2.dumps(1),
+    "a text": cbor2.dumps("application/eat+cwt"),
+    "one part": cbor2.dumps([1]),
+    "four parts": cbor2.dumps([1, b"x", 4, 4]),
+    "a type that is no media type": cbor2.dumps(["eat", b"x"]),
+    "a content format too large": cbor2.dumps([65536, b"x"]),
+    "a content format below none": cbor2.dumps([-1, b"x"]),
+    "a flag for a content format": cbor2.dumps([True, b"x"]),
+    "a value that is text": cbor2.dumps([1, "x"]),
+    "bits that nobody knows": cbor2.dumps([1, b"x", 32]),
+    "bits that are no number": cbor2.dumps([1, b"x", "4"]),
+    "an empty collection": cbor2.dumps({}),
+    "a collection of a type alone": cbor2.dumps({cmw.COLLECTION_TYPE: "urn:x:y"}),
+    "a collection whose type is no URI": cbor2.dumps({cmw.COLLECTION_TYPE: "x", "a": [1, b"x"]}),
+    "a member without a name": cbor2.dumps({"": [1, b"x"]}),
+    "a member named by bytes": cbor2.dumps({b"a": [1, b"x"]}),
+    "another tag": cbor2.dumps(cbor2.CBORTag(61, b"x")),
+    "a tag between the rows": cbor2.dumps(cbor2.CBORTag(1668546817 + 255, b"x")),
+    "a tag of no bytes": cbor2.dumps(cbor2.CBORTag(1668546817, "x")),
+    "too deep": cbor2.dumps({"a": {"a": {"a": {"a": {"a": [1, b"x"]}}}}}),
+    "bytes after it": cbor2.dumps([1, b"x"]) + b"\x00",
+    "a member twice": bytes.fromhex("a2616182014178616182014178"),
+    "a content format in JSON": b'[1,"eA"]',
+    "base64 with its padding": json_record("eA=="),
+    "base64 of the other alphabet": json_record("+/+/"),
+    "base64 with bits left over": json_record("eB"),
+    "base64 of one letter": json_record("e"),
+    "no base64": json_record(1),
+    "a tag in JSON": b'{"a":{"b":1}}',
+}
+
+
+@pytest.mark.parametrize("data", NONE.values(), ids=NONE)
+def test_what_is_no_wrapped_message(data):
+    with pytest.raises(InvalidStatement) as refused:
+        cmw.decode(data)
+    assert refused.value.reason == "cmw-malformed"
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_give_a_message_or_our_error(data):
+    try:
+        found = cmw.decode(data)
+    except InvalidStatement:
+        return
+    assert isinstance(found, Record | Collection)
+
+
+def test_what_json_cannot_hold_is_said():
+    with pytest.raises(UsageError, match="content format"):
+        cmw.encode_json(Record(263, b"x"))
+    with pytest.raises(UsageError, match="name"):
+        cmw.encode_json(Collection({1: Record("application/eat+cwt", b"x")}))
+    with pytest.raises(UsageError, match="no tag"):
+        cmw.encode_tag(Record("application/eat+cwt", b"x"))

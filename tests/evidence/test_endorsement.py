@@ -1,0 +1,147 @@
+"""Endorsements: a real TPM shows that its attestation key is in it, and nobody else can."""
+
+import os
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509.oid import NameOID, ObjectIdentifier
+
+from tests.evidence.making import NOW, POLICY, TPM, StandIn, appraised, made
+from tests.evidence.software_tpm import needs_swtpm
+from vacr.errors import InvalidStatement, Unreachable
+from vacr.evidence import cmw, endorsement
+from vacr.evidence.tpm_structures import name_of
+from vacr.signing import KeySigner, keys
+from vacr.signing.certificates import load_certificates
+from vacr.sources.tpm import Tpm
+
+ENDORSER = KeySigner(keys.generate("es256"))
+SECRETS = (b"\x05" * 32, b"\x06" * 32)
+EK_USAGE = ObjectIdentifier("2.23.133.8.1")
+
+
+def certificate(key, subject, issuer, signing, *, usage=EK_USAGE, ca=False, days=36500):
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, subject)])
+    by = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, issuer)])
+    until = NOW + timedelta(days=days)
+    builder = x509.CertificateBuilder(by, name, key.public_key(), 1, NOW - timedelta(days=3650), until)
+    builder = builder.add_extension(x509.BasicConstraints(ca, None), critical=True)
+    if usage is not None:
+        builder = builder.add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
+    return builder.sign(signing, hashes.SHA256())
+
+
+def rsa_key(size=2048):
+    return rsa.generate_private_key(65537, size)
+
+
+MAKER, BETWEEN, EK, OTHER = rsa_key(), rsa_key(), rsa_key(), rsa_key()
+ROOT = certificate(MAKER, "maker", "maker", MAKER, usage=None, ca=True)
+MIDDLE = certificate(BETWEEN, "between", "maker", MAKER, usage=None, ca=True)
+GOOD = certificate(EK, "tpm", "between", BETWEEN)
+
+
+def request(found=GOOD, key=TPM):
+    der = found.public_bytes(Encoding.DER)
+    return endorsement.encode("request", {"attestation-key": key.public(), "ek-certificate": der})
+
+
+def challenged(data, roots=(ROOT,), between=(MIDDLE,)):
+    return endorsement.challenge(data, roots, between, NOW, SECRETS)
+
+
+def refused(function, *arguments):
+    with pytest.raises(InvalidStatement) as error:
+        function(*arguments)
+    return error.value.reason
+
+
+def test_an_answer_that_is_the_secret_is_endorsed():
+    made_of = challenged(request())
+    answer = endorsement.encode("answer", {"secret": SECRETS[0]})
+    endorsed = endorsement.confirm(made_of.kept, answer, ENDORSER, 1)
+    assert endorsement.endorsed_key(endorsed, [ENDORSER.public_key]) == name_of(TPM.public())
+    assert SECRETS[0] not in made_of.sent
+
+
+def test_another_answer_is_not():
+    answer = endorsement.encode("answer", {"secret": bytes(32)})
+    assert refused(endorsement.confirm, challenged(request()).kept, answer, ENDORSER, 1) == "enrolment-answer"
+
+
+def test_endorsements_of_nobody_who_is_trusted():
+    answer = endorsement.encode("answer", {"secret": SECRETS[0]})
+    endorsed = endorsement.confirm(challenged(request()).kept, answer, ENDORSER, 1)
+    assert refused(endorsement.endorsed_key, endorsed, [KeySigner(keys.generate("es256")).public_key]) == "endorsement-untrusted"
+    assert refused(endorsement.endorsed_key, endorsed, []) == "endorsement-untrusted"
+    evidence = cmw.encode_cbor(cmw.Record("application/eat+cwt", made(), cmw.EVIDENCE))
+    assert refused(endorsement.endorsed_key, evidence, [ENDORSER.public_key]) == "endorsement-malformed"
+
+
+CERTIFICATES = {
+    "of another maker": (certificate(EK, "tpm", "between", OTHER), "ek-untrusted"),
+    "by itself": (certificate(EK, "tpm", "tpm", EK), "ek-untrusted"),
+    "expired": (certificate(EK, "tpm", "between", BETWEEN, days=-1), "ek-expired"),
+    "for something else": (
+        certificate(EK, "tpm", "between", BETWEEN, usage=ObjectIdentifier("1.3.6.1.5.5.7.3.3")),
+        "ek-certificate",
+    ),
+    "for nothing": (certificate(EK, "tpm", "between", BETWEEN, usage=None), "ek-certificate"),
+    "of another size": (certificate(rsa_key(3072), "tpm", "between", BETWEEN), "ek-certificate"),
+}
+
+
+@pytest.mark.parametrize(("found", "reason"), CERTIFICATES.values(), ids=CERTIFICATES)
+def test_certificates_that_are_no_tpms(found, reason):
+    assert refused(challenged, request(found)) == reason
+
+
+def test_authorities_have_to_be_some():
+    weak = certificate(BETWEEN, "between", "maker", MAKER, usage=None, ca=False)
+    assert refused(challenged, request(), (ROOT,), (weak,)) == "ek-untrusted"
+    assert refused(challenged, request(), (), (MIDDLE, ROOT)) == "ek-untrusted"
+
+
+def test_keys_that_could_leave_are_not_endorsed():
+    assert refused(challenged, request(key=StandIn(attributes=0x00040072))) == "attestation-key"
+
+
+def test_messages_in_each_others_places():
+    sent = challenged(request()).sent
+    assert refused(challenged, sent) == "enrolment-malformed"
+    assert refused(endorsement.decode, request(), "answer") == "enrolment-malformed"
+    assert refused(endorsement.decode, endorsement.encode("answer", {"secret": b"short"}), "answer") == "evidence-malformed"
+
+
+@needs_swtpm
+def test_a_real_tpm_is_endorsed_and_then_affirms_hardware(software_tpm):
+    tcti, folder = software_tpm
+    tpm = Tpm(tcti)
+    roots = load_certificates((folder / "ca" / "swtpm-localca-rootca-cert.pem").read_bytes())
+    between = load_certificates((folder / "ca" / "issuercert.pem").read_bytes())
+    asked = endorsement.encode("request", {"attestation-key": tpm.attestation_key(), "ek-certificate": tpm.ek_certificate()})
+    random = (os.urandom(32), os.urandom(32))
+    made_of = endorsement.challenge(asked, roots, between, datetime.now(UTC), random)
+    secret = tpm.activate(endorsement.decode(made_of.sent, "challenge")["credential"])
+    answer = endorsement.encode("answer", {"secret": secret})
+    name = endorsement.endorsed_key(endorsement.confirm(made_of.kept, answer, ENDORSER, 1), [ENDORSER.public_key])
+    policy = replace(POLICY, attestation_keys=(), endorsed=frozenset((name,)))
+    assert appraised(made(tpm=tpm), policy).vector == {"instance-identity": 2, "file-system": 2, "hardware": 2}
+
+
+@needs_swtpm
+def test_a_tpm_does_not_answer_for_a_key_that_is_not_in_it(software_tpm):
+    tpm = Tpm(software_tpm[0])
+    from vacr.evidence.credential import ek_of, make_credential
+
+    ek = ek_of(x509.load_der_x509_certificate(tpm.ek_certificate()))
+    with pytest.raises(Unreachable):
+        tpm.activate(make_credential(ek, name_of(TPM.public()), *SECRETS))  # another attestation key
+    with pytest.raises(Unreachable):
+        tpm.activate(make_credential(EK.public_key(), name_of(tpm.attestation_key()), *SECRETS))  # another TPM
+    assert tpm.activate(make_credential(ek, name_of(tpm.attestation_key()), *SECRETS)) == SECRETS[0]

@@ -1,0 +1,239 @@
+"""Each way in which evidence can be wrong is refused, with its own reason."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from tests.evidence.making import (
+    ATTESTER,
+    FILES,
+    JOURNAL,
+    MADE,
+    NONCE,
+    NOW,
+    PACKAGE,
+    POLICY,
+    PYTHON,
+    SETTINGS,
+    STRANGER,
+    SUBJECT,
+    TPM,
+    StandIn,
+    appraised,
+    changed,
+    digest,
+    made,
+)
+from vacr.errors import InvalidStatement
+from vacr.evidence import labels
+from vacr.evidence.components import Component, of_files
+from vacr.evidence.trust_tiers import Tier
+
+SOFTWARE = replace(POLICY, software_is_enough=True)
+
+
+def submodule(claims):
+    return claims[labels.SUBMODS][labels.TPM]
+
+
+def other_quote(claims):
+    """Take the quote of other evidence, of the same TPM, for another nonce."""
+    from vacr.evidence import cwt
+
+    submodule(claims).update(submodule(cwt.read_token(made(nonce=b"\xff" * 32)).claims))
+
+
+def strip(claims):
+    del claims[labels.SUBMODS]
+
+
+def strip_and_admit(claims):
+    strip(claims)
+    claims[labels.KEY_STORAGE] = labels.SOFTWARE
+
+
+def other_journal(claims):
+    claims[labels.JOURNAL] = {"identity": b"\x01" * 32, "frames": 8, "head": b"\x03" * 32}
+
+
+def other_pcr(claims):
+    submodule(claims)[labels.PCRS] = {0: b"\x01" * 32, 7: b"\x07" * 32}
+
+
+def more_pcrs(claims):
+    submodule(claims)[labels.PCRS] = {0: b"\x00" * 32, 3: b"\x00" * 32, 7: b"\x07" * 32}
+
+
+def other_record(claims):
+    claims[labels.RECORD] = [labels.SHA256, digest("another")]
+
+
+def of_package(**files):
+    return replace(SUBJECT, components=(of_files("vacr", "0.1.0", {**FILES, **files}), PYTHON))
+
+
+CHANGED = {"readers/lines.py": digest("lines, changed")}
+
+CASES = {
+    "replayed: an older nonce": (made(nonce=b"\x00" * 32), POLICY, "nonce"),
+    "old": (made(when=MADE - 86400), POLICY, "evidence-old"),
+    "from the future": (made(when=MADE + 86400), POLICY, "evidence-in-future"),
+    "for another record": (made(replace(SUBJECT, record=digest("another"))), POLICY, "record-mismatch"),
+    "a quote of other evidence": (changed(made(), other_quote), POLICY, "quote-swapped"),
+    "a journal that the quote is not over": (changed(made(), other_journal), POLICY, "quote-swapped"),
+    "a record that the quote is not over": (changed(made(), other_record), POLICY, "quote-swapped"),
+    "the same claims, signed by another key": (changed(made(), lambda _: None, STRANGER), POLICY, "evidence-signature"),
+    "registers that were not quoted": (changed(made(), other_pcr), POLICY, "pcr-mismatch"),
+    "more registers than were quoted": (changed(made(), more_pcrs), POLICY, "pcr-mismatch"),
+    "a register that the policy does not have": (made(), replace(POLICY, pcrs={7: frozenset((b"\x08" * 32,))}), "pcr-mismatch"),
+    "a register that was not quoted": (made(), replace(POLICY, pcrs={4: frozenset((b"\x00" * 32,))}), "pcr-missing"),
+    "the quote taken away": (changed(made(), strip), POLICY, "quote-missing"),
+    "the quote taken away, and admitted": (changed(made(), strip_and_admit), POLICY, "key-in-software"),
+    "a quote beside a key in software": (
+        changed(made(), lambda c: c.update({labels.KEY_STORAGE: "software"})),
+        POLICY,
+        "quote-swapped",
+    ),
+    "another TPM": (made(tpm=StandIn()), POLICY, "attestation-key-unknown"),
+    "a key that could leave its TPM": (made(tpm=StandIn(attributes=0x00050070)), POLICY, "attestation-key"),
+    "a key that signs anything": (made(tpm=StandIn(attributes=0x00040072)), POLICY, "attestation-key"),
+    "a key in software": (made(tpm=None), POLICY, "key-in-software"),
+    "a key in software that nobody knows": (made(tpm=None, signer=STRANGER), SOFTWARE, "attester-unknown"),
+    "a TPM is asked for": (made(tpm=None), replace(SOFTWARE, required=frozenset(("tpm",))), "claim-missing"),
+    "a file that was changed": (made(of_package(**CHANGED)), POLICY, "measurement-changed"),
+    "a file too many": (made(of_package(**{"more.py": digest("more")})), POLICY, "measurement-changed"),
+    "a version that was relabelled": (
+        made(replace(SUBJECT, components=(replace(PACKAGE, version="9"), PYTHON))),
+        POLICY,
+        "measurement-changed",
+    ),
+    "another Python": (
+        made(replace(SUBJECT, components=(PACKAGE, replace(PYTHON, digest=digest("x"))))),
+        POLICY,
+        "measurement-changed",
+    ),
+    "something nobody knows": (
+        made(replace(SUBJECT, components=(PACKAGE, PYTHON, Component("tracer", digest("t"))))),
+        POLICY,
+        "measurement-unknown",
+    ),
+    "configuration nobody knows": (made(replace(SUBJECT, components=(PACKAGE, PYTHON, SETTINGS))), POLICY, "measurement-unknown"),
+    "the package not measured": (made(replace(SUBJECT, components=(PYTHON,))), POLICY, "measurement-missing"),
+    "Python not measured": (made(replace(SUBJECT, components=(PACKAGE,))), POLICY, "measurement-missing"),
+    "configuration not measured": (made(), replace(POLICY, references=(PACKAGE, PYTHON, SETTINGS)), "measurement-missing"),
+    "a version that is not accepted": (made(), replace(POLICY, versions=frozenset(("0.2.0",))), "version"),
+    "no journal": (made(replace(SUBJECT, journal=None)), replace(POLICY, required=frozenset(("journal",))), "claim-missing"),
+    "no agent": (made(replace(SUBJECT, agent=None)), replace(POLICY, required=frozenset(("agent",))), "claim-missing"),
+    "an agent nobody knows": (
+        made(replace(SUBJECT, components=(PACKAGE, PYTHON, Component("agent:claude-code", digest("a"))))),
+        replace(POLICY, required=frozenset(("agent",))),
+        "measurement-unknown",
+    ),
+}
+
+
+@pytest.mark.parametrize(("evidence", "policy", "reason"), CASES.values(), ids=CASES)
+def test_evidence_that_is_wrong_is_not_affirmed(evidence, policy, reason):
+    appraisal = appraised(evidence, policy)
+    assert appraisal.status in (Tier.WARNING, Tier.CONTRAINDICATED)
+    assert reason in {check.reason for check in appraisal.checks}
+
+
+def test_the_same_evidence_is_not_fresh_for_another_nonce():
+    evidence = made()
+    assert appraised(evidence).status is Tier.AFFIRMING
+    again = appraised(evidence, nonce=b"\x09" * 32)
+    assert (again.status, again.worst_check.reason) == (Tier.CONTRAINDICATED, "nonce")
+    assert set(again.vector.values()) == {99}
+    later = appraised(evidence, now=NOW + timedelta(days=1))
+    assert (later.status, later.worst_check.reason) == (Tier.CONTRAINDICATED, "evidence-old")
+
+
+def test_a_journal_that_the_record_does_not_name_is_refused():
+    assert appraised(made(), journal=JOURNAL).status is Tier.AFFIRMING
+    for subject, named in (
+        (SUBJECT, replace(JOURNAL, frames=8)),
+        (SUBJECT, replace(JOURNAL, head=b"\x03" * 32)),
+        (replace(SUBJECT, journal=None), JOURNAL),
+    ):
+        appraisal = appraised(made(subject), journal=named)
+        assert (appraisal.status, appraisal.worst_check.reason) == (Tier.CONTRAINDICATED, "journal-mismatch")
+
+
+def test_a_file_that_differs_is_named():
+    (check,) = [one for one in appraised(made(of_package(**CHANGED))).checks if one.name == "vacr"]
+    assert check.told == "vacr 0.1.0: readers/lines.py differs"
+    gone = {name: value for name, value in FILES.items() if name != "signing/keys.py"} | {"x.py": digest("x")}
+    (check,) = [
+        one
+        for one in appraised(made(replace(SUBJECT, components=(of_files("vacr", "0.1.0", gone), PYTHON)))).checks
+        if one.name == "vacr"
+    ]
+    assert check.told == "vacr 0.1.0: signing/keys.py is missing, x.py is not expected"
+
+
+def test_without_reference_values_nothing_is_affirmed():
+    bare = appraised(made(), replace(POLICY, references=()))
+    assert bare.status is Tier.WARNING  # what is measured is not known
+    assert {check.reason for check in bare.checks if check.reason} == {"measurement-unknown"}
+
+
+def malformed(change):
+    return changed(made(tpm=None), change)
+
+
+MALFORMED = {
+    "another profile": (malformed(lambda c: c.update({labels.EAT_PROFILE: "urn:example:other"})), "profile"),
+    "no nonce": (malformed(lambda c: c.pop(labels.NONCE)), "evidence-malformed"),
+    "a nonce that is too short": (malformed(lambda c: c.update({labels.NONCE: b"1234567"})), "evidence-malformed"),
+    "a time that is no number": (malformed(lambda c: c.update({labels.IAT: 1.5})), "evidence-malformed"),
+    "a claim nobody knows": (malformed(lambda c: c.update({-75099: 1})), "evidence-malformed"),
+    "a record of another hash": (malformed(lambda c: c.update({labels.RECORD: [7, b"\x00" * 32]})), "evidence-malformed"),
+    "another place for the key": (malformed(lambda c: c.update({labels.KEY_STORAGE: "hsm"})), "evidence-malformed"),
+    "no measurements": (malformed(lambda c: c.update({labels.MEASUREMENTS: []})), "evidence-malformed"),
+    "measurements of another format": (malformed(lambda c: c[labels.MEASUREMENTS].append([258, b"\xa0"])), "evidence-malformed"),
+    "a component twice": (malformed(lambda c: c[labels.MEASUREMENTS].append(c[labels.MEASUREMENTS][0])), "evidence-malformed"),
+    "files of nothing": (malformed(lambda c: c[labels.MANIFESTS].update({"x": {}})), "evidence-malformed"),
+    "files of another digest": (
+        malformed(lambda c: c[labels.MANIFESTS]["vacr"].update({"a.py": b"\x00" * 32})),
+        "manifest-mismatch",
+    ),
+}
+
+
+@pytest.mark.parametrize(("evidence", "reason"), MALFORMED.values(), ids=MALFORMED)
+def test_what_is_no_evidence_of_the_profile_raises(evidence, reason):
+    with pytest.raises(InvalidStatement) as refused:
+        appraised(evidence, SOFTWARE)
+    assert refused.value.reason == reason
+
+
+def test_a_signed_statement_is_no_evidence_whatever_it_is_about():
+    from vacr.evidence import cwt
+    from vacr.signing import sign
+
+    payload = cwt.read_token(made(tpm=None)).message.payload
+    with pytest.raises(InvalidStatement) as refused:
+        appraised(sign(payload, ATTESTER, profile="attached"), SOFTWARE)
+    assert refused.value.reason == "typ"
+
+
+BENT = {
+    "magic": {"magic": 0xFF544348},
+    "another kind of attestation": {"kind": 0x8017},
+}
+
+
+@pytest.mark.parametrize("bend", BENT.values(), ids=BENT)
+def test_what_a_tpm_did_not_make_is_no_quote(bend):
+    class Bent(StandIn):
+        def __init__(self):
+            self.private, self.attributes, self.pcrs = TPM.private, TPM.attributes, TPM.pcrs
+
+        def attest(self, extra, **_):
+            return super().attest(extra, **bend)
+
+    appraisal = appraised(made(tpm=Bent()))
+    assert (appraisal.status, appraisal.worst_check.reason) == (Tier.CONTRAINDICATED, "quote-malformed")
+    assert appraisal.nonce == NONCE

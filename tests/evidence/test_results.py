@@ -1,0 +1,161 @@
+"""Results: as CWT and as JWT, and what a relying party makes of them."""
+
+import base64
+import json
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from tests.evidence.making import JOURNAL, MADE, NONCE, NOW, POLICY, RECORD, appraised, digest, made
+from vacr.errors import InvalidStatement, UsageError
+from vacr.evidence import cmw, cwt, ear, jwt, labels
+from vacr.evidence.relying_party import Needed, check
+from vacr.evidence.trust_tiers import Tier
+from vacr.signing import KeySigner, keys
+
+VERIFIERS = {kind: KeySigner(keys.generate(kind)) for kind in ("eddsa", "es256", "es384", "es512")}
+VERIFIER = VERIFIERS["eddsa"]
+STRANGER = KeySigner(keys.generate("eddsa"))
+PASSPORT = Needed(Tier.AFFIRMING, verifiers=(VERIFIER.public_key,))
+BACKGROUND = Needed(Tier.AFFIRMING, policy=POLICY, nonce=NONCE)
+
+
+def result(evidence=None, policy=POLICY, signer=VERIFIER, validity=3600, when=MADE, *, as_jwt=False):
+    return ear.encode(appraised(evidence or made(), policy), signer, when, validity, as_jwt=as_jwt)
+
+
+def refused(data, needed=PASSPORT, record=RECORD, now=NOW, journal=None):
+    with pytest.raises(InvalidStatement) as error:
+        check(data, record, needed, now, journal)
+    return error.value.reason
+
+
+@pytest.mark.parametrize("kind", VERIFIERS)
+@pytest.mark.parametrize("as_jwt", [False, True], ids=["cwt", "jwt"])
+def test_a_result_says_what_was_found(kind, as_jwt):
+    signer = VERIFIERS[kind]
+    found = ear.decode(result(signer=signer, as_jwt=as_jwt), [STRANGER.public_key, signer.public_key])
+    assert (found.status, found.vector) == (Tier.AFFIRMING, {"instance-identity": 2, "file-system": 2})
+    assert (found.record, found.nonce, found.policies) == (RECORD, NONCE, (POLICY.id,))
+    assert found.journal == JOURNAL.claim()
+    assert (found.issued_at, found.expires_at) == (MADE, MADE + 3600)
+
+
+def test_a_jwt_has_the_names_of_the_draft():
+    header, claims, _ = (base64.urlsafe_b64decode(part + b"==") for part in result(as_jwt=True).split(b"."))
+    assert json.loads(header)["alg"] == "EdDSA"
+    said = json.loads(claims)
+    assert said["eat_profile"] == "tag:ietf.org,2026:rats/ear#03"
+    assert said["ear_status"] == said["submods"]["vacr"]["ear_status"] == "affirming"
+    assert said["submods"]["vacr"]["ear_trustworthiness_vector"] == {"instance-identity": 2, "file-system": 2}
+    assert said["submods"]["vacr"]["ear_appraisal_policy_ids"] == [POLICY.id]
+    assert said["ear_verifier_id"].keys() == {"developer", "build"}
+
+
+def test_a_result_that_warns_or_refuses_is_written_too():
+    assert ear.decode(result(made(tpm=None)), [VERIFIER.public_key]).status is Tier.WARNING
+    assert ear.decode(result(made(nonce=b"\x07" * 32), as_jwt=True), [VERIFIER.public_key]).status is Tier.CONTRAINDICATED
+
+
+def test_a_passport_is_enough():
+    for as_jwt in (False, True):
+        assert check(result(as_jwt=as_jwt), RECORD, PASSPORT, NOW).startswith("affirming by verifier")
+    assert check(result(), RECORD, replace(PASSPORT, nonce=NONCE), NOW)
+    assert check(result(made(tpm=None)), RECORD, replace(PASSPORT, tier=Tier.WARNING), NOW).startswith("warning")
+
+
+def test_a_background_check_is_enough():
+    assert check(made(), RECORD, BACKGROUND, NOW) == f"affirming by {POLICY.id}"
+
+
+def test_passports_that_are_not_enough():
+    assert refused(None) == "evidence-missing"
+    assert refused(result(signer=STRANGER)) == "verifier-untrusted"
+    assert refused(result(signer=STRANGER, as_jwt=True)) == "verifier-untrusted"
+    assert refused(result(), record=digest("another")) == "result-record"
+    assert refused(result(), journal=replace(JOURNAL, frames=8)) == "result-journal"
+    assert refused(result(), replace(PASSPORT, nonce=b"\x07" * 32)) == "result-nonce"
+    assert refused(result(), now=NOW + timedelta(hours=2)) == "result-expired"
+    assert refused(result(when=MADE + 86400)) == "result-in-future"
+    assert refused(result(made(tpm=None))) == "evidence-warning"
+    assert refused(result(made(nonce=b"\x07" * 32))) == "evidence-contraindicated"
+    assert refused(made()) == "verifier-untrusted"  # evidence is no result
+
+
+def test_background_checks_that_are_not_enough():
+    assert refused(None, BACKGROUND) == "evidence-missing"
+    assert refused(made(), BACKGROUND, record=digest("another")) == "record-mismatch"
+    assert refused(made(), replace(BACKGROUND, nonce=b"\x07" * 32)) == "nonce"
+    assert refused(made(), replace(BACKGROUND, nonce=None)) == "nonce-missing"
+    assert refused(made(tpm=None), BACKGROUND) == "key-in-software"
+    assert refused(result(), BACKGROUND) == "profile"  # a result is no evidence
+    assert refused(result(as_jwt=True), BACKGROUND) == "evidence-undecided"
+
+
+def test_messages_come_out_of_their_wrappers():
+    evidence, passport = made(), result()
+    both = cmw.Collection(
+        {
+            "evidence": cmw.Record(labels.EAT_CWT, evidence, cmw.EVIDENCE),
+            "result": cmw.Record(f'{labels.EAT_CWT}; eat_profile="{labels.EAR_PROFILE}"', passport, cmw.RESULTS),
+            "other": cmw.Record("application/octet-stream", b"x"),
+        }
+    )
+    for data in (cmw.encode_cbor(both), cmw.encode_json(both)):
+        assert check(data, RECORD, PASSPORT, NOW).startswith("affirming by verifier")
+        assert check(data, RECORD, BACKGROUND, NOW) == f"affirming by {POLICY.id}"
+    alone = cmw.encode_cbor(cmw.Record(labels.EAT_CWT, evidence, cmw.EVIDENCE))
+    assert refused(alone) == "evidence-undecided"
+    assert refused(cmw.encode_cbor(cmw.Record("application/octet-stream", b"x"))) == "evidence-missing"
+    twice = cmw.Collection({name: cmw.Record(labels.EAT_CWT, evidence, cmw.EVIDENCE) for name in "ab"})
+    assert refused(cmw.encode_cbor(twice), BACKGROUND) == "evidence-missing"
+
+
+def bent(**changes):
+    claims = cwt.read_token(result()).claims
+    module = claims[labels.SUBMODS]["vacr"]
+    for name, value in changes.items():
+        (module if name.startswith("m") else claims).update({int(name[1:].replace("_", "-")): value})
+    return cwt.sign_claims(claims, VERIFIER)
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (bent(c265="urn:other"), "profile"),
+        (bent(c6=1.5), "result-malformed"),
+        (bent(c4=True), "result-malformed"),
+        (bent(m1000=3), "result-malformed"),
+        (bent(m1000="affirming"), "result-malformed"),
+        (bent(m1001={0: 97}), "result-malformed"),  # the status would be better than its vector
+        (bent(m1001={0: 1000}), "result-malformed"),
+        (bent(m1001={42: 2}), "result-malformed"),
+        (bent(m_75001=[7, b"\x00" * 32]), "result-malformed"),
+        (bent(m10="text"), "result-malformed"),
+        (bent(c266={"other": {}}), "result-malformed"),
+        (bent(c266=[]), "result-malformed"),
+    ],
+)
+def test_results_of_another_form(data, reason):
+    assert refused(data) == reason
+
+
+def test_jwts_of_another_form():
+    good = result(as_jwt=True)
+    header, claims, signature = good.split(b".")
+    none = base64.urlsafe_b64encode(b'{"alg":"none"}').rstrip(b"=")
+    hmac = base64.urlsafe_b64encode(b'{"alg":"HS256"}').rstrip(b"=")
+    critical = base64.urlsafe_b64encode(b'{"alg":"EdDSA","crit":["b64"]}').rstrip(b"=")
+    assert refused(b".".join((none, claims, b""))) == "alg-unknown"
+    assert refused(b".".join((hmac, claims, signature))) == "alg-unknown"
+    assert refused(b".".join((critical, claims, signature))) == "crit-unknown"
+    assert refused(b".".join((header, claims))) == "jwt-malformed"
+    assert refused(b".".join((header, claims + b"=", signature))) == "jwt-malformed"
+    assert refused(b".".join((header, claims[:-4], signature))) in ("jwt-malformed", "verifier-untrusted")
+
+
+def test_a_key_that_signs_no_jwt_is_refused():
+    with pytest.raises(UsageError, match="JWT"):
+        result(signer=KeySigner(keys.generate("ps256")), as_jwt=True)
+    assert jwt.looks_like_one(result(as_jwt=True))

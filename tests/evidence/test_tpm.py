@@ -1,0 +1,98 @@
+"""Evidence of a real TPM: swtpm, asked through tpm2-tools."""
+
+import hashlib
+import os
+import subprocess
+from dataclasses import replace
+
+import pytest
+
+from tests.evidence.making import ATTESTER, NONCE, POLICY, appraised, made
+from tests.evidence.software_tpm import needs_swtpm
+from vacr.errors import Unreachable, UsageError
+from vacr.evidence import cwt, labels
+from vacr.evidence.quote import check_quote, qualifying_data
+from vacr.evidence.tpm_structures import read_attestation_key, read_quote
+from vacr.evidence.trust_tiers import Tier
+from vacr.sources.tpm import Tpm
+
+pytestmark = needs_swtpm
+
+
+@pytest.fixture
+def tpm(software_tpm):
+    return Tpm(software_tpm[0], (0, 7, 16))
+
+
+def run(tpm, *arguments):
+    subprocess.run(["tpm2", *arguments], env=os.environ | {"TPM2TOOLS_TCTI": tpm.tcti}, check=True, capture_output=True)
+
+
+def policy_for(tpm, **rules):
+    return replace(POLICY, attestation_keys=(read_attestation_key(tpm.attestation_key()).key,), **rules)
+
+
+def test_evidence_of_a_tpm_is_affirmed(tpm):
+    appraisal = appraised(made(tpm=tpm), policy_for(tpm))
+    assert (appraisal.status, appraisal.vector) == (Tier.AFFIRMING, {"instance-identity": 2, "file-system": 2})
+    assert appraisal.details["clock"] > 0
+
+
+def test_the_attestation_key_is_restricted_and_always_the_same(tpm):
+    first, second = tpm.attestation_key(), tpm.attestation_key()
+    assert first == second
+    assert read_attestation_key(first).is_restricted()
+
+
+def test_what_a_quote_says_is_what_was_asked(tpm):
+    quoted = tpm.quote(b"\x05" * 32)
+    quote = read_quote(quoted.quote)
+    assert (quote.extra_data, quote.selected) == (b"\x05" * 32, (0, 7, 16))
+    assert hashlib.sha256(b"".join(quoted.pcrs.values())).digest() == quote.pcr_digest
+    assert quote.safe
+
+
+def test_the_quote_is_over_the_journal_and_all_claims(tpm):
+    claims = cwt.read_token(made(tpm=tpm)).claims
+    quote, _ = check_quote(claims[labels.SUBMODS][labels.TPM], claims)
+    assert quote.extra_data == qualifying_data(claims)
+    for label in claims.keys() - {labels.SUBMODS}:
+        assert qualifying_data({name: value for name, value in claims.items() if name != label}) != quote.extra_data
+
+
+def test_a_quote_of_another_time_is_refused(tpm):
+    policy, earlier, later = policy_for(tpm), made(tpm=tpm), made(tpm=tpm, nonce=b"\x09" * 32)
+    claims = cwt.read_token(later).claims
+    claims[labels.SUBMODS] = cwt.read_token(earlier).claims[labels.SUBMODS]
+    appraisal = appraised(cwt.sign_claims(claims, ATTESTER), policy, nonce=b"\x09" * 32)
+    assert (appraisal.status, appraisal.worst_check.reason) == (Tier.CONTRAINDICATED, "quote-swapped")
+
+
+def test_registers_are_those_of_the_tpm(tpm):
+    run(tpm, "pcrreset", "16")
+    run(tpm, "pcrextend", f"16:sha256={'ab' * 32}")
+    extended = hashlib.sha256(bytes(32) + b"\xab" * 32).digest()
+    policy = policy_for(tpm, pcrs={16: frozenset((extended,))})
+    assert appraised(made(tpm=tpm), policy).vector["executables"] == 3
+    run(tpm, "pcrextend", f"16:sha256={'ab' * 32}")
+    appraisal = appraised(made(tpm=tpm), policy)
+    assert (appraisal.status, appraisal.worst_check.reason) == (Tier.CONTRAINDICATED, "pcr-mismatch")
+    # What can be reset holds no history: the first value comes back, and only the qualifying data tells the two apart.
+    run(tpm, "pcrreset", "16")
+    run(tpm, "pcrextend", f"16:sha256={'ab' * 32}")
+    assert appraised(made(tpm=tpm), policy).status is Tier.AFFIRMING
+    assert appraised(made(tpm=tpm), policy, nonce=b"\x09" * 32).status is Tier.CONTRAINDICATED
+
+
+def test_many_quotes_leave_room_in_the_tpm(tpm):
+    for _ in range(5):
+        assert appraised(made(tpm=tpm), policy_for(tpm)).nonce == NONCE
+
+
+def test_what_cannot_be_asked_is_said(tmp_path):
+    with pytest.raises(Unreachable, match="the TPM does not do it"):
+        Tpm(f"swtpm:path={tmp_path / 'nothing'}").quote(b"\x00" * 32)
+    with pytest.raises(UsageError, match="no register 24"):
+        Tpm(None, (24,))
+    with pytest.raises(UsageError, match="no registers"):
+        Tpm(None, ())

@@ -1,0 +1,96 @@
+"""What is affirmed, and how far."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.evidence.making import PACKAGE, POLICY, PYTHON, SETTINGS, SUBJECT, TPM, appraised, digest, made
+from vacr.evidence.components import Component
+from vacr.evidence.tpm_structures import name_of
+from vacr.evidence.trust_tiers import TIERS, Tier, is_enough, tier_of, worst
+
+
+def test_a_quote_of_a_known_tpm_affirms_the_instance_and_no_hardware():
+    appraisal = appraised(made())
+    assert (appraisal.status, appraisal.vector) == (Tier.AFFIRMING, {"instance-identity": 2, "file-system": 2})
+    assert appraisal.details == {
+        "clock": 1234,
+        "reset-count": 3,
+        "restart-count": 1,
+        "safe": True,
+        "firmware-version": "2019102300163636",
+    }
+
+
+def test_a_quote_of_an_endorsed_tpm_affirms_hardware():
+    policy = replace(POLICY, attestation_keys=(), endorsed=frozenset((name_of(TPM.public()),)))
+    assert appraised(made(), policy).vector == {"instance-identity": 2, "file-system": 2, "hardware": 2}
+
+
+def test_a_key_in_software_affirms_no_identity_even_where_it_is_enough():
+    appraisal = appraised(made(tpm=None), replace(POLICY, software_is_enough=True))
+    assert (appraisal.status, appraisal.vector) == (Tier.AFFIRMING, {"file-system": 2})
+    capped = appraised(made(tpm=None))
+    assert (capped.status, capped.vector) == (Tier.WARNING, {"instance-identity": -33, "file-system": 2})
+
+
+def test_registers_of_the_boot_affirm_what_was_booted():
+    policy = replace(POLICY, pcrs={7: frozenset((b"\x07" * 32, b"\x08" * 32))})
+    assert appraised(made(), policy).vector["executables"] == 3
+
+
+def test_configuration_is_affirmed_where_it_has_a_reference_value():
+    subject = replace(SUBJECT, components=(PACKAGE, PYTHON, SETTINGS))
+    policy = replace(POLICY, references=(PACKAGE, PYTHON, SETTINGS), required=frozenset(("configuration",)))
+    assert appraised(made(subject), policy).vector["configuration"] == 2
+    other = replace(SUBJECT, components=(PACKAGE, PYTHON, replace(SETTINGS, digest=digest("x"))))
+    assert appraised(made(other), policy).vector["configuration"] == -97
+
+
+def test_an_agent_is_told_of_and_affirms_nothing():
+    subject = replace(SUBJECT, components=(PACKAGE, PYTHON, Component("agent:claude-code", digest("a"), "2.1.72")))
+    appraisal = appraised(made(subject))
+    assert (appraisal.status, appraisal.vector) == (Tier.AFFIRMING, {"instance-identity": 2, "file-system": 2})
+    known = replace(POLICY, references=(PACKAGE, PYTHON, Component("agent:claude-code", digest("b"), "2.1.72")))
+    assert appraised(made(subject), known).vector["sourced-data"] == 96
+
+
+def test_several_releases_may_be_known():
+    older = replace(PACKAGE, version="0.0.9", digest=digest("older"), manifest=None)
+    assert appraised(made(), replace(POLICY, references=(older, PACKAGE, PYTHON))).status is Tier.AFFIRMING
+
+
+def test_without_the_record_the_result_says_which_it_is_about():
+    appraisal = appraised(made(), record=None)
+    assert appraisal.status is Tier.AFFIRMING
+    assert appraisal.record == SUBJECT.record
+    assert [check.decided for check in appraisal.checks if check.name == "record"] == [False]
+
+
+def test_evidence_without_a_journal_says_so():
+    appraisal = appraised(made(replace(SUBJECT, journal=None)))
+    assert appraisal.journal is None
+    assert [check.told for check in appraisal.checks if check.name == "journal"] == ["recorded without one"]
+
+
+@pytest.mark.parametrize(
+    ("value", "tier"),
+    [(0, "none"), (1, "none"), (-1, "none"), (2, "affirming"), (31, "affirming"), (-2, "affirming"), (-32, "affirming")]
+    + [(32, "warning"), (95, "warning"), (-33, "warning"), (-96, "warning")]
+    + [(96, "contraindicated"), (127, "contraindicated"), (-97, "contraindicated"), (-128, "contraindicated")],
+)
+def test_tiers_of_values(value, tier):
+    assert tier_of(value) is TIERS[tier]
+
+
+def test_the_worst_value_stands_for_all():
+    assert worst([]) == 0
+    assert worst([2, 0]) == 2
+    assert worst([2, -33, 32]) == 32
+    assert worst([99, 2, -97]) == 99
+
+
+def test_what_is_not_said_is_never_enough():
+    assert not is_enough(Tier.NONE, Tier.CONTRAINDICATED)
+    assert is_enough(Tier.AFFIRMING, Tier.WARNING)
+    assert not is_enough(Tier.WARNING, Tier.AFFIRMING)

@@ -1,0 +1,120 @@
+"""Policies in TOML, and what this machine measures as."""
+
+import hashlib
+import sys
+from pathlib import Path
+
+import pytest
+
+import vacr
+from vacr.errors import Unreachable, UnreadableInput, UsageError
+from vacr.evidence import reference
+from vacr.evidence.labels import PROFILE
+from vacr.signing import KeySigner, keys
+from vacr.sources import measuring
+from vacr.sources.evidence_files import beside, load_policy
+
+KEY = keys.generate("eddsa")
+SIGNER = KeySigner(KEY)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "reference.cbor").write_bytes(reference.encode(measuring.recorder(), SIGNER, 1))
+    (tmp_path / "signing.pem").write_bytes(keys.private_pem(KEY))
+    (tmp_path / "signing.pub.pem").write_bytes(keys.public_pem(KEY.public_key()))
+    (tmp_path / "other.cbor").write_bytes(b"\x82\x00\x40")
+    return tmp_path
+
+
+def loaded(folder, text):
+    (folder / "policy.toml").write_text(text)
+    return load_policy(str(folder / "policy.toml"))
+
+
+def test_a_policy_is_read_with_the_files_beside_it(folder):
+    seven, eight, nine = "07" * 32, "08" * 32, "09" * 32
+    policy = loaded(
+        folder,
+        'id = "x"\nreferences = ["reference.cbor"]\nreference-keys = ["signing.pub.pem"]\nattester-keys = ["signing.pub.pem"]\n'
+        'required = ["journal"]\nversions = ["0.1.0"]\nmaximum-age = 5\n'
+        f'[pcrs]\n7 = "{seven}"\n8 = ["{eight}", "{nine}"]\n',
+    )
+    assert [one.name for one in policy.references] == ["vacr", "python"]
+    assert keys.thumbprint(policy.attester_keys[0]) == keys.thumbprint(SIGNER.public_key)
+    assert (policy.required, policy.maximum_age, policy.result_validity) == ({"journal"}, 5, 86400)
+    assert policy.pcrs == {7: {b"\x07" * 32}, 8: {b"\x08" * 32, b"\x09" * 32}}
+    assert (policy.profiles, policy.software_is_enough) == ({PROFILE}, False)
+
+
+POLICIES = {
+    "not TOML": "id =",
+    "no id": 'references = ["reference.cbor"]',
+    "a rule that is misspelt": 'id = "x"\nsoftware-is-enuff = true',
+    "a number for a flag": 'id = "x"\nsoftware-is-enough = 1',
+    "a text for a list": 'id = "x"\nreferences = "reference.cbor"',
+    "numbers in a list": 'id = "x"\nversions = [1]',
+    "a time below none": 'id = "x"\nmaximum-age = -1',
+    "a flag for a time": 'id = "x"\nmaximum-age = true',
+    "what cannot be required": 'id = "x"\nrequired = ["luck"]',
+    "a register that is none": 'id = "x"\n[pcrs]\n24 = "00"',
+    "a value that is none": 'id = "x"\n[pcrs]\n7 = "00"',
+    "reference values that are none": 'id = "x"\nreferences = ["other.cbor"]',
+    "a private key": 'id = "x"\nattester-keys = ["signing.pem"]',
+    "an endorsement that is none": 'id = "x"\nendorsements = ["reference.cbor"]',
+}
+
+
+@pytest.mark.parametrize("text", POLICIES.values(), ids=POLICIES)
+def test_policies_that_are_wrong(folder, text):
+    with pytest.raises(UnreadableInput) as refused:
+        loaded(folder, text)
+    assert refused.value.where
+    assert refused.value.hint
+
+
+def test_files_that_trust_rests_on_have_to_be_there(folder):
+    for text in ('id = "x"\nattester-keys = ["nowhere.pem"]', 'id = "x"\nreferences = ["nowhere.cbor"]'):
+        with pytest.raises(Unreachable):
+            loaded(folder, text)
+    with pytest.raises(Unreachable):
+        load_policy(str(folder / "nowhere.toml"))
+
+
+def test_what_lies_beside_a_file_is_found(folder):
+    name = str(folder / "a.acr.json")
+    assert beside(name, results=False) is None
+    for ending, results in ((".evidence.cbor", False), (".result.jwt", True), (".result.cwt", True)):
+        Path(name + ending).touch()
+        assert beside(name, results=results) == name + ending
+
+
+def test_the_package_is_measured_file_by_file():
+    package, python = measuring.recorder()
+    assert (package.name, package.version, python.name) == ("vacr", vacr.__version__, "python")
+    source = Path(vacr.__file__)
+    assert package.manifest["__init__.py"] == hashlib.sha256(source.read_bytes()).digest()
+    assert "evidence/evidence.cddl" in package.manifest
+    assert not [name for name in package.manifest if "__pycache__" in name]
+    assert python.digest == hashlib.sha256(Path(sys.executable).resolve().read_bytes()).digest()
+
+
+def test_a_file_of_a_package_that_changes_changes_its_digest(tmp_path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "b.py").write_text("1")
+    (tmp_path / "c.py").write_text("2")
+    before = measuring.package(tmp_path)
+    assert list(before.manifest) == ["a/b.py", "c.py"]
+    (tmp_path / "a" / "b.py").write_text("3")
+    assert measuring.package(tmp_path).digest != before.digest
+    (tmp_path / "a" / "b.py").write_text("1")
+    assert measuring.package(tmp_path) == before
+    (tmp_path / "d.py").touch()
+    assert measuring.package(tmp_path).digest != before.digest
+
+
+def test_what_cannot_be_measured_is_said(tmp_path):
+    with pytest.raises(UnreadableInput):
+        measuring.configuration(str(tmp_path / "nowhere"))
+    with pytest.raises(UsageError):
+        measuring.agent("x", None, "no-such-agent-anywhere")
