@@ -12,11 +12,12 @@ from vacr.errors import UnreadableInput
 _PLUGIN = Template("""\
 // Written by `vacr hook install`; `vacr hook uninstall` removes it.
 // It appends what happens in a session to the spool of vacr. It never changes what OpenCode does, and never waits.
-import { spawn } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
 
 const COMMAND = $command
 const MOST_RUNNING = 4
 const MOST_WAITING = 10000
+const LAST_MS = 2000
 const KEPT =
   /^(session\\.(created|deleted|idle|error|compacted)|message\\.(updated|removed)|message\\.part\\.(updated|removed)|permission\\..*|todo\\.updated|file\\.edited|command\\.executed)$$/
 
@@ -52,6 +53,16 @@ function tell(session, type, data) {
     else if (waiting.length < MOST_WAITING) waiting.push(text)
   } catch {}
 }
+
+// What still waits when OpenCode ends is told then, as much as there is time for.
+process.on("exit", () => {
+  const until = Date.now() + LAST_MS
+  while (waiting.length && Date.now() < until) {
+    try {
+      spawnSync(COMMAND[0], COMMAND.slice(1), { input: waiting.shift(), stdio: ["pipe", "ignore", "ignore"], timeout: LAST_MS })
+    } catch {}
+  }
+})
 
 function sessionOf({ type, properties }) {
   const id = properties?.sessionID ?? properties?.info?.sessionID ?? properties?.part?.sessionID
