@@ -8,11 +8,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from vacr.capture.contents import changes
-from vacr.capture.frames import NOTHING, Broken, Head
+from vacr.capture.epoch_keys import EpochKeys
+from vacr.capture.frames import NOTHING, Broken, Head, Scan
 from vacr.capture.history import History, Rewrite
 from vacr.capture.journal import CHECKPOINTS, Anchor, Covered, covered_by, names, path_of
 from vacr.capture.session_journal import CapturedPart, State
 from vacr.errors import InvalidStatement, UnreadableInput
+from vacr.signing import keys
 from vacr.signing.algorithms import PublicKey
 from vacr.signing.sign1 import parse
 from vacr.sources.files import reason_of
@@ -59,8 +61,16 @@ def check(
     checked = Checked()
     covered = _check_checkpoints(folder, checked, log_keys)
     there = list(names(folder))
-    for name in sorted(set(covered.sessions) - set(there)):
+    known = EpochKeys(folder).known()
+    missing = sorted(set(covered.sessions) - set(there))
+    if missing or (known and not _is_signed_by(covered, known)):
+        # A watcher may have gone on meanwhile.
+        covered, there = _now(folder, covered), list(names(folder))
+        missing = sorted(set(covered.sessions) - set(there))
+    for name in missing:
         checked.findings.append(f"{name}: the journal of {covered.sessions[name].frames} frames is missing")
+    if known and not _is_signed_by(covered, known | EpochKeys(folder).known()):
+        checked.findings.append("the key that is there is not the one that the last checkpoint names: later ones are missing")
     for name in there:
         progress(name)
         if name in covered.retired:
@@ -75,10 +85,14 @@ def check(
 
 def _check_checkpoints(folder: Path, checked: Checked, log_keys: Sequence[PublicKey]) -> Covered:
     covered = Covered(str(folder / CHECKPOINTS))
+    scan = Scan()
     try:
-        for taken in covered_by(folder, covered):
+        for taken in covered_by(folder, covered, scan):
             if isinstance(taken, Anchor):
                 _check_anchor(taken, log_keys, checked)
+        if scan.torn:
+            told = f"{scan.torn} bytes at the end are half a frame, which the next vacr watch cuts off"
+            checked.notices.append(f"{CHECKPOINTS}: {told}")
     except Broken as error:
         checked.findings.append(str(error))
     except OSError as error:
@@ -91,6 +105,22 @@ def _check_checkpoints(folder: Path, checked: Checked, log_keys: Sequence[Public
     if covered.anchors and not log_keys:
         checked.notices.append(f"{len(covered.anchors)} anchors in a log were not checked: no --log-key was named")
     return covered
+
+
+def _now(folder: Path, before: Covered) -> Covered:
+    """Give what the checkpoints add up to now, unless they do not hold: then what they did before counts."""
+    covered = Covered(before.where)
+    try:
+        for _ in covered_by(folder, covered):
+            pass
+    except (Broken, OSError):
+        return before
+    return covered
+
+
+def _is_signed_by(covered: Covered, known: set[bytes]) -> bool:
+    """Tell whether one of the keys is that of this epoch, if there is an epoch."""
+    return covered.key is None or keys.thumbprint(covered.key) in known
 
 
 def _check_anchor(anchor: Anchor, log_keys: Sequence[PublicKey], checked: Checked) -> None:

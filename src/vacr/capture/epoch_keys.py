@@ -50,6 +50,14 @@ class EpochKeys:
         hint = "The journal can be verified, but not added to. Move its folder away to begin another."
         raise UnreadableInput("the key that the last checkpoint names is gone", where=str(self._path), hint=hint)
 
+    def known(self) -> set[bytes]:
+        """Give the thumbprints of the keys that there are, as far as they can be read."""
+        found = set()
+        for path in (self._next, self._path):
+            with suppress(UnreadableInput, InvalidStatement):
+                found.add(keys.thumbprint(KeySigner(keys.load_private(read_bytes(path))).public_key))
+        return found
+
     def prepare(self) -> KeySigner:
         """Make the next key, which is not in use yet."""
         return self._made(self._next)

@@ -142,6 +142,10 @@ class Journal:
         except OSError as error:
             self._stack.close()
             raise UnreadableInput(reason_of(error), where=str(folder)) from error
+        except Broken as error:
+            self._stack.close()
+            error.hint = "vacr journal verify tells what is left of it. To begin another, move its folder away."
+            raise
         except BaseException:
             self._stack.close()
             raise
@@ -153,8 +157,10 @@ class Journal:
         self._chain = Chain(self.folder / CHECKPOINTS)
         self._stack.callback(self._chain.close)
         self.covered = Covered(str(self._chain.path))
-        for before, payload in self._chain.recover():
+        for before, payload in self._chain.recover(one_by_one=True):
             self.covered.take(payload, before)
+        if self.covered.key is None and any(names(self.folder)):
+            raise Broken("there are journals of sessions, and the checkpoint is missing", where=self.covered.where, frame=0)
         self._keys = EpochKeys(self.folder)
         if self.covered.key is None:
             self._signer = self._keys.begin()
@@ -279,7 +285,7 @@ def names(folder: Path) -> Iterator[str]:
     yield from sorted(path.relative_to(root).as_posix().removesuffix(ENDING) for path in root.glob(f"*/*{ENDING}"))
 
 
-def covered_by(folder: Path, covered: Covered) -> Iterator[Checkpoint | Anchor]:
+def covered_by(folder: Path, covered: Covered, scan: Scan | None = None) -> Iterator[Checkpoint | Anchor]:
     """Read the checkpoints of a journal, without changing it; `covered` takes each of them.
 
     Raises:
@@ -288,5 +294,5 @@ def covered_by(folder: Path, covered: Covered) -> Iterator[Checkpoint | Anchor]:
     """
     path = folder / CHECKPOINTS
     with path.open("rb") as file:
-        for before, payload in frames(file, str(path), Scan(), NOTHING):
+        for before, payload in frames(file, str(path), scan or Scan(), NOTHING, one_by_one=True):
             yield covered.take(payload, before)
