@@ -28,6 +28,14 @@ def ends_session(event: Event) -> bool:
     return any(str(said.get(name)).lower().replace("_", "") in _OVER for name in _NAMES)
 
 
+def _is_transcript(root: Root, path: Path) -> bool:
+    """Tell whether a path that somebody named is that of a transcript, which may not be there yet. It may be anything."""
+    try:
+        return root.holder(path) == path and root.owns(path) and not is_store(path)
+    except (OSError, ValueError):
+        return False
+
+
 def place_of(spool: Spool, events: list[Event], roots: list[Root], known: list[Place]) -> Place:
     """Give the place whose session a spool is of; where nobody knows, one that has nothing but the events."""
     for event in events:
@@ -35,7 +43,7 @@ def place_of(spool: Spool, events: list[Event], roots: list[Root], known: list[P
         if isinstance(named, str) and named and "\0" not in named:
             path = Path(named)
             for root in roots:
-                if root.reader.name == spool.agent and root.holder(path) == path and not is_store(path):
+                if root.reader.name == spool.agent and _is_transcript(root, path):
                     return Place(spool.agent, path)
     for place in known:
         if place.agent == spool.agent and spool.session in (place.session, place.path.stem):

@@ -32,6 +32,8 @@ class CapturedPart:
     changes: int = 0
     """How often bytes that had been seen became others."""
     is_gone: bool = False
+    time: int = 0
+    """When it was last seen to change, in nanoseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,7 @@ class State:
         if found["at"] + found["cut"] > part.content.size:
             raise Broken("more is cut than was there", where=self.where, frame=self.frames)
         part.changes += found["cut"] > 0
-        part.is_gone = False
+        part.is_gone, part.time = False, found["time"]
         part.content.change(found["at"], found["cut"], found["data"])
         self._unsealed.append(self.frames)
 
@@ -172,12 +174,12 @@ class SessionJournal:
         found.content.held = bytearray() if rewritten else None
         return found
 
-    def change(self, part: CapturedPart, at: int, cut: int, data: bytes) -> None:
-        """Note that bytes of a part became others, or that some were added."""
+    def change(self, part: CapturedPart, at: int, cut: int, data: bytes, seen: int | None = None) -> None:
+        """Note that bytes of a part became others, or that some were added; it was looked at now, unless told when."""
         if (at, cut) != (part.content.size, 0) and part.content.held is None:
             part.content.replace(bytearray(self.content(part)))
         pieces = range(0, len(data), _PIECE) if data else (0,)
-        now = time.time_ns()
+        now = time.time_ns() if seen is None else seen
         self._add(
             *(
                 note("bytes", now, part=part.number, at=at + first, cut=0 if first else cut, data=data[first : first + _PIECE])
