@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
@@ -139,6 +140,8 @@ class Journal:
             UnreadableInput: it cannot be read or made, or its key is gone.
         """
         self.folder = folder
+        self.work = folder / "work"
+        """Where copies of sessions may lie meanwhile; what a watcher that was killed left there is removed."""
         self._open: dict[str, SessionJournal] = {}
         self._grown: dict[str, Head] = {}
         self._stack = ExitStack()
@@ -165,6 +168,8 @@ class Journal:
         sync_folder(self.folder.parent)
         os.chmod(self.folder, _OWNER_ONLY)  # noqa: PTH101 - conversations are nobody else's
         self._stack.enter_context(held(self.folder / "lock", _WAIT))
+        shutil.rmtree(self.work, ignore_errors=True)
+        self.work.mkdir(_OWNER_ONLY, exist_ok=True)
         self._chain = Chain(self.folder / CHECKPOINTS)
         self._stack.callback(self._chain.close)
         self.covered = Covered(str(self._chain.path))

@@ -41,6 +41,8 @@ class SealedAs:
     """The record that was made of the first frames of a journal."""
 
     frames: int
+    head: bytes
+    """The hash of the last of them."""
     record: bytes
     statement: bytes
     time: int
@@ -61,6 +63,8 @@ class State:
         self.spools: dict[str, int] = {}
         """How far each spool was read."""
         self.events = 0
+        self.last_event: tuple[int, bytes] | None = None
+        """What a hook was told last, and in which frame that is."""
         self.sealed: SealedAs | None = None
         self._unsealed: list[int] = []
 
@@ -115,10 +119,11 @@ class State:
     def _event(self, found: Note) -> None:
         self.spools[found["spool"]] = found["end"]
         self.events += 1
+        self.last_event = (self.frames, found["data"])
         self._unsealed.append(self.frames)
 
     def _sealed(self, found: Note) -> None:
-        self.sealed = SealedAs(found["frames"], found["record"], found["statement"], found["time"])
+        self.sealed = SealedAs(found["frames"], found["head"], found["record"], found["statement"], found["time"])
         self._unsealed = [frame for frame in self._unsealed if frame >= found["frames"]]
 
     def _named(self, found: Note) -> CapturedPart:
