@@ -65,15 +65,19 @@ class Change:
     first: int
     last: int
     vanished: bool
+    inserted: bool = False
+    """Whether they are as they were, and others were put before them."""
 
     def __str__(self) -> str:
         """Name the lines."""
+        if self.inserted:
+            return f"something was put before line {self.first}"
         lines = f"line {self.first}" if self.first == self.last else f"lines {self.first} to {self.last}"
         return f"{lines} {'vanished' if self.vanished else 'changed'}"
 
 
 def changes(seen: bytes, now: bytes) -> Iterator[Change]:
-    """Tell which lines that were seen are others now, or gone.
+    """Tell which lines that were seen are others now, or gone, or have others before them that were not there.
 
     What was added after them is no change, nor is the rest of a line that was half written when it was seen.
     """
@@ -84,6 +88,8 @@ def changes(seen: bytes, now: bytes) -> Iterator[Change]:
         old.pop()
     front = _common(min(len(old), len(new)), lambda size: old[:size] == new[:size])
     for kind, first, end, begins, stops in _compared(old[front:], new[front:]):
+        if kind == "insert" and front + first < len(old):
+            yield Change(front + first + 1, front + first + 1, vanished=False, inserted=True)
         if kind not in ("replace", "delete"):
             continue
         changed = min(end, first + stops - begins)
