@@ -27,6 +27,8 @@ class Followed:
     unsealed: int = 0
     """How many frames hold something that no sealed record does."""
     has_parts: bool = False
+    is_gone: bool = False
+    """Whether its transcript is not there any more, and the journal says so."""
     changed: float = 0.0
     """When something was last captured of it."""
     sealed: Head | None = None
@@ -40,6 +42,7 @@ class Followed:
         """Take what its journal says; gives how many frames are new."""
         state, new = journal.state, journal.head.frames - (self.head.frames if journal.name == self.journal else 0)
         self.journal, self.head, self.unsealed, self.has_parts = journal.name, journal.head, state.unsealed, bool(state.parts)
+        self.is_gone = bool(state.parts) and state.parts[0].is_gone
         self.sealed = Head(state.sealed.frames, state.sealed.head) if state.sealed is not None else None
         self.lines = sum(part.content.lines for part in state.parts)
         self._note_end(state)

@@ -21,7 +21,7 @@ from vacr.capture.session_journal import CapturedPart, SessionJournal, State
 from vacr.errors import UnreadableInput
 from vacr.readers.registry import readers
 from vacr.readers.source import Part
-from vacr.sources.databases import DatabaseFile, is_database
+from vacr.sources.databases import SIDE_FILES, DatabaseFile, is_database
 from vacr.sources.files import as_text, attached_files, read_bytes, reason_of
 from vacr.sources.folders import folder_store
 from vacr.timestamps import milliseconds
@@ -78,7 +78,9 @@ def exported(place: Place) -> Iterator[Part]:
 
 
 def sessions_at(path: Path, agent: str) -> dict[str, tuple[int | None, object]]:
-    """List the sessions of a store: when each was changed, in milliseconds, and what is another after any change.
+    """List the sessions of a store: when each was changed, in milliseconds, and what is another after a change.
+
+    Not every change of a session in a database shows in the list of its sessions.
 
     Raises:
         UnreadableInput: it cannot be read.
@@ -86,7 +88,7 @@ def sessions_at(path: Path, agent: str) -> dict[str, tuple[int | None, object]]:
     try:
         if is_database(path):
             with closing(DatabaseFile(path, agent)) as database:
-                return {listed.session_id: (_milliseconds(listed.end or listed.start), listed) for listed in database.sessions()}
+                return {one.session_id: (_milliseconds(one.end or one.start), one) for one in database.sessions()}
         store = folder_store(path)
         if store is None or store.reader.name != agent:
             return {}
@@ -94,6 +96,17 @@ def sessions_at(path: Path, agent: str) -> dict[str, tuple[int | None, object]]:
         return {session: (max(one.changed for one in looks) // 1_000_000, looks) for session, looks in looked.items() if looks}
     except OSError as error:
         raise UnreadableInput(reason_of(error), where=str(path)) from error
+
+
+def state_of(path: Path) -> tuple[Look | None, ...]:
+    """Give what is another after any change of a database."""
+    found: list[Look | None] = []
+    for ending in ("", *SIDE_FILES):
+        try:
+            found.append(_look(Path(f"{path}{ending}")))
+        except OSError:
+            found.append(None)
+    return tuple(found)
 
 
 def _milliseconds(stamp: Any) -> int | None:

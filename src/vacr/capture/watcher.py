@@ -15,7 +15,7 @@ from vacr.capture import spool
 from vacr.capture.anchoring import Anchoring
 from vacr.capture.events import place_of, place_of_events
 from vacr.capture.followed import Followed, Sessions
-from vacr.capture.following import Look, follow, is_as_seen, sessions_at
+from vacr.capture.following import Look, follow, is_as_seen, sessions_at, state_of
 from vacr.capture.journal import Journal, names
 from vacr.capture.places import Place, Root, is_store, project_of
 from vacr.capture.retention import Limits, retire
@@ -24,6 +24,8 @@ from vacr.capture.session_journal import SessionJournal
 from vacr.errors import UnreadableInput, VacrError
 
 _RETIRING = 600.0
+_AGAIN = 1.0
+_SELDOM = 60.0
 _STORE_PAUSE = 1.0
 """Seconds between two looks into the same store, which is exported each time."""
 
@@ -68,6 +70,8 @@ class Watcher:
         self._signs: dict[tuple[Path, str], object] = {}
         self._stores: dict[Path, float] = {}
         self._later: set[Path] = set()
+        self._failed: dict[Path, tuple[float, float]] = {}
+        """What could not be followed, when that is tried again, and after how long it was tried."""
         self._places: dict[Path, Place] = {}
         self._spools: dict[Path, int] = {}
         self._frames = 0
@@ -77,11 +81,16 @@ class Watcher:
 
     def step(self, changed: set[Path] | None) -> None:
         """Capture what has changed, or look at everything, and do what is due."""
-        paths = self._everything() if changed is None else changed | self._later
+        now = time.monotonic()
+        again = {path for path, (due, _) in self._failed.items() if due <= now}
+        paths = (self._everything() if changed is None else changed | self._later) | again
         self._later = set()
         for root in self.roots:
             for holder in {found for path in paths if (found := root.holder(path)) is not None}:
-                self._guarded(str(holder), lambda root=root, holder=holder: self._look(root, holder))  # type: ignore[misc]
+                done = self._guarded(str(holder), lambda root=root, holder=holder: self._look(root, holder))  # type: ignore[misc]
+                _, pause = self._failed.pop(holder, (0.0, _AGAIN / 2))
+                if not done:
+                    self._failed[holder] = (now + pause * 2, min(pause * 2, _SELDOM))
         spooled = self.state / spool.FOLDER
         if changed is None or any(path.is_relative_to(spooled) for path in changed):
             self._guarded("the hooks", self._events)
@@ -99,10 +108,11 @@ class Watcher:
             self._guarded("the log", lambda: anchoring.finish(self.journal))
 
     def _everything(self) -> set[Path]:
-        return {path for root in self.roots for path in root.places()}
+        followed = (one.place.path for one in self.followed.values() if not one.is_gone)
+        return {path for root in self.roots for path in root.places()}.union(followed)
 
-    def _guarded(self, what: str, work: Callable[[], None]) -> None:
-        """Do something; what goes wrong is told once, and keeps nothing else back."""
+    def _guarded(self, what: str, work: Callable[[], None]) -> bool:
+        """Do something, and tell whether it was done; what goes wrong is told once, and keeps nothing else back."""
         try:
             work()
             self._told.pop(what, None)
@@ -111,6 +121,8 @@ class Watcher:
             if self._told.get(what) != told:
                 self.tell(told)
             self._told[what] = told
+            return False
+        return True
 
     # --- sessions ---
 
@@ -135,11 +147,19 @@ class Watcher:
             self._later.add(path)
             return
         self._stores[path] = time.monotonic()
-        for session, (updated, sign) in sessions_at(path, root.reader.name).items():
+        state = state_of(path)
+        found = sessions_at(path, root.reader.name)
+        for session, (updated, listed) in found.items():
             place = Place(root.reader.name, path, session)
-            if self._signs.get((path, session)) != sign and self._is_wanted(place, updated and updated / 1000):
-                self._guarded(f"{path}: {session}", lambda place=place: self._follow(place))  # type: ignore[misc]
-            self._signs[path, session] = sign
+            # What an agent adds to a session need not show in the list: one that is alive is looked at after any change.
+            one = self.followed.get(place.name)
+            is_alive = len(found) == 1 or (one is not None and time.time() - one.changed < self.settings.quiet)
+            sign = (listed, state if is_alive else None)
+            if self._signs.get((path, session)) == sign:
+                continue
+            is_wanted = self._is_wanted(place, updated and updated / 1000)
+            if not is_wanted or self._guarded(f"{path}: {session}", lambda place=place: self._follow(place)):  # type: ignore[misc]
+                self._signs[path, session] = sign
 
     def _look_at_file(self, place: Place) -> None:
         try:
