@@ -75,6 +75,7 @@ def check(
         progress(name)
         if name in covered.retired:
             checked.notices.append(f"{name}: was to be deleted, being sealed, and is still there")
+            continue
         _check_session(folder, name, covered.sessions.get(name, NOTHING), checked, current)
     checked.sessions, checked.retired = len(there), len(covered.retired)
     return checked
@@ -141,8 +142,11 @@ def _check_session(folder: Path, name: str, vouched: Head, checked: Checked, cur
     history = History(path_of(folder, name), name, vouched)
     try:
         for rewrite in history.rewrites():
-            if not rewrite.part.rewritten or rewrite.after_sealing:
+            if not rewrite.part.rewritten:
                 checked.findings += _told(name, rewrite)
+            elif rewrite.after_sealing:
+                # An agent that writes all anew does so too when a session goes on; the sealed record has what it was.
+                checked.notices += _told(name, rewrite)
     except Broken as error:
         checked.findings.append(str(error))
         return
@@ -180,7 +184,7 @@ def _check_part(state: State, part: CapturedPart, checked: Checked, current: Cur
     if now == seen:
         return
     found = [f"{state.where}: {part.name}: {change} since it was captured" for change in changes(seen, now)]
-    if part.rewritten and state.sealed is None:
+    if part.rewritten:
         checked.notices.append(f"{state.where}: {part.name}: its agent, or somebody else, wrote it anew since it was captured")
     else:
         checked.findings += found

@@ -115,4 +115,4 @@ class Sessions(dict[str, Followed]):
 
 def _is_idle(one: Followed, ended: float, quiet: float) -> bool:
     # A clock that was moved back must not keep a session from ending.
-    return abs(time.time() - one.changed) >= (ended if one.ended else quiet)
+    return abs(time.time() - one.changed) >= (min(ended, quiet) if one.ended else quiet)
