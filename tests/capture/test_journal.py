@@ -99,7 +99,7 @@ def test_epochs_follow_each_other_and_old_keys_are_erased(journal, folder):
     (folder / "epoch-key.pem").write_bytes(keys.pop())
     with pytest.raises(UnreadableInput, match="the key that the last checkpoint names is gone"):
         Journal(folder)
-    assert found(folder) == []
+    assert found(folder) == ["the key that is there is not the one that the last checkpoint names: later ones are missing"]
 
 
 @pytest.mark.parametrize("moment", ["before the checkpoint", "before the key is in its place", "half erased"])
@@ -195,7 +195,7 @@ def test_rewritten_history_is_named_and_what_was_first_seen_is_kept(journal, fol
     assert first_seen(path_of(folder, NAME), NAME, session.head) == {"abc.jsonl": b"one\ntwo\nthree\nfour\n"}
 
 
-def test_what_an_agent_writes_anew_is_no_finding_until_it_is_sealed(journal, folder):
+def test_what_an_agent_writes_anew_is_no_finding_and_told_once_it_is_sealed(journal, folder):
     session = journal.session(NAME)
     session.begin("gemini-cli", "/nowhere/chat.json", "")
     part = session.part("chat.json", "/nowhere/chat.json", rewritten=True)
@@ -206,7 +206,8 @@ def test_what_an_agent_writes_anew_is_no_finding_until_it_is_sealed(journal, fol
     assert session.state.unsealed == 0
     session.change(part, 0, 2, b"{\n")
     assert session.state.unsealed == 1
-    assert "line 1 changed after it had been captured" in found(folder)[0]
+    assert found(folder) == []
+    assert "line 1 changed after it had been captured" in check(folder).notices[0]
 
 
 def test_transcripts_are_compared(journal, folder, tmp_path):

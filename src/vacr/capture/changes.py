@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import stat
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +17,22 @@ _TOGETHER = 20
 _AT_MOST = 200
 _LOOK = 0.5
 """Seconds between two looks for folders that are not there yet."""
+_POLL = 2.0
+_RESCAN = 60.0
+"""Seconds after which all is looked at, though the system tells."""
+_UNKNOWN = "\ufffd"
+"""What stands in a name for bytes that are no text: the file is not to be found by that name."""
 
 
 class Changes:
     """Waits for changes below the folders of agents; what changed is a path, or all of them."""
 
-    def __init__(self, folders: Sequence[Path], *, polling: bool, every: float) -> None:
+    def __init__(self, folders: Sequence[Path], *, polling: bool, tell: Callable[[str], None] = lambda _text: None) -> None:
         """Watch folders; where the system cannot tell, or with `polling`, all that is there is looked at every few seconds."""
-        self._folders = folders
-        self._every = every
+        self._folders, self._tell = folders, tell
         self._stop = threading.Event()
         self._watching = None if polling else _watching()
-        self.is_told = self._watching is not None
-        """Whether the system tells what changes."""
+        self._every = _POLL if self._watching is None else _RESCAN
 
     def stop(self) -> None:
         """End the waiting."""
@@ -39,18 +44,25 @@ class Changes:
         while not self._stop.is_set():
             folders = self._there()
             if self._watching is None or not folders:
-                self._stop.wait(self._every)
+                self._stop.wait(self._every if self._watching is None else _LOOK)
                 yield None
                 continue
             yield from self._told(self._watching, folders)
 
-    def _there(self) -> list[Path]:
-        found = {path if path.is_dir() else path.parent for path in self._folders if path.exists()}
-        return sorted(path for path in found if not any(other in path.parents for other in found))
+    def _there(self) -> dict[Path, tuple[int, int]]:
+        """Give the folders that are there, and by what each is known: one of the same name may have come in its place."""
+        found = {}
+        for path in self._folders:
+            with suppress(OSError):
+                status = path.stat()
+                folder = path if stat.S_ISDIR(status.st_mode) else path.parent
+                found[folder] = (status.st_dev, status.st_ino)
+        return {path: found[path] for path in sorted(found) if not any(other in path.parents for other in found)}
 
-    def _told(self, watching: Watching, folders: list[Path]) -> Iterator[set[Path] | None]:
+    def _told(self, watching: Watching, folders: dict[Path, tuple[int, int]]) -> Iterator[set[Path] | None]:
         """Give what the system tells, until there are other folders to be watched."""
-        last = time.monotonic()
+        # What was written before the system began to tell is looked for when it does.
+        last = -self._every
         try:
             for told in watching(
                 *folders,
@@ -63,15 +75,18 @@ class Changes:
                 raise_interrupt=False,
                 ignore_permission_denied=True,
             ):
+                if any(_UNKNOWN in path for _, path in told):
+                    last = -self._every
                 yield {Path(path) for _, path in told}
                 if time.monotonic() - last > self._every:
                     last = time.monotonic()
                     yield None
                 if self._there() != folders:
                     return
-        except OSError:
-            # The system has no more to give to watch so many folders.
-            self._watching, self.is_told = None, False
+        except (OSError, RuntimeError):
+            # The system has no more to give to watch so many folders; the library has an error of its own for it.
+            self._watching, self._every = None, _POLL
+            self._tell(f"the system cannot tell what changes in so many folders: they are looked at every {_POLL:.0f} seconds")
 
 
 def _watching() -> Watching | None:

@@ -8,11 +8,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from vacr.capture.contents import changes
-from vacr.capture.frames import NOTHING, Broken, Head
+from vacr.capture.epoch_keys import EpochKeys
+from vacr.capture.frames import NOTHING, Broken, Head, Scan
 from vacr.capture.history import History, Rewrite
 from vacr.capture.journal import CHECKPOINTS, Anchor, Covered, covered_by, names, path_of
 from vacr.capture.session_journal import CapturedPart, State
 from vacr.errors import InvalidStatement, UnreadableInput
+from vacr.signing import keys
 from vacr.signing.algorithms import PublicKey
 from vacr.signing.sign1 import parse
 from vacr.sources.files import reason_of
@@ -59,12 +61,21 @@ def check(
     checked = Checked()
     covered = _check_checkpoints(folder, checked, log_keys)
     there = list(names(folder))
-    for name in sorted(set(covered.sessions) - set(there)):
+    known = EpochKeys(folder).known()
+    missing = sorted(set(covered.sessions) - set(there))
+    if missing or (known and not _is_signed_by(covered, known)):
+        # A watcher may have gone on meanwhile.
+        covered, there = _now(folder, covered), list(names(folder))
+        missing = sorted(set(covered.sessions) - set(there))
+    for name in missing:
         checked.findings.append(f"{name}: the journal of {covered.sessions[name].frames} frames is missing")
+    if known and not _is_signed_by(covered, known | EpochKeys(folder).known()):
+        checked.findings.append("the key that is there is not the one that the last checkpoint names: later ones are missing")
     for name in there:
         progress(name)
         if name in covered.retired:
             checked.notices.append(f"{name}: was to be deleted, being sealed, and is still there")
+            continue
         _check_session(folder, name, covered.sessions.get(name, NOTHING), checked, current)
     checked.sessions, checked.retired = len(there), len(covered.retired)
     return checked
@@ -75,10 +86,14 @@ def check(
 
 def _check_checkpoints(folder: Path, checked: Checked, log_keys: Sequence[PublicKey]) -> Covered:
     covered = Covered(str(folder / CHECKPOINTS))
+    scan = Scan()
     try:
-        for taken in covered_by(folder, covered):
+        for taken in covered_by(folder, covered, scan):
             if isinstance(taken, Anchor):
                 _check_anchor(taken, log_keys, checked)
+        if scan.torn:
+            told = f"{scan.torn} bytes at the end are half a frame, which the next vacr watch cuts off"
+            checked.notices.append(f"{CHECKPOINTS}: {told}")
     except Broken as error:
         checked.findings.append(str(error))
     except OSError as error:
@@ -91,6 +106,22 @@ def _check_checkpoints(folder: Path, checked: Checked, log_keys: Sequence[Public
     if covered.anchors and not log_keys:
         checked.notices.append(f"{len(covered.anchors)} anchors in a log were not checked: no --log-key was named")
     return covered
+
+
+def _now(folder: Path, before: Covered) -> Covered:
+    """Give what the checkpoints add up to now, unless they do not hold: then what they did before counts."""
+    covered = Covered(before.where)
+    try:
+        for _ in covered_by(folder, covered):
+            pass
+    except (Broken, OSError):
+        return before
+    return covered
+
+
+def _is_signed_by(covered: Covered, known: set[bytes]) -> bool:
+    """Tell whether one of the keys is that of this epoch, if there is an epoch."""
+    return covered.key is None or keys.thumbprint(covered.key) in known
 
 
 def _check_anchor(anchor: Anchor, log_keys: Sequence[PublicKey], checked: Checked) -> None:
@@ -111,8 +142,11 @@ def _check_session(folder: Path, name: str, vouched: Head, checked: Checked, cur
     history = History(path_of(folder, name), name, vouched)
     try:
         for rewrite in history.rewrites():
-            if not rewrite.part.rewritten or rewrite.after_sealing:
+            if not rewrite.part.rewritten:
                 checked.findings += _told(name, rewrite)
+            elif rewrite.after_sealing:
+                # An agent that writes all anew does so too when a session goes on; the sealed record has what it was.
+                checked.notices += _told(name, rewrite)
     except Broken as error:
         checked.findings.append(str(error))
         return
@@ -150,7 +184,7 @@ def _check_part(state: State, part: CapturedPart, checked: Checked, current: Cur
     if now == seen:
         return
     found = [f"{state.where}: {part.name}: {change} since it was captured" for change in changes(seen, now)]
-    if part.rewritten and state.sealed is None:
+    if part.rewritten:
         checked.notices.append(f"{state.where}: {part.name}: its agent, or somebody else, wrote it anew since it was captured")
     else:
         checked.findings += found

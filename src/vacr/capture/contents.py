@@ -73,7 +73,7 @@ class Change:
 
 
 def changes(seen: bytes, now: bytes) -> Iterator[Change]:
-    """Tell which lines that were seen are others now, or gone.
+    """Tell which lines that were seen are others now, or gone, or have others before them that were not there.
 
     What was added after them is no change, nor is the rest of a line that was half written when it was seen.
     """

@@ -27,6 +27,8 @@ class EpochKeys:
         """Say where they are."""
         self._path = folder / "epoch-key.pem"
         self._next = folder / "next-epoch-key.pem"
+        self._is_named = False
+        """Whether a checkpoint names the next key, which then is that of this epoch."""
 
     def begin(self) -> KeySigner:
         """Make the first key."""
@@ -50,12 +52,32 @@ class EpochKeys:
         hint = "The journal can be verified, but not added to. Move its folder away to begin another."
         raise UnreadableInput("the key that the last checkpoint names is gone", where=str(self._path), hint=hint)
 
+    def known(self) -> set[bytes]:
+        """Give the thumbprints of the keys that there are, as far as they can be read."""
+        found = set()
+        for path in (self._next, self._path):
+            with suppress(UnreadableInput, InvalidStatement):
+                found.add(keys.thumbprint(KeySigner(keys.load_private(read_bytes(path))).public_key))
+        return found
+
     def prepare(self) -> KeySigner:
-        """Make the next key, which is not in use yet."""
+        """Make the next key, which is not in use yet.
+
+        Raises:
+            OSError: the key before it is not in its place yet, and cannot be put there.
+            UnreadableInput: it cannot be written.
+        """
+        if self._is_named:
+            self.advance()
         return self._made(self._next)
 
     def advance(self) -> None:
-        """Erase the key of the last epoch, and put the next one in its place."""
+        """Erase the key of the last epoch, and put the next one, which a checkpoint names, in its place.
+
+        Raises:
+            OSError: that failed; both keys are there, and it can be tried again.
+        """
+        self._is_named = True
         with suppress(FileNotFoundError):
             handle = os.open(self._path, os.O_WRONLY)
             try:
@@ -65,6 +87,7 @@ class EpochKeys:
                 os.close(handle)
         self._next.replace(self._path)
         sync_folder(self._path.parent)
+        self._is_named = False
 
     @staticmethod
     def _made(path: Path) -> KeySigner:

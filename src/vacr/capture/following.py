@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from vacr.capture.session_journal import CapturedPart, SessionJournal, State
 from vacr.errors import UnreadableInput
 from vacr.readers.registry import readers
 from vacr.readers.source import Part
-from vacr.sources.databases import DatabaseFile, is_database
+from vacr.sources.databases import SIDE_FILES, DatabaseFile, is_database
 from vacr.sources.files import as_text, attached_files, read_bytes, reason_of
 from vacr.sources.folders import folder_store
 from vacr.timestamps import milliseconds
@@ -28,6 +29,8 @@ from vacr.timestamps import milliseconds
 _SLICE = 1 << 23
 """So many bytes are read and made durable at once, however many there are."""
 _WRITTEN_ANEW = (".json",)
+_TICK = 20_000_000
+"""Nanoseconds in which the time of a file may stay the same, though it was written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +51,12 @@ def follow(journal: SessionJournal, place: Place, looks: dict[Path, Look]) -> in
     if not journal.head.frames:
         journal.begin(place.agent, place.path, place.session)
     if place.session:
-        return sum(_compared(journal, part, place.path, rewritten=True) for part in exported(place))
+        return sum(_compared(journal, journal.part(one.name, place.path, rewritten=True), one.data) for one in exported(place))
     reader = readers()[place.agent]
     new = _follow_file(journal, place.path, as_text(place.path.name), looks)
     for path in attached_files(place.path, reader):
+        if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(place.path.parent)):
+            continue
         new += _follow_file(journal, path, as_text(path.relative_to(place.path.parent).as_posix()), looks)
     return new
 
@@ -73,7 +78,9 @@ def exported(place: Place) -> Iterator[Part]:
 
 
 def sessions_at(path: Path, agent: str) -> dict[str, tuple[int | None, object]]:
-    """List the sessions of a store: when each was changed, in milliseconds, and what is another after any change.
+    """List the sessions of a store: when each was changed, in milliseconds, and what is another after a change.
+
+    Not every change of a session in a database shows in the list of its sessions.
 
     Raises:
         UnreadableInput: it cannot be read.
@@ -81,7 +88,7 @@ def sessions_at(path: Path, agent: str) -> dict[str, tuple[int | None, object]]:
     try:
         if is_database(path):
             with closing(DatabaseFile(path, agent)) as database:
-                return {listed.session_id: (_milliseconds(listed.end or listed.start), listed) for listed in database.sessions()}
+                return {one.session_id: (_milliseconds(one.end or one.start), one) for one in database.sessions()}
         store = folder_store(path)
         if store is None or store.reader.name != agent:
             return {}
@@ -89,6 +96,17 @@ def sessions_at(path: Path, agent: str) -> dict[str, tuple[int | None, object]]:
         return {session: (max(one.changed for one in looks) // 1_000_000, looks) for session, looks in looked.items() if looks}
     except OSError as error:
         raise UnreadableInput(reason_of(error), where=str(path)) from error
+
+
+def state_of(path: Path) -> tuple[Look | None, ...]:
+    """Give what is another after any change of a database."""
+    found: list[Look | None] = []
+    for ending in ("", *SIDE_FILES):
+        try:
+            found.append(_look(Path(f"{path}{ending}")))
+        except OSError:
+            found.append(None)
+    return tuple(found)
 
 
 def _milliseconds(stamp: Any) -> int | None:
@@ -100,10 +118,20 @@ def _look(path: Path) -> Look:
     return Look(status.st_size, status.st_mtime_ns)
 
 
-def _follow_file(journal: SessionJournal, path: Path, name: str, looks: dict[Path, Look]) -> int:
-    rewritten = path.suffix in _WRITTEN_ANEW
+def is_as_seen(place: Place, looks: dict[Path, Look]) -> bool:
+    """Tell whether the files of a transcript are as they were when they were last looked at."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        files = [place.path, *attached_files(place.path, readers()[place.agent])]
+        return all(looks.get(path) == _look(path) for path in files)
+    except OSError:
+        return False
+
+
+def _follow_file(journal: SessionJournal, path: Path, name: str, looks: dict[Path, Look]) -> int:
+    now = time.time_ns()
+    before = looks.pop(path, None)
+    try:
+        handle = _opened(path)
     except FileNotFoundError:
         for part in journal.state.parts:
             if part.name == name:
@@ -114,46 +142,54 @@ def _follow_file(journal: SessionJournal, path: Path, name: str, looks: dict[Pat
     try:
         status = os.fstat(handle)
         look = Look(status.st_size, status.st_mtime_ns)
-        if not stat.S_ISREG(status.st_mode) or looks.get(path) == look:
+        if not stat.S_ISREG(status.st_mode):
             return 0
-        if rewritten:
-            new = _compared(journal, Part(name, read_bytes(path)), path, rewritten=True)
-        else:
-            new = _grown(journal, journal.part(name, path, rewritten=False), handle, look)
+        new = _captured(journal, journal.part(name, path, rewritten=path.suffix in _WRITTEN_ANEW), handle, look, before, now)
     except OSError as error:
         raise UnreadableInput(reason_of(error), where=str(path)) from error
     finally:
         os.close(handle)
-    looks[path] = look
+    # A file that has just been written may be written again before its time tells.
+    if abs(now - look.changed) > _TICK:
+        looks[path] = look
     return new
 
 
-def _grown(journal: SessionJournal, part: CapturedPart, handle: int, look: Look) -> int:
-    """Capture what a file has more than was seen; one that does not go on from there is compared whole."""
+def _opened(path: Path) -> int:
+    """Open a file, and nothing that waits for somebody or does something when it is opened."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise UnreadableInput("no file", where=str(path))
+    return os.open(os.path.realpath(path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
+
+
+def _captured(journal: SessionJournal, part: CapturedPart, handle: int, look: Look, before: Look | None, now: int) -> int:
+    """Capture what is new in a file; one that does not go on from where it was read last is compared whole."""
+    if look == before:
+        return 0
     seen, tail = part.content.size, part.content.tail
     # One that was touched and has not grown was changed where nobody would look.
-    goes_on = look.size > seen or (look.size == seen and look.changed <= journal.state.last)
+    untouched = look.size == seen and before is None and look.changed < part.time - _TICK
+    goes_on = (look.size > seen or untouched) and not part.is_gone and not part.rewritten
     if not goes_on or os.pread(handle, len(tail), seen - len(tail)) != tail:
         with open(handle, "rb", closefd=False) as file:
-            return _compared(journal, Part(part.name, file.read(look.size)), part.path, rewritten=False)
+            return _compared(journal, part, file.read(look.size), now)
     at = seen
     while at < look.size:
         data = os.pread(handle, min(_SLICE, look.size - at), at)
         if not data:
             break
-        journal.change(part, at, 0, data)
+        journal.change(part, at, 0, data, now)
         at += len(data)
     return at - seen
 
 
-def _compared(journal: SessionJournal, found: Part, path: Path, *, rewritten: bool) -> int:
+def _compared(journal: SessionJournal, part: CapturedPart, found: bytes, now: int | None = None) -> int:
     """Capture how a part differs from what was seen of it."""
-    part = journal.part(found.name, path, rewritten=rewritten)
     seen = journal.content(part)
-    if seen == found.data and not part.is_gone:
+    if seen == found and not part.is_gone:
         return 0
-    at, cut, data = splice(seen, found.data)
-    journal.change(part, at, cut, data)
+    at, cut, data = splice(seen, found)
+    journal.change(part, at, cut, data, now)
     return len(data)
 
 

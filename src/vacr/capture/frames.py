@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import struct
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -25,6 +26,10 @@ _HASH = 32
 _BEFORE = _LENGTH.size + _HASH
 _OWNER_ONLY = 0o600
 _PIECE = 1 << 20
+_LATER = re.compile(rb"(.{32}).{4}\1", re.DOTALL)
+"""Where one frame ends and another begins: its hash, a length, and the hash again."""
+_VARIED = 8
+"""A hash has more different bytes than that; what a disk never wrote has not."""
 
 
 class Broken(InvalidStatement):
@@ -71,14 +76,14 @@ def encode(payload: bytes, before: bytes) -> tuple[bytes, bytes]:
     return covered + digest, digest
 
 
-def frames(file: BinaryIO, where: str, scan: Scan, vouched: Head) -> Iterator[tuple[Head, bytes]]:
+def frames(file: BinaryIO, where: str, scan: Scan, vouched: Head, *, one_by_one: bool = False) -> Iterator[tuple[Head, bytes]]:
     """Give the payloads of a chain from its beginning on, each checked, with the head before it; `scan` tells how far that came.
 
     A crash may have left frames in which some bytes never reached the disk. So where nobody vouches for a frame, one that does
-    not hold is the torn end, which `scan` tells of.
+    not hold is the torn end, which `scan` tells of. Of frames that were added `one_by_one` only the last can be torn.
 
     Raises:
-        Broken: one of the frames up to a head that somebody vouches for is missing, or not what was written.
+        Broken: one of the frames up to a head that somebody vouches for, or before another, is missing or not what was written.
     """
     end = os.fstat(file.fileno()).st_size
     while scan.size < end:
@@ -100,6 +105,10 @@ def frames(file: BinaryIO, where: str, scan: Scan, vouched: Head) -> Iterator[tu
         told = "what was written has changed" if scan.size < end else f"of {vouched.frames} the rest is missing, the first of it"
         raise Broken(told, where=where, frame=scan.head.frames)
     scan.torn = end - scan.size
+    if one_by_one and scan.torn:
+        file.seek(scan.size)
+        if any(len(set(found[1])) > _VARIED for found in _LATER.finditer(file.read(scan.torn))):
+            raise Broken("what was written has changed", where=where, frame=scan.head.frames)
 
 
 class Chain:
@@ -112,13 +121,13 @@ class Chain:
         self._size = 0
         self._handle = -1
 
-    def recover(self, vouched: Head = NOTHING) -> Iterator[tuple[Head, bytes]]:
+    def recover(self, vouched: Head = NOTHING, *, one_by_one: bool = False) -> Iterator[tuple[Head, bytes]]:
         """Give the payloads there are, each with the head before it, and cut what is torn at the end; then frames can be added.
 
         Of what was written last, some may be in the memory of the system alone after an error: it is written again.
 
         Raises:
-            Broken: it does not hold up to the head that somebody vouches for.
+            Broken: it does not hold up to the head that somebody vouches for, or to the last of frames added one by one.
             OSError: it cannot be read.
         """
         new = not self.path.exists()
@@ -127,7 +136,7 @@ class Chain:
             sync_folder(self.path.parent)
         scan = Scan()
         with open(self._handle, "rb", closefd=False) as file:
-            yield from frames(file, str(self.path), scan, vouched)
+            yield from frames(file, str(self.path), scan, vouched, one_by_one=one_by_one)
         os.ftruncate(self._handle, scan.size)
         for at in range(scan.vouched, scan.size, _PIECE):
             os.pwrite(self._handle, os.pread(self._handle, min(_PIECE, scan.size - at), at), at)

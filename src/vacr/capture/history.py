@@ -48,8 +48,8 @@ class History:
                 if begun and not (is_of and (note["part"], note["time"]) == (begun[0].number, begun[3])):
                     yield _ended(begun)
                     begun = None
-                if is_of and note["cut"] and not begun:
-                    part = state.parts[note["part"]]
+                part = state.parts[note["part"]] if is_of else None
+                if part is not None and not begun and (note["cut"] or note["at"] < part.content.size):
                     begun = (part, bytes(part.content.held or b""), state.frames, note["time"], state.sealed is not None)
                 state.take(note)
                 if not self._further and self.scan.head == self._vouched:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
@@ -21,8 +22,10 @@ from vacr.capture.epoch_keys import EpochKeys
 from vacr.capture.frames import NOTHING, Broken, Chain, Head, Scan, frames
 from vacr.capture.session_journal import SessionJournal
 from vacr.errors import UnreadableInput, UsageError, VacrError
+from vacr.log import durable
 from vacr.log.locks import held
 from vacr.receipts.entries import entry_of
+from vacr.recording.files import sync_folder
 from vacr.signing import keys
 from vacr.signing.algorithms import PublicKey
 from vacr.signing.sign1 import parse
@@ -66,6 +69,10 @@ class Covered:
         """The digests of the entries that the checkpoints are in a log, by their numbers."""
         self.sessions: dict[str, Head] = {}
         self.retired: dict[str, bytes] = {}
+        self.retired_at: dict[str, int] = {}
+        """When each was deleted, in milliseconds."""
+        self.epoch_began = 0
+        """When the key of this epoch was named, in milliseconds."""
         self.where_covered: dict[str, int] = {}
         """The last checkpoint of each session."""
         self.anchors: list[Anchor] = []
@@ -94,6 +101,8 @@ class Covered:
         expected = (0, 0) if last is None else (last.number + 1, last.epoch + (last.next_key is not None))
         if (found.number, found.epoch) != expected or found.before != before:
             raise Broken("a checkpoint that does not follow the one before it", where=self.where, frame=self.frames)
+        if self.first_key is None or found.next_key is not None:
+            self.epoch_began = found.time
         self.first_key = self.first_key or key
         self.key = found.next_key or key
         self.last, self.statement = found, payload
@@ -103,6 +112,7 @@ class Covered:
         for name, record in found.retired.items():
             self.sessions.pop(name, None)
             self.retired[name] = record
+            self.retired_at[name] = found.time
         return found
 
     def _anchor(self, payload: bytes) -> Anchor:
@@ -130,6 +140,8 @@ class Journal:
             UnreadableInput: it cannot be read or made, or its key is gone.
         """
         self.folder = folder
+        self.work = folder / "work"
+        """Where copies of sessions may lie meanwhile; what a watcher that was killed left there is removed."""
         self._open: dict[str, SessionJournal] = {}
         self._grown: dict[str, Head] = {}
         self._stack = ExitStack()
@@ -142,19 +154,29 @@ class Journal:
         except OSError as error:
             self._stack.close()
             raise UnreadableInput(reason_of(error), where=str(folder)) from error
+        except Broken as error:
+            self._stack.close()
+            error.hint = "vacr journal verify tells what is left of it. To begin another, move its folder away."
+            raise
         except BaseException:
             self._stack.close()
             raise
 
     def _begin(self) -> None:
-        (self.folder / SESSIONS).mkdir(_OWNER_ONLY, parents=True, exist_ok=True)
+        self.folder.mkdir(_OWNER_ONLY, parents=True, exist_ok=True)
+        durable.make_folder(self.folder / SESSIONS, self.folder)
+        sync_folder(self.folder.parent)
         os.chmod(self.folder, _OWNER_ONLY)  # noqa: PTH101 - conversations are nobody else's
         self._stack.enter_context(held(self.folder / "lock", _WAIT))
+        shutil.rmtree(self.work, ignore_errors=True)
+        self.work.mkdir(_OWNER_ONLY, exist_ok=True)
         self._chain = Chain(self.folder / CHECKPOINTS)
         self._stack.callback(self._chain.close)
         self.covered = Covered(str(self._chain.path))
-        for before, payload in self._chain.recover():
+        for before, payload in self._chain.recover(one_by_one=True):
             self.covered.take(payload, before)
+        if self.covered.key is None and any(names(self.folder)):
+            raise Broken("there are journals of sessions, and the checkpoint is missing", where=self.covered.where, frame=0)
         self._keys = EpochKeys(self.folder)
         if self.covered.key is None:
             self._signer = self._keys.begin()
@@ -181,7 +203,7 @@ class Journal:
         """
         number = 1
         while True:
-            numbered = name if number == 1 else f"{name}~{number}"
+            numbered = _numbered(name, number)
             if numbered in self._open:
                 self._open[numbered] = found = self._open.pop(numbered)  # those that were not asked for long are closed first
                 return found
@@ -196,16 +218,29 @@ class Journal:
 
     def _opened(self, name: str) -> SessionJournal:
         path = path_of(self.folder, name)
-        path.parent.mkdir(_OWNER_ONLY, exist_ok=True)
+        durable.make_folder(path.parent, self.folder)
         while len(self._open) >= _OPEN:
-            self._open.pop(next(iter(self._open))).close()
+            oldest, closed = next(iter(self._open.items()))
+            self._grown[oldest] = closed.head
+            self._open.pop(oldest).close()
         found = self._open[name] = SessionJournal(name, path, self.covered.sessions.get(name, NOTHING))
         self._grown[name] = found.head
         return found
 
     def holds(self, name: str) -> bool:
-        """Tell whether there is a journal of a session."""
-        return name in self._open or path_of(self.folder, name).exists()
+        """Tell whether there is a journal of a session that was not deleted."""
+        return path_of(self.folder, self._after_retired(name)[0]).exists()
+
+    def retired_at(self, name: str) -> int:
+        """Tell when the last journal of a session was deleted, in milliseconds; zero where none was."""
+        return self._after_retired(name)[1]
+
+    def _after_retired(self, name: str) -> tuple[str, int]:
+        """Give the name that the journal of a session has after all that were deleted, and when the last of these was."""
+        number, when = 1, 0
+        while (numbered := _numbered(name, number)) in self.covered.retired:
+            number, when = number + 1, self.covered.retired_at[numbered]
+        return numbered, when
 
     # --- checkpoints ---
 
@@ -219,6 +254,7 @@ class Journal:
 
         Raises:
             NotWritten: that failed; the last checkpoint is the one before.
+            OSError: there is a checkpoint, but the key of the last epoch could not be erased.
         """
         last = self.covered.last
         following = self._keys.prepare() if ends_epoch else None
@@ -238,8 +274,9 @@ class Journal:
         self.covered.take(statement, before)
         self._grown = {name: head for name, head in self._grown.items() if self.covered.sessions.get(name) != head}
         if following is not None:
-            self._keys.advance()
+            # From here on the journal goes by the next key, whether the old one can be erased or not.
             self._signer = following
+            self._keys.advance()
         return made
 
     def anchor(self, number: int, service: str, statement: bytes) -> None:
@@ -255,9 +292,15 @@ class Journal:
         self.covered.take(payload, before)
 
     def retire(self, sealed: Mapping[str, bytes]) -> None:
-        """Delete journals of sessions, after a checkpoint that says so, with the digests of the records they were sealed as."""
-        self.checkpoint(retired=sealed)
-        for name in sealed:
+        """Delete journals of sessions, after a checkpoint that says so, with the digests of the records they were sealed as.
+
+        Raises:
+            NotWritten: there is no such checkpoint; nothing was deleted.
+            OSError: one cannot be deleted; that is tried again the next time.
+        """
+        for first in range(0, len(sealed), MOST):
+            self.checkpoint(retired=dict(list(sealed.items())[first : first + MOST]))
+        for name in [name for name in names(self.folder) if name in self.covered.retired]:
             if name in self._open:
                 self._open.pop(name).close()
             self._grown.pop(name, None)
@@ -266,6 +309,11 @@ class Journal:
 
 def _entry_digest(statement: bytes) -> bytes:
     return hashlib.sha256(entry_of(parse(statement))).digest()
+
+
+def _numbered(name: str, number: int) -> str:
+    """Name another journal of the same session."""
+    return name if number == 1 else f"{name}~{number}"
 
 
 def path_of(folder: Path, name: str) -> Path:
@@ -279,7 +327,7 @@ def names(folder: Path) -> Iterator[str]:
     yield from sorted(path.relative_to(root).as_posix().removesuffix(ENDING) for path in root.glob(f"*/*{ENDING}"))
 
 
-def covered_by(folder: Path, covered: Covered) -> Iterator[Checkpoint | Anchor]:
+def covered_by(folder: Path, covered: Covered, scan: Scan | None = None) -> Iterator[Checkpoint | Anchor]:
     """Read the checkpoints of a journal, without changing it; `covered` takes each of them.
 
     Raises:
@@ -288,5 +336,5 @@ def covered_by(folder: Path, covered: Covered) -> Iterator[Checkpoint | Anchor]:
     """
     path = folder / CHECKPOINTS
     with path.open("rb") as file:
-        for before, payload in frames(file, str(path), Scan(), NOTHING):
+        for before, payload in frames(file, str(path), scan or Scan(), NOTHING, one_by_one=True):
             yield covered.take(payload, before)

@@ -61,6 +61,8 @@ class Root:
             relative = path.relative_to(self.path).as_posix()
         except ValueError:
             return None
+        if ".." in path.parts:
+            return None
         for ending in SIDE_FILES:
             if self._names(relative.removesuffix(ending)):
                 return Path(str(path).removesuffix(ending))
@@ -74,6 +76,10 @@ class Root:
                 if self._names(beside.relative_to(self.path).as_posix()) and beside.is_file():
                     return beside
         return None
+
+    def owns(self, path: Path) -> bool:
+        """Tell whether a path is in the folder, wherever links lead."""
+        return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.path))
 
     def _names(self, relative: str) -> bool:
         return any(pattern.fullmatch(relative) for pattern in self._compiled)

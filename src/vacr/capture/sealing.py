@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from vacr.capture.history import first_seen
 from vacr.capture.journal import Journal, path_of
 from vacr.capture.places import Place
 from vacr.errors import VacrError
+
+_AGAIN = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,8 @@ class Copy:
     session: str | None
     inputs: dict[str, dict[str, Any]]
     """What records say about the journal, by the digests of the files they are made of."""
+    work: Path
+    """A folder for what has to be written meanwhile."""
 
 
 Seal = Callable[[str, Copy], list[SealedRecord]]
@@ -58,34 +63,47 @@ class Sealing:
         self._journal, self._seal, self._tell = journal, seal, tell
         self._pool = ThreadPoolExecutor(1, "sealing")
         self._under_way: list[tuple[list[ToSeal], Future[list[SealedRecord]]]] = []
-        self._failed: dict[str, Head] = {}
+        self._failed: dict[str, tuple[Head, float]] = {}
+        """What could not be sealed as it was, and when that is tried again."""
 
     def is_wanted(self, one: ToSeal) -> bool:
-        """Tell whether a session is neither being sealed nor known to be impossible to seal as it is."""
+        """Tell whether a session is neither being sealed nor was found a moment ago to be impossible to seal as it is."""
         busy = any(one.journal == other.journal for together, _ in self._under_way for other in together)
-        return not busy and self._failed.get(one.journal) != one.head
+        head, until = self._failed.get(one.journal, (None, 0.0))
+        return not busy and (head != one.head or time.monotonic() >= until)
 
     def start(self, together: list[ToSeal]) -> None:
         """Have a session sealed, with those of its sub-agents."""
         identity = self._journal.covered.identity.hex()
         self._under_way.append((together, self._pool.submit(self._sealed, together, identity)))
 
-    def step(self) -> None:
-        """Note in the journals what was sealed.
-
-        Raises:
-            NotWritten: that failed, and will be tried again.
-        """
+    def step(self) -> list[str]:
+        """Note in the journals what was sealed; gives the names of these journals. What failed is told, and tried again later."""
+        noted = []
         for together, future in [one for one in self._under_way if one[1].done()]:
             try:
                 for sealed in future.result():
-                    head = next(one.head for one in together if one.journal == sealed.journal)
-                    self._journal.session(sealed.journal).seal(head, sealed.record, sealed.statement)
-                    self._tell(f"sealed: {sealed.path}")
+                    self._note(sealed, next(one.head for one in together if one.journal == sealed.journal))
+                    noted.append(sealed.journal)
             except (VacrError, OSError) as error:
-                self._failed |= {one.journal: one.head for one in together}
-                self._tell(f"{together[0].journal}: not sealed: {error}")
+                self._fail(together, error)
             self._under_way = [one for one in self._under_way if one[1] is not future]
+        return noted
+
+    def _note(self, sealed: SealedRecord, head: Head) -> None:
+        journal = self._journal.session(sealed.journal)
+        known = journal.state.sealed
+        if journal.name != sealed.journal or (known is not None and known.record == sealed.record):
+            return
+        journal.seal(head, sealed.record, sealed.statement)
+        self._tell(f"sealed: {sealed.path}")
+
+    def _fail(self, together: Sequence[ToSeal], error: Exception) -> None:
+        before = self._failed.get(together[0].journal, (None, 0.0))[0]
+        until = time.monotonic() + _AGAIN
+        self._failed |= {one.journal: (one.head, until) for one in together}
+        if before != together[0].head:
+            self._tell(f"{together[0].journal}: not sealed: {error}")
 
     def finish(self) -> None:
         """Wait for what is under way."""
@@ -93,18 +111,19 @@ class Sealing:
         self.step()
 
     def _sealed(self, together: Sequence[ToSeal], identity: str) -> list[SealedRecord]:
-        with tempfile.TemporaryDirectory(prefix="vacr-watch-") as folder:
+        with tempfile.TemporaryDirectory(dir=self._journal.work) as name:
+            folder = Path(name) / "session"
             inputs = {}
             written = []
             for one in together:
                 said = {"identity": identity, "session": one.journal, "frames": one.head.frames, "head": one.head.hash.hex()}
-                for path, digest in _written(self._journal.folder, one, together[0].place, Path(folder)):
+                for path, digest in _written(self._journal.folder, one, together[0].place, folder):
                     inputs[digest] = said
                     written.append(path)
             first = together[0].place
             # What a database holds of a session is one file; what a folder does lies there as in the folder.
             session = first.session if first.session and len(written) > 1 else None
-            return self._seal(first.agent, Copy(Path(folder) if session else written[0], session, inputs))
+            return self._seal(first.agent, Copy(folder if session else written[0], session, inputs, Path(name)))
 
 
 def _written(folder: Path, one: ToSeal, main: Place, target: Path) -> Iterator[tuple[Path, str]]:

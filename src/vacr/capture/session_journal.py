@@ -32,6 +32,8 @@ class CapturedPart:
     changes: int = 0
     """How often bytes that had been seen became others."""
     is_gone: bool = False
+    time: int = 0
+    """When it was last seen to change, in nanoseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,8 @@ class SealedAs:
     """The record that was made of the first frames of a journal."""
 
     frames: int
+    head: bytes
+    """The hash of the last of them."""
     record: bytes
     statement: bytes
     time: int
@@ -59,6 +63,8 @@ class State:
         self.spools: dict[str, int] = {}
         """How far each spool was read."""
         self.events = 0
+        self.last_event: tuple[int, bytes] | None = None
+        """What a hook was told last, and in which frame that is."""
         self.sealed: SealedAs | None = None
         self._unsealed: list[int] = []
 
@@ -103,7 +109,7 @@ class State:
         if found["at"] + found["cut"] > part.content.size:
             raise Broken("more is cut than was there", where=self.where, frame=self.frames)
         part.changes += found["cut"] > 0
-        part.is_gone = False
+        part.is_gone, part.time = False, found["time"]
         part.content.change(found["at"], found["cut"], found["data"])
         self._unsealed.append(self.frames)
 
@@ -113,10 +119,11 @@ class State:
     def _event(self, found: Note) -> None:
         self.spools[found["spool"]] = found["end"]
         self.events += 1
+        self.last_event = (self.frames, found["data"])
         self._unsealed.append(self.frames)
 
     def _sealed(self, found: Note) -> None:
-        self.sealed = SealedAs(found["frames"], found["record"], found["statement"], found["time"])
+        self.sealed = SealedAs(found["frames"], found["head"], found["record"], found["statement"], found["time"])
         self._unsealed = [frame for frame in self._unsealed if frame >= found["frames"]]
 
     def _named(self, found: Note) -> CapturedPart:
@@ -172,12 +179,12 @@ class SessionJournal:
         found.content.held = bytearray() if rewritten else None
         return found
 
-    def change(self, part: CapturedPart, at: int, cut: int, data: bytes) -> None:
-        """Note that bytes of a part became others, or that some were added."""
+    def change(self, part: CapturedPart, at: int, cut: int, data: bytes, seen: int | None = None) -> None:
+        """Note that bytes of a part became others, or that some were added; it was looked at now, unless told when."""
         if (at, cut) != (part.content.size, 0) and part.content.held is None:
             part.content.replace(bytearray(self.content(part)))
         pieces = range(0, len(data), _PIECE) if data else (0,)
-        now = time.time_ns()
+        now = time.time_ns() if seen is None else seen
         self._add(
             *(
                 note("bytes", now, part=part.number, at=at + first, cut=0 if first else cut, data=data[first : first + _PIECE])

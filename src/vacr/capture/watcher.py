@@ -5,23 +5,27 @@ Nothing here stops for one session that cannot be read, or for a service that ca
 
 from __future__ import annotations
 
+import stat
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from vacr.capture import spool
 from vacr.capture.anchoring import Anchoring
-from vacr.capture.events import ends_session, place_of
-from vacr.capture.following import Look, follow, sessions_at
-from vacr.capture.journal import Journal
+from vacr.capture.events import place_of, place_of_events
+from vacr.capture.followed import Followed, Sessions
+from vacr.capture.following import Look, follow, is_as_seen, sessions_at, state_of
+from vacr.capture.journal import Journal, names
 from vacr.capture.places import Place, Root, is_store, project_of
 from vacr.capture.retention import Limits, retire
 from vacr.capture.sealing import Sealing, ToSeal
 from vacr.capture.session_journal import SessionJournal
-from vacr.errors import VacrError
+from vacr.errors import UnreadableInput, VacrError
 
 _RETIRING = 600.0
+_AGAIN = 1.0
+_SELDOM = 60.0
 _STORE_PAUSE = 1.0
 """Seconds between two looks into the same store, which is exported each time."""
 
@@ -42,21 +46,6 @@ class Settings:
     """What was changed before this time, and is not followed yet, is left alone until it changes."""
 
 
-@dataclass
-class Followed:
-    """A session that is followed."""
-
-    place: Place
-    journal: str
-    """The name of its journal."""
-    lines: int = 0
-    changed: float = 0.0
-    """When something was last captured of it."""
-    ended: bool = False
-    """Whether its agent said that it is over."""
-    project: str = ""
-
-
 class Watcher:
     """Follows sessions; `tell` is given what a person should know."""
 
@@ -75,26 +64,39 @@ class Watcher:
         """Say what is followed, and where hooks leave their events."""
         self.journal, self.roots, self.state, self.settings = journal, roots, state, settings
         self.sealing, self.anchoring, self.limits, self.tell = sealing, anchoring, limits or Limits(), tell
-        self.followed: dict[str, Followed] = {}
+        self.followed = Sessions()
+        self._is_begun = False
         self._looks: dict[Path, Look] = {}
         self._signs: dict[tuple[Path, str], object] = {}
         self._stores: dict[Path, float] = {}
         self._later: set[Path] = set()
+        self._failed: dict[Path, tuple[float, float]] = {}
+        """What could not be followed, when that is tried again, and after how long it was tried."""
         self._places: dict[Path, Place] = {}
         self._spools: dict[Path, int] = {}
         self._frames = 0
         self._checkpointed = self._rotated = time.monotonic()
-        self._retired = 0.0
+        self._retired = -_RETIRING
         self._told: dict[str, str] = {}
 
     def step(self, changed: set[Path] | None) -> None:
         """Capture what has changed, or look at everything, and do what is due."""
-        paths = self._everything() if changed is None else changed | self._later
+        now = time.monotonic()
+        again = {path for path, (due, _) in self._failed.items() if due <= now}
+        paths = (self._everything() if changed is None else changed | self._later) | again
         self._later = set()
         for root in self.roots:
             for holder in {found for path in paths if (found := root.holder(path)) is not None}:
-                self._guarded(str(holder), lambda root=root, holder=holder: self._look(root, holder))  # type: ignore[misc]
-        self._guarded("the hooks", self._events)
+                done = self._guarded(str(holder), lambda root=root, holder=holder: self._look(root, holder))  # type: ignore[misc]
+                _, pause = self._failed.pop(holder, (0.0, _AGAIN / 2))
+                if not done:
+                    self._failed[holder] = (now + pause * 2, min(pause * 2, _SELDOM))
+        spooled = self.state / spool.FOLDER
+        if changed is None or any(path.is_relative_to(spooled) for path in changed):
+            self._guarded("the hooks", self._events)
+        if not self._is_begun:
+            self._is_begun = True
+            self._guarded("the journal", self._take_up)
         self._guarded("the journal", self._due)
 
     def finish(self) -> None:
@@ -106,61 +108,96 @@ class Watcher:
             self._guarded("the log", lambda: anchoring.finish(self.journal))
 
     def _everything(self) -> set[Path]:
-        return {path for root in self.roots for path in root.places()}
+        followed = (one.place.path for one in self.followed.values() if not one.is_gone)
+        return {path for root in self.roots for path in root.places()}.union(followed)
 
-    def _guarded(self, what: str, work: Callable[[], None]) -> None:
-        """Do something; what goes wrong is told once, and keeps nothing else back."""
+    def _guarded(self, what: str, work: Callable[[], None]) -> bool:
+        """Do something, and tell whether it was done; what goes wrong is told once, and keeps nothing else back."""
         try:
             work()
             self._told.pop(what, None)
         except (VacrError, OSError, MemoryError) as error:
-            told = f"{what}: {error}"
+            told = str(error) if str(error).startswith(what) else f"{what}: {error}"
             if self._told.get(what) != told:
                 self.tell(told)
             self._told[what] = told
+            return False
+        return True
 
     # --- sessions ---
 
+    def _take_up(self) -> None:
+        """Take up what an earlier watcher left uncovered or unsealed, though nothing changes there any more."""
+        known = {one.journal for one in self.followed.values()}
+        for name in [
+            name for name in names(self.journal.folder) if name not in known and name not in self.journal.covered.retired
+        ]:
+            journal = self.journal.session(name)
+            if journal.name == name and journal.state.frames:
+                state = journal.state
+                self._noted(self.followed.of(Place(state.agent, state.path, state.session), name), journal)
+
     def _look(self, root: Root, path: Path) -> None:
+        if not root.owns(path):
+            raise UnreadableInput("a link that leads out of the agent's folder, and is not followed", where=str(path))
         if not is_store(path):
-            place = Place(root.reader.name, path)
-            if self._is_wanted(place, path.stat().st_mtime if path.exists() else None):
-                self._follow(place)
+            self._look_at_file(Place(root.reader.name, path))
             return
         if time.monotonic() - self._stores.get(path, 0.0) < _STORE_PAUSE:
             self._later.add(path)
             return
         self._stores[path] = time.monotonic()
-        for session, (updated, sign) in sessions_at(path, root.reader.name).items():
+        state = state_of(path)
+        found = sessions_at(path, root.reader.name)
+        for session, (updated, listed) in found.items():
             place = Place(root.reader.name, path, session)
-            if self._signs.get((path, session)) != sign and self._is_wanted(place, updated and updated / 1000):
-                self._follow(place)
-            self._signs[path, session] = sign
+            # What an agent adds to a session need not show in the list: one that is alive is looked at after any change.
+            one = self.followed.get(place.name)
+            is_alive = len(found) == 1 or (one is not None and time.time() - one.changed < self.settings.quiet)
+            sign = (listed, state if is_alive else None)
+            if self._signs.get((path, session)) == sign:
+                continue
+            is_wanted = self._is_wanted(place, updated and updated / 1000)
+            if not is_wanted or self._guarded(f"{path}: {session}", lambda place=place: self._follow(place)):  # type: ignore[misc]
+                self._signs[path, session] = sign
+
+    def _look_at_file(self, place: Place) -> None:
+        try:
+            status = place.path.stat()
+        except FileNotFoundError:
+            updated = None
+        else:
+            if not stat.S_ISREG(status.st_mode) or is_as_seen(place, self._looks):
+                return
+            updated = status.st_mtime
+        if self._is_wanted(place, updated):
+            self._follow(place)
 
     def _is_wanted(self, place: Place, updated: float | None) -> bool:
-        is_new = updated is not None and updated >= self.settings.since
-        return is_new or place.name in self.followed or self.journal.holds(place.name)
+        if place.name in self.followed or self.journal.holds(place.name):
+            return True
+        since = max(self.settings.since, self.journal.retired_at(place.name) / 1000)
+        return updated is not None and updated >= since
 
     def _follow(self, place: Place) -> None:
         journal = self.journal.session(place.name)
-        one = self.followed.setdefault(place.name, Followed(place, journal.name))
-        one.journal = journal.name
+        one = self.followed.of(place, journal.name)
         if not one.project:
             one.project = project_of(place)
-        before = journal.head.frames
         try:
             follow(journal, place, self._looks)
         finally:
-            self._noted(one, journal, before)
+            self._noted(one, journal)
 
-    def _noted(self, one: Followed, journal: SessionJournal, before: int) -> None:
-        new = journal.head.frames - before
-        self._frames += new
-        one.lines = sum(part.content.lines for part in journal.state.parts)
-        if new:
-            one.changed = time.time()
-        elif not one.changed:
+    def _noted(self, one: Followed, journal: SessionJournal) -> None:
+        if not one.changed:
+            # What was there before is as old as its journal says.
             one.changed = journal.state.last / 1e9
+            one.note(journal)
+            self._frames += journal.name in self.journal.uncovered()
+        elif new := one.note(journal):
+            self._frames += new
+            one.changed = time.time()
 
     # --- hooks ---
 
@@ -173,23 +210,25 @@ class Watcher:
         if self._spools.get(found.path) == size:
             return
         name = f"{found.agent}/{found.path.name}"
-        place = self._places.get(found.path)
-        if place is None:
-            events, _ = spool.read(found.path)
-            place = place_of(found, events, self.roots, [one.place for one in self.followed.values()])
-            self._places[found.path] = place
+        place = self._places[found.path] = self._places.get(found.path) or self._place_of(found)
         journal = self.journal.session(place.name)
         if not journal.head.frames:
             journal.begin(place.agent, place.path, place.session)
-        one = self.followed.setdefault(place.name, Followed(place, journal.name))
-        before = journal.head.frames
-        while events := spool.read(found.path, journal.state.spools.get(name, 0))[0]:
-            journal.events(name, events)
-            one.ended = any(map(ends_session, events))
-        self._noted(one, journal, before)
+        one = self.followed.of(place, journal.name)
+        try:
+            while events := spool.read(found.path, journal.state.spools.get(name, 0))[0]:
+                journal.events(name, events)
+        finally:
+            self._noted(one, journal)
         if not place.session:
             self._follow(place)
         self._spools[found.path] = size
+
+    def _place_of(self, found: spool.Spool) -> Place:
+        alone = place_of_events(found)
+        if self.journal.holds(alone.name):
+            return alone
+        return place_of(found, spool.read(found.path)[0], self.roots, [one.place for one in self.followed.values()])
 
     # --- what is due ---
 
@@ -204,50 +243,31 @@ class Watcher:
             self._seal(self.sealing)
         if now - self._retired >= _RETIRING:
             self._retired = now
-            for name in retire(self.journal, self.limits):
+            gone = retire(self.journal, self.limits)
+            self.followed.forget(set(gone))
+            for name in gone:
                 self.tell(f"deleted, being sealed: {name}")
 
     def _checkpoint(self) -> None:
         now = time.monotonic()
-        ends_epoch = now - self._rotated >= self.settings.epoch
+        # A clock that is moved must not keep a key for ever, nor must a watcher that never runs for long.
+        age = max(now - self._rotated, time.time() - self.journal.covered.epoch_began / 1000)
+        ends_epoch = age >= self.settings.epoch
         while self.journal.uncovered() or ends_epoch:
+            if ends_epoch:
+                self._rotated = now
             self.journal.checkpoint(ends_epoch=ends_epoch)
-            self._rotated, ends_epoch = (now if ends_epoch else self._rotated), False
+            ends_epoch = False
         self._checkpointed, self._frames = now, 0
 
-    def _over(self) -> Iterable[Followed]:
-        """Give the sessions that have ended, or in which nothing has happened for long."""
-        now = time.time()
-        for one in list(self.followed.values()):
-            # A clock that was moved back must not keep a session from ending.
-            idle = abs(now - one.changed)
-            if idle >= (self.settings.ended if one.ended else self.settings.quiet):
-                yield one
-
     def _seal(self, sealing: Sealing) -> None:
-        sealing.step()
-        for one in self._over():
-            together = self._together(one)
-            if together and sealing.is_wanted(together[0]):
+        for name in sealing.step():
+            journal = self.journal.session(name)
+            for one in self.followed.values():
+                if one.journal == name == journal.name:
+                    self._frames += one.note(journal)
+        for together in self.followed.over(self.settings.ended, self.settings.quiet):
+            wanted = [ToSeal(one.place, one.journal, one.to_seal) for one in together]
+            if sealing.is_wanted(wanted[0]):
                 self._checkpoint()
-                sealing.start(together)
-
-    def _together(self, main: Followed) -> list[ToSeal]:
-        """Give a session with those of its sub-agents; nothing for a sub-agent's own, or where nothing is new."""
-        place = main.place
-        if any(_works_for(place, other.place) for other in self.followed.values()):
-            return []
-        found = []
-        for one in [main, *(one for one in self.followed.values() if _works_for(one.place, place))]:
-            journal = self.journal.session(one.place.name)
-            if journal.state.parts:
-                found.append((ToSeal(one.place, journal.name, journal.head), journal.state.unsealed))
-        is_main = found and found[0][0].place == place
-        return [one for one, _ in found] if is_main and any(unsealed for _, unsealed in found) else []
-
-
-def _works_for(place: Place, other: Place) -> bool:
-    """Tell whether a transcript lies in the folder of another, as those of sub-agents do."""
-    if place.session or other.session or place.agent != other.agent:
-        return False
-    return place.path != other.path and other.path.with_suffix("") in place.path.parents
+                sealing.start(wanted)

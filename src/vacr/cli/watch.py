@@ -33,8 +33,6 @@ from vacr.signing import keys
 
 _SIGNING = ("key", "alg", "x5chain", "issuer", "timestamp", "passphrase_file", "force")
 _DAY = 86_400.0
-_POLL = 2.0
-_RESCAN = 60.0
 
 
 @click.command()
@@ -117,7 +115,7 @@ def command(
         )
         identity = keys.uri_of(journal.covered.identity)
         voice.notice(f"The journal is in {journal.folder}; its name is {identity}.")
-        changes = Changes([*(root.path for root in roots), state / spool.FOLDER], polling=poll, every=_POLL if poll else _RESCAN)
+        changes = Changes([*(root.path for root in roots), state / spool.FOLDER], polling=poll, tell=table.tell)
         with table.showing(watcher), _stopping(changes):
             for changed in changes:
                 watcher.step(changed)

@@ -6,24 +6,27 @@ import contextlib
 import hashlib
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from vacr import codec
+from vacr.attribution.checking import Joint
+from vacr.capture.followed import Followed
 from vacr.capture.journal import Journal
 from vacr.capture.sealing import Copy, Seal, SealedRecord
-from vacr.capture.watcher import Followed, Watcher
+from vacr.capture.watcher import Watcher
 from vacr.cli.options import Voice
-from vacr.cli.sealed import Recorded, Sealer
+from vacr.cli.sealed import Recorded, Sealed, Sealer
 from vacr.cli.statements import Signing
 from vacr.errors import UnreadableInput, printable
 from vacr.log.registering import Registrar
 from vacr.recording import plan
+from vacr.recording.files import same
 from vacr.recording.tasks import Wish
 from vacr.recording.work import record_place
 from vacr.signing import keys
@@ -45,41 +48,40 @@ def machine_key(state: Path) -> str:
 
 def seal(signing: Signing, registrar: Registrar | None, output: Path, voice: Voice) -> Seal:
     """Give what seals a session into a folder."""
-    sealer = Sealer(signing, None, registrar, overwrite=False, voice=Voice(voice.format, quiet=True, verbose=0))
+    sealer = _Beside(signing, None, registrar, overwrite=False, voice=Voice(voice.format, quiet=True, verbose=0))
 
     def sealed(agent: str, copy: Copy) -> list[SealedRecord]:
-        with tempfile.TemporaryDirectory(prefix="vacr-seal-") as work:
-            wish = Wish(agent=agent)
-            outcome = record_place(plan.file_task(str(copy.path), work, None, wish, copy.session))
-            if outcome.errors:
-                raise UnreadableInput(outcome.errors[0]["error"], where=agent)
-            paths = [Path(record["output"]) for record in outcome.records]
-            targets = _targets(output / agent, paths)
-            together = []
-            names = []
-            for path, target in zip(paths, targets, strict=True):
-                parts = codec.decode(read_bytes(path))["vacr"]["source"]["parts"]
-                said = next((copy.inputs[part["sha-256"]] for part in parts if part["sha-256"] in copy.inputs), None)
-                names.append(said["session"] if said else "")
-                together.append(Recorded(str(copy.path), path, target, {"journal": said} if said else {}))
-            return [
-                SealedRecord(name, _digest(one.one.target), _digest(Path(f"{one.one.target}{COSE}")), one.one.target)
-                for name, one in zip(names, sealer.seal(together), strict=True)
-                if name
-            ]
+        wish = Wish(agent=agent)
+        outcome = record_place(plan.file_task(str(copy.path), str(copy.work / "records"), None, wish, copy.session))
+        if outcome.errors:
+            raise UnreadableInput(outcome.errors[0]["error"], where=agent)
+        together = []
+        names = []
+        for path in (Path(record["output"]) for record in outcome.records):
+            parts = codec.decode(read_bytes(path))["vacr"]["source"]["parts"]
+            said = next((copy.inputs[part["sha-256"]] for part in parts if part["sha-256"] in copy.inputs), None)
+            names.append(said["session"] if said else "")
+            together.append(Recorded(str(copy.path), path, output / agent / path.name, {"journal": said} if said else {}))
+        return [
+            SealedRecord(name, _digest(one.one.target), _digest(Path(f"{one.one.target}{COSE}")), one.one.target)
+            for name, one in zip(names, sealer.seal(together), strict=True)
+            if name
+        ]
 
     return sealed
 
 
-def _targets(folder: Path, paths: list[Path]) -> list[Path]:
-    """Name the files for records; a session that went on after it was sealed is sealed again beside it."""
-    number = 1
-    while True:
-        ending = f".{number}.acr" if number > 1 else ".acr"
-        found = [folder / path.name.replace(".acr", ending, 1) for path in paths]
-        if not any(path.exists() for path in found):
-            return found
-        number += 1
+class _Beside(Sealer):
+    """Seals a session that went on after it was sealed beside what it was; what was sealed as it is, is not sealed again."""
+
+    def _one(self, one: Recorded, record: dict[str, Any], joint: Joint) -> Sealed:
+        data = codec.encode(record)
+        number = 1
+        while True:
+            target = one.target.with_name(one.target.name.replace(".acr", f".{number}.acr" if number > 1 else ".acr", 1))
+            if not target.exists() or same(target, [data]):
+                return super()._one(replace(one, target=target), record, joint)
+            number += 1
 
 
 def _digest(path: Path) -> bytes:

@@ -1,0 +1,240 @@
+"""`vacr watch` as a real process: sessions that end are sealed, once, and what is sealed may be deleted, never the rest."""
+
+import json
+import os
+import shutil
+
+import pytest
+
+from tests.capture.hooks import hook
+from tests.capture.watching import SESSION, add, heads, line, lines
+from vacr.capture.journal import Covered, Journal, covered_by, path_of
+
+
+def verified(machine, record):
+    """Verify a sealed record as anybody would, and give it."""
+    done = machine.run("verify", f"{record}.cose", "--trust", machine.state / "keys" / "signing.pub.pem")
+    assert done.returncode == 0, done.out + done.err
+    return json.loads(record.read_bytes())
+
+
+def test_a_session_that_ends_goes_on_and_ends_again(machine):
+    path = machine.transcript()
+    add(path, lines(3))
+    watching = machine.watch()
+    watching.sees(path)
+    machine.end(path)
+    watching.until(lambda: "sealed: " in watching.told)
+    (first,) = machine.sealed()
+    record = verified(machine, first)
+    said = record["vacr"]["inputs"]["journal"]
+    name = machine.name_of(path)
+    assert said["session"] == name
+    head = list(heads(path_of(machine.journal, name)))[said["frames"] - 1]
+    assert (head.frames, head.hash.hex()) == (said["frames"], said["head"])
+    assert len(record["session"]["entries"]) == 3
+    # What comes after is not over because what was before it is.
+    add(path, line(3))
+    watching.sees(path)
+    machine.end(path)
+    watching.until(lambda: watching.told.count("sealed: ") == 2)
+    assert machine.sealed() == [first.with_name(f"{SESSION}.2.acr.json"), first]
+    assert len(verified(machine, machine.sealed()[0])["session"]["entries"]) == 4
+    watching.stop()
+    found = machine.holds()
+    assert found["notices"] == []
+    machine.once("--quiet-after", 0)
+    assert len(machine.sealed()) == 2
+
+
+def test_what_was_said_to_be_over_before_a_restart(machine):
+    path = machine.transcript()
+    add(path, lines(3))
+    machine.end(path)
+    watching = machine.watch()
+    watching.until(lambda: machine.state_of(machine.name_of(path)) and machine.state_of(machine.name_of(path)).events)
+    watching.stop(9)
+    watching = machine.watch()
+    watching.until(lambda: "sealed: " in watching.told)
+    watching.stop()
+    assert len(machine.sealed()) == 1
+
+
+def test_sub_agents_are_sealed_with_their_session(machine):
+    path = machine.transcript()
+    sub = path.with_suffix("") / "subagents" / "agent-a1.jsonl"
+    add(path, lines(2))
+    add(sub, line(1, text="of a sub-agent").replace(b'"type"', b'"isSidechain":true,"agentId":"a1","type"'))
+    machine.once("--quiet-after", 0)
+    assert len(machine.sealed()) == 2
+    before = {one: one.read_bytes() for one in machine.sealed()}
+    add(path, line(2))
+    machine.once("--quiet-after", 0)
+    # Whose lines are whose was told by both together, so both are sealed again; but not because somebody looks.
+    assert len(machine.sealed()) == 4
+    machine.once("--quiet-after", 0)
+    assert len(machine.sealed()) == 4
+    assert all(one.read_bytes() == data for one, data in before.items())
+    trust = machine.state / "keys" / "signing.pub.pem"
+    assert machine.run("verify", machine.state / "sealed", "--trust", trust).returncode == 0
+
+
+def test_what_is_written_twice_is_sealed_once(machine):
+    """A watcher that is killed after a record is written and before its journal says so."""
+    path = machine.transcript()
+    add(path, lines(3))
+    machine.once("--no-seal")
+    shutil.copytree(machine.state, machine.state.with_name("before"))
+    machine.once("--quiet-after", 0)
+    (record,) = machine.sealed()
+    data, statement = record.read_bytes(), record.with_name(f"{record.name}.cose").read_bytes()
+    for left in ([record, record.with_name(f"{record.name}.cose")], [record]):
+        kept = {one: one.read_bytes() for one in left}
+        shutil.copytree(machine.state / "keys", machine.state.with_name("before") / "keys", dirs_exist_ok=True)
+        shutil.rmtree(machine.state)
+        shutil.copytree(machine.state.with_name("before"), machine.state)
+        record.parent.mkdir(parents=True)
+        for one, content in kept.items():
+            one.write_bytes(content)
+        machine.once("--quiet-after", 0)
+        assert machine.sealed() == [record]
+        assert record.read_bytes() == data
+        assert (record.with_name(f"{record.name}.cose").read_bytes() == statement) == (len(left) == 2)
+        verified(machine, record)
+        assert machine.holds()["notices"] == []
+
+
+def test_events_that_lie(machine):
+    """What an event says about where its transcript is does not have any file read."""
+    secret = machine.home / "secret.jsonl"
+    secret.write_bytes(b"secret\n")
+    (machine.home / ".codex" / "sessions").mkdir(parents=True)
+    named = [
+        "/etc/shadow",
+        str(secret),
+        f"{machine.home}/.codex/sessions/../../secret.jsonl",
+        f"{machine.home}/.codex/sessions/../../../../../../../../etc/x.jsonl",
+        f"{machine.home}/.codex/sessions/{'x' * 5000}.jsonl",
+        f"{machine.home}/.codex/sessions/" + "d/" * 3000 + "x.jsonl",
+        "relative.jsonl",
+        "\ud800",
+        "a\0b",
+        "",
+        7,
+        None,
+        ["x"],
+        "/dev/zero",
+        "/proc/self/environ",
+    ]
+    for number, one in enumerate(named):
+        said = {"session_id": f"s{number}", "hook_event_name": "SessionStart", "transcript_path": one}
+        hook(machine.state, "codex-cli", given=json.dumps(said).encode())
+    hook(machine.state, "codex-cli", given=b"[" * 100_000)
+    hook(machine.state, "no such agent", given=b'{"session_id":"a\\u001b[2J\\nb"}')
+    machine.once()
+    states = [machine.state_of(name) for name in machine.names()]
+    assert sum(state.events for state in states) == len(named) + 2
+    assert [part.name for state in states for part in state.parts] == []
+    machine.holds()
+
+
+# --- retention ---
+
+
+def sealed_sessions(machine, count):
+    """Seal sessions one after the other, and give their journals, oldest first."""
+    found = []
+    for number in range(count):
+        path = machine.transcript(f"session-{number}")
+        add(path, lines(20, session=path.stem))
+        machine.once("--quiet-after", 0)
+        found.append(machine.name_of(path))
+    return found
+
+
+def test_the_oldest_that_is_sealed_goes_first_and_nothing_that_is_not(machine):
+    names = sealed_sessions(machine, 3)
+    open_one = machine.transcript("open")
+    add(open_one, lines(50, session="open"))
+    sizes = {name: path_of(machine.journal, name).stat().st_size for name in names}
+    machine.once("--no-seal")
+    total = sum(path_of(machine.journal, name).stat().st_size for name in machine.names())
+    machine.once("--no-seal", "--limit", (total - sizes[names[0]] - 1) / 1e6)
+    assert set(machine.names()) == {names[2], machine.name_of(open_one)}
+    machine.once("--no-seal", "--limit", 0, "--keep", 0)
+    assert machine.names() == [machine.name_of(open_one)]
+    found = machine.holds()
+    assert (found["retired"], found["notices"]) == (3, [])
+    # None of them comes back, for nothing has happened to it; one that goes on does, and is captured whole.
+    machine.once("--all", "--quiet-after", 3600)
+    assert machine.names() == [machine.name_of(open_one)]
+    again = machine.transcript("session-1")
+    add(again, line(99))
+    machine.once("--quiet-after", 3600)
+    assert set(machine.names()) == {machine.name_of(open_one), f"{names[1]}~2"}
+    assert bytes(machine.state_of(f"{names[1]}~2").parts[0].content.held) == again.read_bytes()
+    machine.holds()
+
+
+def test_a_journal_that_is_broken_is_not_deleted(machine):
+    (name,) = sealed_sessions(machine, 1)
+    path = path_of(machine.journal, name)
+    data = bytearray(path.read_bytes())
+    data[200] ^= 1
+    path.write_bytes(data)
+    machine.once("--quiet-after", 0)
+    machine.once("--quiet-after", 0, "--limit", 0)
+    assert name in machine.names()
+    assert path.read_bytes() == data
+    assert any("what was written has changed in frame" in one for one in machine.verify()["findings"])
+
+
+def test_a_deletion_that_was_interrupted_is_finished(machine):
+    (name,) = sealed_sessions(machine, 1)
+    data = path_of(machine.journal, name).read_bytes()
+    machine.once("--no-seal", "--limit", 0)
+    assert machine.names() == []
+    path_of(machine.journal, name).write_bytes(data)
+    assert machine.holds()["notices"] == [f"{name}: was to be deleted, being sealed, and is still there"]
+    machine.once("--no-seal", "--limit", 0)
+    assert machine.names() == []
+    assert machine.holds()["notices"] == []
+
+
+def test_what_is_deleted_while_it_is_verified_is_not_missing(machine, monkeypatch):
+    from vacr.capture import checking
+
+    (name,) = sealed_sessions(machine, 1)
+    listed = checking.names
+
+    def names_after_deleting(folder):
+        journal = Journal(folder)
+        try:
+            if path_of(folder, name).exists():
+                journal.retire({name: bytes(32)})
+        finally:
+            journal.close()
+        return listed(folder)
+
+    monkeypatch.setattr(checking, "names", names_after_deleting)
+    assert checking.check(machine.journal).findings == []
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
+def test_a_transcript_that_may_not_be_read(machine):
+    path = machine.transcript()
+    add(path, lines(3))
+    path.chmod(0)
+    assert "no permission" in machine.once().err
+
+
+def test_keys_last_across_restarts_no_longer_than_their_epoch(machine):
+    path = machine.transcript()
+    for number in range(3):
+        add(path, line(number))
+        machine.once("--no-seal", "--epoch", 0)
+    covered = Covered("")
+    for _ in covered_by(machine.journal, covered):
+        pass
+    assert covered.last.epoch >= 2
+    assert machine.holds()["epochs"] == covered.last.epoch + 1

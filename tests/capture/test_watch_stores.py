@@ -1,0 +1,132 @@
+"""`vacr watch` as a real process: sessions that agents keep in databases and folders, which they write to meanwhile."""
+
+import json
+import shutil
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing, contextmanager
+
+import pytest
+
+from tests.conftest import FIXTURES
+from tests.sources import cursor_databases, homes, writer
+from tests.sources.opencode_database import CHILD, SESSION, filled
+from tests.sources.test_cursor_editor import CID
+from vacr.capture.following import exported, sessions_at
+from vacr.capture.places import Place
+
+
+def now(path, agent, session):
+    """Give what a store holds of a session, by itself."""
+    return {part.name: part.data for part in exported(Place(agent, path, session))}
+
+
+@contextmanager
+def writing(how, path):
+    command = [sys.executable, "-m", writer.__name__, how, str(path), "wal"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE)
+    try:
+        assert process.stdout.readline()
+        yield
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize("how", ["writing", "coming_and_going"])
+def test_a_database_that_another_process_writes_to(machine, how):
+    path = machine.home / ".local" / "share" / "opencode" / "opencode.db"
+    path.parent.mkdir(parents=True)
+    filled(path).close()
+    watching = machine.watch("--all")
+
+    def frames():
+        state = machine.state_of(machine.name_of(path, "opencode", SESSION))
+        return state.frames if state is not None else 0
+
+    with writing(how, path):
+        first = frames()
+        watching.until(lambda: frames() > first + 3)
+    watching.until(lambda: machine.last_seen(path, "opencode", SESSION) == now(path, "opencode", SESSION))
+    assert machine.last_seen(path, "opencode", CHILD) == now(path, "opencode", CHILD)
+    watching.stop()
+    (data,) = machine.last_seen(path, "opencode", SESSION).values()
+    said = [json.loads(one) for one in data.splitlines()]
+    titles = {one["row"]["title"] for one in said if one.get("table") == "session"}
+    messages = [one for one in said if one.get("table") == "message" and one["row"]["id"].startswith("msg_0")]
+    assert titles == {str(len(messages))}, "no one moment of the database"
+    assert machine.holds()["notices"] == []
+
+
+def test_what_does_not_show_in_the_list_of_sessions(machine):
+    path = machine.home / ".local" / "share" / "opencode" / "opencode.db"
+    path.parent.mkdir(parents=True)
+    filled(path).close()
+    watching = machine.watch("--all")
+    watching.until(lambda: machine.last_seen(path, "opencode", SESSION) == now(path, "opencode", SESSION))
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE part SET data = replace(data, 'it is done', 'it is undone')")
+        connection.commit()
+    watching.until(lambda: b"it is undone" in b"".join(machine.last_seen(path, "opencode", SESSION).values()))
+    watching.stop()
+
+
+def test_the_databases_of_cursor(machine, ways):
+    homes.cursor_chats(machine.home / ".cursor")
+    homes.cursor_editor(machine.home / ".config" / "Cursor")
+    chat = machine.home / ".cursor" / "chats" / "0f" / "1" / "store.db"
+    editor = machine.home / ".config" / "Cursor" / "User" / "globalStorage" / "state.vscdb"
+    (session,) = sessions_at(chat, "cursor")
+    watching = machine.watch("--all", *ways)
+    for path, name in ((chat, session), (editor, CID)):
+        watching.until(lambda path=path, name=name: machine.last_seen(path, "cursor", name) == now(path, "cursor", name))
+    with closing(sqlite3.connect(editor)) as connection:
+        key, value = f"bubbleId:{CID}:b9", cursor_databases.stored({"bubbleId": "b9", "type": 1, "text": "one more"})
+        connection.execute("INSERT INTO cursorDiskKV VALUES (?, ?)", [key, value])
+        connection.commit()
+    watching.until(lambda: b"one more" in b"".join(machine.last_seen(editor, "cursor", CID).values()))
+    assert machine.last_seen(editor, "cursor", CID) == now(editor, "cursor", CID)
+    watching.stop()
+    machine.holds()
+
+
+def test_a_folder_store(machine, ways):
+    path = machine.home / ".local" / "share" / "opencode" / "storage"
+    shutil.copytree(FIXTURES / "opencode" / "storage", path)
+    session = "ses_1e8f3c2b1a0ffeMiraInvoiceFix1"
+    watching = machine.watch("--all", *ways)
+    watching.until(lambda: machine.last_seen(path, "opencode", session) == now(path, "opencode", session))
+    message = {"id": "msg_f1", "sessionID": session, "role": "user", "time": {"created": 1}}
+    (path / "message" / session / "msg_f1.json").write_text(json.dumps(message))
+    watching.until(lambda: machine.last_seen(path, "opencode", session) == now(path, "opencode", session))
+    assert any(name.endswith("msg_f1.json") for name in machine.last_seen(path, "opencode", session))
+    watching.stop()
+    machine.holds()
+
+
+def test_a_session_that_cannot_be_read_keeps_no_other_back(machine):
+    path = machine.home / ".local" / "share" / "opencode" / "storage"
+    shutil.copytree(FIXTURES / "opencode" / "storage", path)
+    bad, good = "ses_1e8f3c2b1a0ffeChildSession01", "ses_1e8f3c2b1a0ffeMiraInvoiceFix1"
+    (file,) = (path / "message" / bad).iterdir()
+    file.unlink()
+    file.mkdir()
+    machine.once("--all", "--no-seal")
+    assert machine.last_seen(path, "opencode", good) == now(path, "opencode", good)
+
+
+def test_stores_are_sealed(machine):
+    homes.fill(machine.home)
+    shutil.copytree(FIXTURES / "opencode" / "storage", machine.home / ".local" / "share" / "opencode" / "storage")
+    said = machine.once("--all", "--quiet-after", 0).err
+    assert "not sealed" not in said
+    assert said.count("sealed: ") == len(machine.sealed())
+    trust = machine.state / "keys" / "signing.pub.pem"
+    done = machine.run("verify", machine.state / "sealed", "--trust", trust)
+    assert done.returncode == 0, done.out + done.err
+    formats = {json.loads(path.read_bytes())["vacr"]["source"]["format"] for path in machine.sealed()}
+    assert formats >= {"claude-jsonl", "opencode-sqlite", "cursor-vscdb", "cursor-store", "gemini-json"}, formats
+    assert machine.holds()["notices"] == []
+    again = machine.once("--all", "--quiet-after", 0).err
+    assert "sealed: " not in again

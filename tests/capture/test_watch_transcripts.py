@@ -1,0 +1,221 @@
+"""`vacr watch` as a real process: what it captures of transcripts that grow, turn, vanish and are written anew."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.capture.watching import SESSION, add, line, lines
+from tests.conftest import EXAMPLES
+
+
+def test_a_session_that_grows(machine, ways):
+    path = machine.transcript()
+    watching = machine.watch(*ways)
+    half = line(1)
+    for piece in (line(0), half[:40]) if ways else (line(0), half[:1], half[1:40]):
+        add(path, piece)
+        watching.sees(path)
+    add(path, half[40:] + lines(2000, 2))
+    watching.sees(path)
+    watching.stop()
+    assert machine.first_seen(path) == {path.name: path.read_bytes()}
+    assert machine.holds()["notices"] == []
+
+
+def test_many_sessions_at_once_by_slow_writers_in_bursts(machine, ways):
+    paths = [machine.transcript(f"session-{number}", f"-home-{number % 7}") for number in range(30)]
+    add(paths[0], b"")
+    watching = machine.watch(*ways)
+    writer = [sys.executable, "-c", _WRITER, *map(str, paths)]
+    subprocess.run(writer, check=True)
+    for path in paths:
+        watching.sees(path)
+    watching.stop()
+    assert len(machine.names()) == len(paths)
+    assert machine.holds()["sessions"] == len(paths)
+
+
+_WRITER = """
+import os, sys, time
+handles = []
+for path in sys.argv[1:]:
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    handles.append(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT))
+for turn in range(40):
+    for number, handle in enumerate(handles):
+        text = b'{"turn":%d,"of":%d,"text":"%s"}\\n' % (turn, number, b"x" * (turn * 97 % 5000))
+        os.write(handle, text[:len(text) // 2])
+        os.write(handle, text[len(text) // 2:])
+    time.sleep(0.02)
+"""
+
+
+def test_sub_agents_and_results_of_tools(machine, ways):
+    path = machine.transcript()
+    sub = path.with_suffix("") / "subagents" / "agent-a1.jsonl"
+    result = path.with_suffix("") / "tool-results" / "toolu_1.txt"
+    watching = machine.watch(*ways)
+    add(path, lines(2))
+    watching.sees(path)
+    add(result, b"first result\n")
+    add(sub, line(1, text="of a sub-agent"))
+    watching.sees(sub)
+    name = f"{SESSION}/tool-results/toolu_1.txt"
+    watching.until(lambda: machine.last_seen(path).get(name) == b"first result\n")
+    add(sub, line(2, text="of a sub-agent"))
+    add(result, b"more\n")
+    watching.sees(sub)
+    watching.until(lambda: machine.last_seen(path).get(name) == b"first result\nmore\n")
+    watching.stop()
+    machine.holds()
+
+
+def test_folders_that_come_while_it_runs(machine, ways):
+    watching = machine.watch(*ways)
+    rollout = machine.home / ".codex" / "sessions" / "2026" / "07" / "25" / "rollout-1.jsonl"
+    for data in (EXAMPLES / "codex-cli.jsonl").read_bytes().splitlines(keepends=True):
+        add(rollout, data)
+    watching.until(lambda: machine.last_seen(rollout, "codex-cli").get(rollout.name) == rollout.read_bytes())
+    other = machine.home / ".codex" / "sessions" / "2026" / "08" / "01" / "rollout-2.jsonl"
+    add(other, rollout.read_bytes())
+    watching.until(lambda: machine.last_seen(other, "codex-cli").get(other.name) == other.read_bytes())
+    path = machine.transcript()
+    add(path, lines(3))
+    watching.sees(path)
+    # One that is removed and made again is another folder, of which the system tells nothing by itself.
+    path.unlink()
+    path.parent.rename(path.parent.with_name("away"))
+    (machine.home / ".claude").rename(machine.home / "removed")
+    add(path, lines(5))
+    watching.sees(path)
+    watching.stop()
+
+
+@pytest.mark.parametrize("by", ["truncating", "renaming"])
+def test_a_file_that_is_written_anew(machine, ways, by):
+    path = machine.home / ".gemini" / "tmp" / "till" / "chats" / "session-1.json"
+    path.parent.mkdir(parents=True)
+    watching = machine.watch(*ways)
+    said = {"sessionId": "s", "projectHash": "p", "startTime": "2026-07-25T10:00:00.000Z", "messages": []}
+    for number in range(2 if ways else 4):
+        said["messages"].append({"id": str(number), "type": "user", "content": f"question {number}"})
+        said["lastUpdated"] = f"2026-07-25T10:00:0{number}.000Z"
+        data = json.dumps(said, indent=2).encode()
+        if by == "truncating":
+            path.write_bytes(data)
+        else:
+            path.with_suffix(".tmp").write_bytes(data)
+            path.with_suffix(".tmp").replace(path)
+        watching.until(lambda data=data: machine.last_seen(path, "gemini-cli").get(path.name) == data)
+    watching.stop()
+    assert machine.holds()["notices"] == []
+
+
+def test_rotation(machine, ways):
+    path = machine.transcript()
+    add(path, lines(5))
+    watching = machine.watch(*ways)
+    watching.sees(path)
+    path.rename(path.with_suffix(".old"))
+    add(path, lines(3, first=100))
+    watching.sees(path)
+    watching.stop()
+    found = machine.verify()["findings"]
+    assert len(found) == 2
+    assert "lines 1 to 3 changed after it had been captured" in found[0]
+    assert "lines 4 to 5 vanished after it had been captured" in found[1]
+    assert machine.first_seen(path)[path.name].startswith(lines(5))
+
+
+@pytest.mark.parametrize("running", [True, False])
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda data: data[:2], ["lines 3 to 6 vanished"]),
+        (lambda data: [data[0], b'{"forged":1}\n', *data[2:]], ["line 2 changed"]),
+        (lambda data: [data[0], data[1].replace(b"question", b"QUESTION"), *data[2:]], ["line 2 changed"]),
+        (lambda data: [*data[:3], b'{"forged":1}\n', *data[3:]], ["line 4 has 1 new before it"]),
+        (lambda data: [*data[:3], *data[4:]], ["line 4 vanished"]),
+        (lambda data: [*data[:5], data[5][:-1].upper() + b"\n", line(9)], ["line 6 changed"]),
+        (lambda _: [], ["lines 1 to 6 vanished"]),
+    ],
+    ids=["cut", "rewritten", "rewritten-in-the-same-size", "inserted", "removed", "rewritten-and-grown", "emptied"],
+)
+def test_history_that_is_rewritten(machine, running, change, told):
+    path = machine.transcript()
+    add(path, lines(6))
+    before = path.read_bytes()
+    if running:
+        watching = machine.watch()
+        watching.sees(path)
+    else:
+        machine.once("--no-seal")
+    with path.open("r+b") as file:
+        data = b"".join(change(before.splitlines(keepends=True)))
+        file.write(data)
+        file.truncate()
+    now = [f"{one} since it was captured" for one in told]
+    if running:
+        watching.sees(path)
+        watching.stop()
+    else:
+        found = machine.verify()["findings"]
+        assert [one in text for one, text in zip(now, found, strict=True)] == [True] * len(now), found
+        machine.once("--no-seal")
+        assert machine.captured(path) == data
+    found = machine.verify()["findings"]
+    then = [f"{one} after it had been captured" for one in told]
+    assert [one in text for one, text in zip(then, found, strict=True)] == [True] * len(then), found
+    assert machine.first_seen(path)[path.name].startswith(before)
+
+
+def test_an_early_line_of_a_long_transcript(machine):
+    """What is rewritten far before the end, in the same size, by one who sets the time of the file back."""
+    path = machine.transcript()
+    add(path, lines(500))
+    machine.once("--no-seal")
+    status = path.stat()
+    data = path.read_bytes()
+    with path.open("r+b") as file:
+        file.seek(data.index(b"question 7"))
+        file.write(b"QUESTION")
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    (found,) = machine.verify()["findings"]
+    assert "line 8 changed since it was captured" in found
+    machine.once("--no-seal")
+    assert machine.first_seen(path)[path.name] == data
+    (found,) = machine.verify()["findings"]
+    assert "line 8 changed" in found
+
+
+def test_a_transcript_that_is_deleted_while_it_is_followed(machine, ways):
+    path = machine.transcript()
+    add(path, lines(5))
+    watching = machine.watch(*ways)
+    watching.sees(path)
+    path.unlink()
+    watching.until(lambda: machine.state_of(machine.name_of(path)).parts[0].is_gone)
+    watching.stop()
+    (found,) = machine.verify()["findings"]
+    assert "is not there any more" in found
+    assert machine.first_seen(path) == {path.name: lines(5)}
+    # It comes back as it was, and goes on.
+    add(path, lines(6))
+    machine.once("--no-seal")
+    machine.holds()
+
+
+def test_what_was_captured_and_then_deleted_is_covered_and_sealed(machine):
+    path = machine.transcript()
+    add(path, lines(5))
+    watching = machine.watch("--checkpoint", 3600)
+    watching.sees(path)
+    watching.stop(9)
+    path.unlink()
+    assert any("not covered" in one for one in machine.verify()["notices"])
+    machine.once("--quiet-after", 0)
+    assert machine.holds()["notices"] == [f"{machine.name_of(path)}: {path.name} is not there any more: there is no such file"]
+    assert len(machine.sealed()) == 1

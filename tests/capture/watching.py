@@ -1,0 +1,187 @@
+"""A machine with agents on it, and `vacr watch` as a real process that follows them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tests.capture.hooks import hook
+from vacr.capture.frames import NOTHING
+from vacr.capture.history import first_seen
+from vacr.capture.journal import names, path_of
+from vacr.capture.places import Place
+from vacr.capture.session_journal import State, states
+
+SESSION = "3c9e7b10-5d42-4f6a-8b1e-7a2c4d6e8f01"
+ALONE = ("HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "CURSOR_DATA_DIR", "OPENCODE_DB")
+_PAUSE = 0.01
+
+
+def line(number: int, session: str = SESSION, text: str = "") -> bytes:
+    """Write a line as Claude Code does."""
+    said = {"role": "user", "content": text or f"question {number}"}
+    stamp = f"2026-07-25T10:{number // 60 % 60:02}:{number % 60:02}.000Z"
+    own = {"type": "user", "uuid": f"u{number}", "sessionId": session, "cwd": "/home/nora", "version": "2.1.72"}
+    return json.dumps(own | {"timestamp": stamp, "message": said}).encode() + b"\n"
+
+
+def lines(count: int, first: int = 0, session: str = SESSION) -> bytes:
+    """Write some lines."""
+    return b"".join(line(number, session) for number in range(first, first + count))
+
+
+def add(path: Path, data: bytes) -> None:
+    """Append to a file, as agents do."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab", buffering=0) as file:
+        file.write(data)
+
+
+class Machine:
+    """A home with agents in it, and a state folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home, self.state = folder / "home", folder / "state"
+        self.home.mkdir(parents=True)
+        self.started: list[Watching] = []
+
+    @property
+    def journal(self) -> Path:
+        return self.state / "journal"
+
+    def variables(self, **more: str) -> dict[str, str]:
+        own = ("VACR_", "XDG_")
+        found = {name: value for name, value in os.environ.items() if name not in ALONE and not name.startswith(own)}
+        return found | {"HOME": str(self.home), "VACR_STATE": str(self.state), "PYTHONDONTWRITEBYTECODE": "1"} | more
+
+    def run(self, *arguments, before=(), **more):
+        """Run a verb to its end; there is never a stack trace."""
+        command = [*before, sys.executable, "-m", "vacr", *map(str, arguments)]
+        done = subprocess.run(command, env=self.variables(**more), capture_output=True)
+        done.out, done.err = done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
+        assert "Traceback" not in done.err, done.err
+        return done
+
+    def once(self, *options, **more):
+        """Capture what there is now."""
+        done = self.run("watch", "--once", "--no-ui", *options, **more)
+        assert done.returncode == 0, done.err
+        return done
+
+    def watch(self, *options, before=(), **more):
+        """Start the watcher; it is ready when this returns."""
+        self.started.append(Watching(self, options, before, more))
+        return self.started[-1]
+
+    def verify(self, *options, folder=None):
+        """Verify the journal; gives what was found. The exit code has to say the same."""
+        done = self.run("journal", "verify", *([folder] if folder else []), "--format", "json", *options)
+        assert done.returncode in (0, 1), done.err
+        found = json.loads(done.stdout)
+        assert found["holds"] == (done.returncode == 0) == (not found["findings"])
+        return found
+
+    def holds(self, *options):
+        """Verify the journal, which has to hold."""
+        found = self.verify(*options)
+        assert found["findings"] == []
+        return found
+
+    def transcript(self, session: str = SESSION, project: str = "-home-nora-till") -> Path:
+        """Name a transcript of Claude Code's."""
+        return self.home / ".claude" / "projects" / project / f"{session}.jsonl"
+
+    def end(self, path: Path, agent: str = "claude-code") -> None:
+        """Have the agent's hook say that a session is over."""
+        said = {"session_id": path.stem, "hook_event_name": "SessionEnd", "transcript_path": str(path), "reason": "exit"}
+        hook(self.state, agent, given=json.dumps(said).encode())
+
+    # --- what the journal holds ---
+
+    def names(self) -> list[str]:
+        return list(names(self.journal))
+
+    def name_of(self, path: Path, agent: str = "claude-code", session: str = "") -> str:
+        return Place(agent, path, session).name
+
+    def state_of(self, name: str) -> State | None:
+        """Give what a journal adds up to now; nothing where there is none yet."""
+        path = path_of(self.journal, name)
+        if not path.exists():
+            return None
+        found = None
+        for found in states(path, name, NOTHING):  # noqa: B007 - the last is what counts
+            pass
+        return found
+
+    def last_seen(self, path: Path, agent: str = "claude-code", session: str = "") -> dict[str, bytes]:
+        """Give the parts of a session as the journal last saw them."""
+        state = self.state_of(self.name_of(path, agent, session))
+        return {part.name: bytes(part.content.held) for part in state.parts} if state is not None else {}
+
+    def captured(self, path: Path) -> bytes | None:
+        """Give what the journal last saw of a transcript."""
+        return self.last_seen(path).get(path.name)
+
+    def first_seen(self, path: Path, agent: str = "claude-code", session: str = "") -> dict[str, bytes]:
+        name = self.name_of(path, agent, session)
+        *_, head = heads(path_of(self.journal, name))
+        return first_seen(path_of(self.journal, name), name, head)
+
+    def sealed(self) -> list[Path]:
+        """Give the records that were sealed."""
+        return sorted(path for path in (self.state / "sealed").rglob("*.acr.json"))
+
+    def stop(self) -> None:
+        for one in self.started:
+            if one.process.poll() is None:
+                one.process.kill()
+                one.process.wait()
+
+
+def heads(path: Path):
+    """Give the heads of a chain, one frame after the other."""
+    from vacr.capture.frames import Scan, frames
+
+    scan = Scan()
+    with path.open("rb") as file:
+        for _ in frames(file, str(path), scan, NOTHING):
+            yield scan.head
+
+
+class Watching:
+    """`vacr watch`, running."""
+
+    def __init__(self, machine: Machine, options, before, more) -> None:
+        self.machine = machine
+        machine.state.mkdir(parents=True, exist_ok=True)
+        self.said = machine.state / f"said-{len(machine.started)}"
+        command = [*before, sys.executable, "-m", "vacr", "watch", "--no-ui", *map(str, options)]
+        with self.said.open("wb") as file:
+            self.process = subprocess.Popen(command, env=machine.variables(**more), stdout=file, stderr=file)
+        self.until(lambda: "The journal is in" in self.told)
+
+    @property
+    def told(self) -> str:
+        return self.said.read_text(errors="replace")
+
+    def until(self, is_so) -> None:
+        """Wait for something to become so, as long as the process runs."""
+        while not is_so():
+            assert self.process.poll() is None, self.told
+            time.sleep(_PAUSE)
+
+    def sees(self, path: Path, data: bytes | None = None) -> None:
+        """Wait until a transcript is captured as it is."""
+        self.until(lambda: self.machine.captured(path) == (path.read_bytes() if data is None else data))
+
+    def stop(self, how: int = signal.SIGTERM) -> str:
+        """Stop it; gives what it said."""
+        self.process.send_signal(how)
+        code = self.process.wait()
+        assert code == (-how if how == signal.SIGKILL else 0), (code, self.told)
+        assert "Traceback" not in self.told, self.told
+        return self.told

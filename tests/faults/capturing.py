@@ -1,0 +1,54 @@
+"""What a watcher that is disturbed begins with, and what has to be true after it, and after the next one."""
+
+import shutil
+
+from tests.capture.watching import Machine, add, line, lines
+from vacr.capture.checking import check
+from vacr.capture.following import current
+
+OPTIONS = ("--once", "--no-ui", "--checkpoint", "0", "--epoch", "0", "--quiet-after", "0")
+
+
+def template(folder):
+    """Make a machine on which one session was captured and sealed, and goes on, and others are new."""
+    machine = Machine(folder)
+    add(machine.transcript("first"), lines(5, session="first"))
+    add(machine.home / ".gemini" / "tmp" / "till" / "chats" / "session-1.json", gemini(1))
+    machine.once("--epoch", "0", "--quiet-after", "0")
+    add(machine.transcript("first"), line(5, session="first"))
+    (machine.home / ".gemini" / "tmp" / "till" / "chats" / "session-1.json").write_bytes(gemini(3))
+    add(machine.transcript("second"), lines(3, session="second"))
+    add(machine.transcript("large"), line(0, session="large", text="x" * 2_500_000))
+    machine.end(machine.transcript("second"))
+    return machine
+
+
+def gemini(count):
+    """Write a session as Gemini does: all of it anew."""
+    messages = ", ".join(f'{{"id": "{number}", "type": "user", "content": "question {number}"}}' for number in range(count))
+    return f'{{"sessionId": "g", "startTime": "2026-07-25T10:00:00.000Z", "messages": [{messages}]}}'.encode()
+
+
+def again(machine, folder):
+    """Give the same machine once more, at the same place, for the journal knows where its transcripts are."""
+    for name in ("home", "state"):
+        shutil.rmtree(getattr(machine, name), ignore_errors=True)
+        shutil.copytree(folder / name, getattr(machine, name), symlinks=True)
+
+
+def audit(machine, told, sealed=None):
+    """Run a watcher that is not disturbed; then all is captured, once, the journal holds, and all is sealed, once."""
+    machine.once("--epoch", "0", "--quiet-after", "0")
+    found = check(machine.journal, current=current)
+    assert (found.findings, [one for one in found.notices if "gemini" not in one]) == ([], []), told
+    for path in (machine.home / ".claude").rglob("*.jsonl"):
+        assert machine.captured(path) == path.read_bytes(), told
+        assert machine.first_seen(path) == {path.name: path.read_bytes()}, told
+    for path in (machine.home / ".gemini").rglob("*.json"):
+        assert machine.last_seen(path, "gemini-cli") == {path.name: path.read_bytes()}, told
+    events = [machine.state_of(name).events for name in machine.names()]
+    assert sum(events) == 1, told
+    if sealed is not None:
+        assert [path.name for path in machine.sealed()] == sealed, told
+        assert all(path.with_name(f"{path.name}.cose").exists() for path in machine.sealed()), told
+    assert not list((machine.journal / "work").iterdir()), told

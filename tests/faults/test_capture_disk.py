@@ -1,0 +1,83 @@
+"""A watcher killed, a call refused, a disk that dies or is full: at every write, sync, rename, creation and removal."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+
+from tests.capture.watching import Machine, add, line, lines
+from tests.conftest import ROOT
+from tests.faults.capturing import OPTIONS, again, audit, template
+from tests.faults.test_disk_errors import FAULTS, GROWING
+from tests.faults.test_full_disk import fill, small_disk
+from tests.faults.tracing import _CALL, CALLS, need_strace, whole_lines
+
+
+def disturbed(machine, *options, output=os.devnull):
+    """Run a watcher under strace; gives its exit code."""
+    quick = [] if any("signal=" in option for option in options) else ["--seccomp-bpf"]
+    command = ["strace", "-f", "-qq", *quick, "-o", str(output), *options, sys.executable, "-m", "vacr", "watch", *OPTIONS]
+    done = subprocess.run(command, env=machine.variables(), capture_output=True, cwd=ROOT)
+    assert b"Traceback" not in done.stderr, done.stderr.decode()
+    return done.returncode
+
+
+def points(machine, output):
+    """Give the calls of a thread that can be disturbed, counted from 1."""
+    assert disturbed(machine, "-e", f"trace={','.join(CALLS)}", output=output) == 0
+    seen, found = Counter(), set()
+    for text in whole_lines(output):
+        matched = _CALL.match(text)
+        if matched is not None:
+            thread, name, result = matched.groups()
+            seen[thread, name] += 1
+            if int(result) >= 0:
+                found.add((name, seen[thread, name]))
+    return sorted(found, key=lambda one: (CALLS.index(one[0]), one[1]))
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_nothing_is_lost_or_doubled(fault, tmp_path, some):
+    need_strace()
+    machine = template(tmp_path)
+    origin = tmp_path / "origin"
+    for name in ("home", "state"):
+        shutil.copytree(tmp_path / name, origin / name)
+    found = points(machine, tmp_path / "trace")
+    assert {name for name, _ in found} >= {"pwrite64", "fdatasync", "fsync", "rename", "ftruncate"}
+    audit(machine, "nothing")
+    sealed = [path.name for path in machine.sealed()]
+    assert len(sealed) == 6
+    chosen = some([point for point in found if fault != "full" or point[0] in GROWING], 3)
+    print(f"{fault}: {len(chosen)} of {len(found)} calls")
+    for name, number in chosen:
+        told = f"{fault} at {name} {number}"
+        again(machine, origin)
+        code = disturbed(machine, "-e", f"trace={name}", "-e", f"inject={name}:{FAULTS[fault].format(number)}")
+        assert code in ((-9, 137) if fault == "killed" else (0, 1, 2, 3, 4)), f"{told}: ended by {code}"
+        audit(machine, told, sealed)
+
+
+def test_a_full_disk(tmp_path):
+    """What cannot be written is told, and written when there is room; what was captured stays."""
+    with small_disk(tmp_path / "small") as disk:
+        machine = Machine(tmp_path / "machine")
+        machine.state = disk / "state"
+        path = machine.transcript()
+        add(path, lines(5))
+        watching = machine.watch("--no-seal")
+        watching.sees(path)
+        for turn in range(2):
+            before = path.read_bytes()
+            fill(disk / "filler")
+            add(path, line(turn, text="x" * 100_000))
+            watching.until(lambda turn=turn: watching.told.count("No space left") > turn)
+            assert machine.captured(path) == before
+            (disk / "filler").unlink()
+            watching.sees(path)
+        watching.stop()
+        assert machine.first_seen(path) == {path.name: path.read_bytes()}
+        machine.holds()
