@@ -170,7 +170,7 @@ def test_links_are_not_followed(tmp_path, place):
 
 
 @pytest.mark.parametrize("kind", ["fifo", "socket", "folder"])
-def test_what_is_no_file_is_not_waited_for(tmp_path, kind):
+def test_what_is_no_file_is_not_waited_for(tmp_path, kind, monkeypatch):
     path = tmp_path / "spool" / "claude-code" / "s-1.spool"
     path.parent.mkdir(parents=True)
     if kind == "fifo":
@@ -179,7 +179,7 @@ def test_what_is_no_file_is_not_waited_for(tmp_path, kind):
         path.mkdir()
     else:
         with socket.socket(socket.AF_UNIX) as listening:
-            os.chdir(path.parent)
+            monkeypatch.chdir(path.parent)  # the name of a socket may not be long
             listening.bind(path.name)
     hook(tmp_path, "claude-code", given=EVENT)
     assert "Error" in errors(tmp_path)
