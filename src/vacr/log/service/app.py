@@ -23,10 +23,11 @@ from starlette.routing import Route
 from vacr.codec import deterministic_cbor
 from vacr.errors import UsageError, VacrError
 from vacr.log.keyring import descriptions
-from vacr.log.ledger import Ledger, Tiles, find, receipt_for
+from vacr.log.ledger import Ledger, Tiles, find
+from vacr.log.proofs import NoReceiptYet, receipt_for
 from vacr.log.sequencer import Sequencer
 from vacr.log.service import names, pages
-from vacr.log.service.problems import MEDIA_TYPE, Problem, bug, outward, unavailable
+from vacr.log.service.problems import MEDIA_TYPE, Problem, bug, no_receipt_yet, outward, unavailable
 from vacr.log.service.publishing import ENTRIES, Publisher, bundle_bytes, tile_bytes
 from vacr.log.service.reading import Readers
 from vacr.log.service.registration import COSE, Receive, Registration, Scope, Send
@@ -237,7 +238,10 @@ def _found(reading: Reading, name: str) -> tuple[bytes, bytes]:
     leaf = names.leaf_of(name)
     if leaf is not None:
         position = find(reading, node_in(Tiles(reading)), [leaf]).get(leaf)
-    receipt = receipt_for(reading, position) if position is not None else None
+    try:
+        receipt = receipt_for(reading, position) if position is not None else None
+    except NoReceiptYet as error:
+        raise no_receipt_yet(404) from error
     if position is None or receipt is None:
         raise Problem(404, "Operation Not Found", "no such entry; if it was sent and not confirmed, send it again")
     return reading.entries(position, position + 1)[0], receipt

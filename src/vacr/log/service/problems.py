@@ -7,6 +7,7 @@ import logging
 import cbor2
 
 from vacr.errors import VacrError, printable
+from vacr.log.proofs import NoReceiptYet
 from vacr.log.storage import StorageFailed
 
 MEDIA_TYPE = "application/concise-problem-details+cbor"
@@ -41,6 +42,12 @@ class Problem(VacrError):  # noqa: N818 - the word of RFC 9290
 def rejected(detail: str) -> Problem:
     """Refuse a statement."""
     return Problem(400, "Rejected", detail)
+
+
+def no_receipt_yet(status: int) -> Problem:
+    """Answer that there is no receipt for the first entry of a log that has no other."""
+    error = NoReceiptYet()
+    return Problem(status, "No Receipt Yet", f"{error.message}. {error.hint}")
 
 
 def outward(error: VacrError) -> str:

@@ -19,7 +19,7 @@ from vacr.log.service.admission import Admission
 from vacr.log.service.callers import Rates, Tokens, caller_of
 from vacr.log.service.metrics import Metrics
 from vacr.log.service.names import name_of
-from vacr.log.service.problems import Problem, bug, unavailable
+from vacr.log.service.problems import Problem, bug, no_receipt_yet, unavailable
 from vacr.receipts.tree import leaf_hash
 
 Scope = MutableMapping[str, Any]
@@ -76,6 +76,8 @@ class Registration:
         if self.always_303:
             return 303, [location, (b"retry-after", b"%d" % _RETRY)], b""
         placed = await _result(future)
+        if not placed.receipt:
+            raise no_receipt_yet(409)
         return 201, [(b"content-type", COSE), location], placed.receipt
 
     def _submit(self, entry: bytes, name: str) -> asyncio.Future[Placed]:
