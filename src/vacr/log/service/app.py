@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import re
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -102,17 +103,27 @@ class Service:
 
     async def entry(self, request: Request) -> Response:
         """Give the receipt of an entry, by its name or its position."""
-        name = request.path_params["name"]
-        if name in self.registration.pending:
-            return RedirectResponse(str(request.url.path), 302, {"retry-after": "1"})
-        found = await self.readers.read(lambda reading: _found(reading, name))
+        found = await self._entry(request)
+        if found is None:
+            return _come_back(request)
         return Response(found[1], 200, {"content-type": COSE.decode(), "location": str(request.url.path)})
 
     async def statement(self, request: Request) -> Response:
         """Give the statement that an entry is, with its receipt in it: a transparent statement."""
+        found = await self._entry(request)
+        if found is None:
+            return _come_back(request)
+        return Response(with_receipt(*found), 200, {"content-type": COSE.decode()})
+
+    async def _entry(self, request: Request) -> tuple[bytes, bytes] | None:
+        """Give an entry and its receipt; nothing, while it is or may be on its way, taken here or by another front end."""
         name = request.path_params["name"]
-        entry, receipt = await self.readers.read(lambda reading: _found(reading, name))
-        return Response(with_receipt(entry, receipt), 200, {"content-type": COSE.decode()})
+        if names.leaf_of(name) in self.registration.pending:
+            return None
+        found = await self.readers.read(lambda reading: _found(reading, name))
+        if found is None and not names.is_under_way(name, time.time()):
+            raise Problem(404, "Operation Not Found", "no such entry; if it was sent and not confirmed, send it again")
+        return found
 
     async def keys(self, _: Request) -> Response:
         """Give the keys that verify receipts."""
@@ -215,6 +226,10 @@ def _problem(problem: Problem) -> Response:
     return Response(problem.body(), problem.status, headers, MEDIA_TYPE)
 
 
+def _come_back(request: Request) -> Response:
+    return RedirectResponse(str(request.url.path), 302, {"retry-after": "1"})
+
+
 def _cbor(value: Any) -> Response:
     return Response(deterministic_cbor.encode(value), media_type="application/cbor")
 
@@ -232,8 +247,8 @@ def _size(reading: Reading) -> int:
     return head.head.size if head is not None else 0
 
 
-def _found(reading: Reading, name: str) -> tuple[bytes, bytes]:
-    """Give an entry and its receipt, by its name or its position."""
+def _found(reading: Reading, name: str) -> tuple[bytes, bytes] | None:
+    """Give an entry and its receipt, by its name or its position, if there is one."""
     position = int(name) if _POSITION.fullmatch(name) else None
     leaf = names.leaf_of(name)
     if leaf is not None:
@@ -243,5 +258,5 @@ def _found(reading: Reading, name: str) -> tuple[bytes, bytes]:
     except NoReceiptYet as error:
         raise no_receipt_yet(404) from error
     if position is None or receipt is None:
-        raise Problem(404, "Operation Not Found", "no such entry; if it was sent and not confirmed, send it again")
+        return None
     return reading.entries(position, position + 1)[0], receipt
