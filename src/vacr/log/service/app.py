@@ -28,6 +28,7 @@ from vacr.log.ledger import Ledger, Tiles, find
 from vacr.log.proofs import NoReceiptYet, receipt_for
 from vacr.log.sequencer import Sequencer
 from vacr.log.service import names, pages
+from vacr.log.service.metrics import Sample
 from vacr.log.service.problems import MEDIA_TYPE, Problem, bug, no_receipt_yet, outward, unavailable
 from vacr.log.service.publishing import ENTRIES, Publisher, bundle_bytes, tile_bytes
 from vacr.log.service.reading import Readers
@@ -44,6 +45,8 @@ _POSITION = re.compile(r"0|[1-9][0-9]{0,18}")
 _LEVEL = re.compile(r"[0-9]|[1-5][0-9]|6[0-3]")
 _FOREVER = {"cache-control": "public, max-age=31536000, immutable"}
 _KEY_ID, _KEY_ALG = 2, 3
+_SCRAPE_SECONDS = 5
+"""Who counts waits for an answer no longer than ten seconds, by default."""
 
 
 @dataclass
@@ -183,15 +186,21 @@ class Service:
         return JSONResponse(found, 503 if failures["sequencer"] or failures["reader"] else 200)
 
     async def metrics(self, _: Request) -> Response:
-        """Give what is counted."""
+        """Give what is counted; also while the database fails, which is when somebody looks."""
         sequencer = self.registration.sequencer
-        gauges = {
-            "log_size": ("Entries in the log.", float(await self.readers.read(_size))),
-            "published_size": ("Entries under the last checkpoint.", float(self.publisher.size)),
-            "waiting": ("Statements that wait for their batch.", float(len(sequencer.queue) if sequencer else 0)),
-            "batches": ("Batches that this process added.", float(sequencer.batches if sequencer else 0)),
-        }
-        return PlainTextResponse(self.registration.metrics.text(gauges), media_type="text/plain; version=0.0.4")
+        found = [
+            Sample("published_size", "Entries under the last checkpoint.", self.publisher.size),
+            Sample("waiting", "Statements that wait for their batch.", len(sequencer.queue) if sequencer else 0),
+            Sample("batches", "Batches that this process added.", sequencer.batches if sequencer else 0),
+        ]
+        try:
+            async with asyncio.timeout(_SCRAPE_SECONDS):
+                found.append(Sample("log_size", "Entries in the log.", await self.readers.read(_size)))
+            up = True
+        except (VacrError, TimeoutError):
+            up = False
+        found.append(Sample("log_up", "Whether the log can be read: 1 or 0.", int(up)))
+        return PlainTextResponse(self.registration.metrics.text(found), media_type="text/plain; version=0.0.4")
 
     async def page(self, _: Request) -> Response:
         """Say to a person what this is."""
