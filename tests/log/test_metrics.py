@@ -41,6 +41,7 @@ def test_a_database_that_is_gone_for_a_while(server, tmp_path):
         assert (found["vacr_log_up"], found["vacr_log_size"]) == ("1", "2")
         server.kill()
         found = counted(service)
+        assert int(found["vacr_storage_failures_total"]) > 0
         assert (found["vacr_log_up"], found['vacr_responses_total{status="201"}']) == ("0", "1")
         assert "vacr_log_size" not in found
         server.start()
@@ -48,3 +49,18 @@ def test_a_database_that_is_gone_for_a_while(server, tmp_path):
             pass
         found = counted(service)
         assert (found["vacr_log_up"], found["vacr_log_size"]) == ("1", "3")
+
+
+def test_what_was_recovered_from_is_told(server, tmp_path):
+    log = make(str(tmp_path / "log"), database=server.database("log"))
+    with Running(log.path) as service:
+        assert service.post(statement())[0] == 201
+        assert counted(service)["vacr_storage_failures_total"] == "0"
+        server.kill()
+        server.start()
+        assert service.post(statement())[0] == 201
+        assert service.get("/entries/1")[0] == 200
+        assert int(counted(service)["vacr_storage_failures_total"]) > 0
+        code, complaints = service.stop()
+    assert code == 0
+    assert "vacr: the database failed and was opened again, nothing is lost" in complaints

@@ -193,6 +193,8 @@ class Service:
             Sample("waiting", "Statements that wait for their batch.", len(sequencer.queue) if sequencer else 0),
             Sample("batches", "Batches that this process added.", sequencer.batches if sequencer else 0),
         ]
+        failures = (sequencer.storage_failures if sequencer else 0) + self.readers.failures
+        found.append(Sample("storage_failures_total", "Times that the database failed and was opened again.", failures))
         try:
             async with asyncio.timeout(_SCRAPE_SECONDS):
                 found.append(Sample("log_size", "Entries in the log.", await self.readers.read(_size)))
