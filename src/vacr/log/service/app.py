@@ -84,7 +84,10 @@ class Service:
             Route("/openapi.json", _told(pages.openapi)),
             Route("/", _told(self.page)),
         ]
-        return Starlette(routes=routes, lifespan=self._lifespan, exception_handlers={HTTPException: _no_such_address})
+        found = Starlette(routes=routes, lifespan=self._lifespan, exception_handlers={HTTPException: _no_such_address})
+        # It would lead to an address that it makes up from what the caller says, and that a proxy in between may not have.
+        found.router.redirect_slashes = False
+        return found
 
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
@@ -227,9 +230,10 @@ def _told(work: Callable[[Request], Awaitable[Response]]) -> Callable[[Request],
 
 
 async def _no_such_address(_: Request, error: Exception) -> Response:
-    status = error.status_code if isinstance(error, HTTPException) else 500
-    title = "Method Not Allowed" if status == 405 else "Not Found"  # noqa: PLR2004
-    return _problem(Problem(status, title, "there is nothing here; / says what there is"))
+    status, more = (error.status_code, error.headers) if isinstance(error, HTTPException) else (500, None)
+    if status == 405:  # noqa: PLR2004
+        return _problem(Problem(status, "Method Not Allowed", "this cannot be done here; / says what can", more=more))
+    return _problem(Problem(status, "Not Found", "there is nothing here; / says what there is", more=more))
 
 
 def _problem(problem: Problem) -> Response:

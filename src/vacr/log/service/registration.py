@@ -16,7 +16,7 @@ from vacr.errors import VacrError
 from vacr.log.ledger import Placed
 from vacr.log.sequencer import Busy, Results, Sequencer
 from vacr.log.service.admission import Admission
-from vacr.log.service.callers import Rates, Tokens, caller_of
+from vacr.log.service.callers import Rates, Tokens, count_call
 from vacr.log.service.metrics import Metrics
 from vacr.log.service.names import name_of
 from vacr.log.service.problems import Problem, bug, no_receipt_yet, unavailable
@@ -66,7 +66,7 @@ class Registration:
         await send({"type": "http.response.body", "body": body})
 
     async def _register(self, scope: Scope, receive: Receive) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
-        self.rates.take(caller_of(scope, self.tokens))  # type: ignore[arg-type]
+        count_call(scope, self.tokens, self.rates)
         _check_type(scope)
         statement = await _body(receive)
         entry = self.admission.admit(statement)
