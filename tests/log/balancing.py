@@ -1,6 +1,5 @@
-"""A way to several services that takes the next one for each connection, as balancers of load do."""
+"""A way to several services that takes the next one for each connection, as balancers of load do; or to none."""
 
-import itertools
 import socket
 import threading
 from contextlib import suppress
@@ -8,10 +7,13 @@ from urllib.parse import urlsplit
 
 
 class Balancer:
-    """A port of this machine that leads to services in turn."""
+    """A port of this machine that leads to services in turn, by their addresses, and which ends the call where there is none."""
 
-    def __init__(self, *services):
-        self.turn = itertools.cycle([urlsplit(one.url) for one in services])
+    def __init__(self, *urls, holds=False):
+        self.urls = list(urls)
+        self.holds = holds
+        """Whether those who call are held, without an answer."""
+        self.calls = []
         self.listening = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self.listening.getsockname()[1]}/"
         self.threads = [threading.Thread(target=self._accept, daemon=True)]
@@ -23,6 +25,8 @@ class Balancer:
     def __exit__(self, *_):
         self.listening.shutdown(socket.SHUT_RDWR)
         self.listening.close()
+        for call in self.calls if self.holds else ():
+            call.close()
         for thread in self.threads:
             thread.join()
 
@@ -30,7 +34,13 @@ class Balancer:
         with suppress(OSError):
             while True:
                 caller, _ = self.listening.accept()
-                place = next(self.turn)
+                self.calls.append(caller)
+                if self.holds:
+                    continue
+                if not self.urls:
+                    caller.close()
+                    continue
+                place = urlsplit(self.urls[len(self.calls) % len(self.urls)])
                 service = socket.create_connection((place.hostname, place.port))
                 for pair in ((caller, service), (service, caller)):
                     self.threads.append(threading.Thread(target=_pass_on, args=pair, daemon=True))

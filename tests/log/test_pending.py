@@ -61,5 +61,5 @@ def test_what_nobody_took_or_was_taken_long_ago(two):
 def test_a_client_whose_questions_go_to_both_in_turn(two):
     log, one, other = two
     known = keys.load_public((log.path / "receipt-keys.pem").read_bytes())
-    with Balancer(one, other) as way:
+    with Balancer(one.url, other.url) as way:
         assert [Client(way.url).register(statement(), known).logged.index for _ in range(3)] == [1, 2, 3]

@@ -93,9 +93,10 @@ def _app(folder: Folder, ledger: Ledger, given: dict[str, Any]) -> Any:
     from vacr.log.service.admission import Admission
     from vacr.log.service.callers import Rates
     from vacr.log.service.metrics import Metrics
-    from vacr.log.service.publishing import Publisher, Witness
+    from vacr.log.service.publishing import Publisher
     from vacr.log.service.reading import Readers
     from vacr.log.service.registration import Registration
+    from vacr.log.service.witnessing import Witness
 
     policy = policy_of(Wanted(given["trust"], algorithms=given["alg"]))
     tokens = _tokens(given["token_file"]) if given["token_file"] else None

@@ -196,6 +196,8 @@ class Service:
             Sample("waiting", "Statements that wait for their batch.", len(sequencer.queue) if sequencer else 0),
             Sample("batches", "Batches that this process added.", sequencer.batches if sequencer else 0),
         ]
+        missing = sum(one.missing for one in self.publisher.asked)
+        found.append(Sample("cosignatures_missing", "Witnesses that have not cosigned the last checkpoint.", missing))
         failures = (sequencer.storage_failures if sequencer else 0) + self.readers.failures
         found.append(Sample("storage_failures_total", "Times that the database failed and was opened again.", failures))
         try:
