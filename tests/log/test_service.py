@@ -369,6 +369,26 @@ def test_beyond_loopback_only_when_asked(log):
         assert service.post(statement())[0] == 201
 
 
+def test_tokens_in_the_clear_are_told(log, tmp_path):
+    (tmp_path / "tokens").write_text("correct-horse-battery\n")
+    for host, told in (("0.0.0.0", True), ("127.0.0.1", False)):  # noqa: S104
+        service = Running(log.path, "--host", host, "--token-file", tmp_path / "tokens")
+        code, complaints = service.stop()
+        assert (code, "tokens travel in the clear" in complaints) == (0, told)
+
+
+def test_a_proxy_in_front_names_the_caller(log):
+    given = statement()
+    for proxies, answers in (((), [201, 429, 429]), (("--proxy", "127.0.0.0/8"), [201, 429, 201])):
+        with Running(log.path, "--rate", "0.1", *proxies) as service:
+            callers = ("192.0.2.1", "198.51.100.9, 192.0.2.1", "192.0.2.2")  # what stands before was said by the caller
+            assert [service.post(given, X_Forwarded_For=one)[0] for one in callers] == answers
+    for odd in ("*", "proxy.example.org", "10.0.0.1/8"):
+        command = [sys.executable, "-m", "vacr", "log", "serve", log.path, "--port", "0", "--proxy", odd]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert (done.returncode, "is not the address of a proxy" in done.stderr) == (2, True)
+
+
 def test_two_services_on_one_postgresql(database, tmp_path):
     log = make(str(tmp_path / "log"), database=database)
     given = statements(200)
