@@ -18,7 +18,7 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from vacr.codec import deterministic_cbor
@@ -28,8 +28,8 @@ from vacr.log.ledger import Ledger, Tiles, find
 from vacr.log.proofs import NoReceiptYet, receipt_for
 from vacr.log.sequencer import Sequencer
 from vacr.log.service import names, pages
-from vacr.log.service.metrics import Sample
-from vacr.log.service.problems import MEDIA_TYPE, Problem, bug, no_receipt_yet, outward, unavailable
+from vacr.log.service.condition import Condition
+from vacr.log.service.problems import MEDIA_TYPE, Problem, bug, no_receipt_yet, unavailable
 from vacr.log.service.publishing import ENTRIES, Publisher, bundle_bytes, tile_bytes
 from vacr.log.service.reading import Readers
 from vacr.log.service.registration import COSE, Receive, Registration, Scope, Send
@@ -45,8 +45,6 @@ _POSITION = re.compile(r"0|[1-9][0-9]{0,18}")
 _LEVEL = re.compile(r"[0-9]|[1-5][0-9]|6[0-3]")
 _FOREVER = {"cache-control": "public, max-age=31536000, immutable"}
 _KEY_ID, _KEY_ALG = 2, 3
-_SCRAPE_SECONDS = 5
-"""Who counts waits for an answer no longer than ten seconds, by default."""
 
 
 @dataclass
@@ -71,6 +69,7 @@ class Service:
         return front
 
     def _others(self) -> Starlette:
+        condition = Condition(self.registration, self.publisher, self.readers)
         routes = [
             Route("/entries", self.registration, methods=["POST"]),
             Route("/entries/{name}", _told(self.entry)),
@@ -79,8 +78,8 @@ class Service:
             Route("/.well-known/scitt-keys/{kid}", _told(self.key)),
             Route("/checkpoint", _told(self.checkpoint)),
             Route("/tile/{path:path}", _told(self.tile)),
-            Route("/health", _told(self.health)),
-            Route("/metrics", _told(self.metrics)),
+            Route("/health", _told(condition.health)),
+            Route("/metrics", _told(condition.metrics)),
             Route("/openapi.json", _told(pages.openapi)),
             Route("/", _told(self.page)),
         ]
@@ -172,43 +171,6 @@ class Service:
             raise Problem(404, "Not Found", "there is no such tile yet") from error
         return Response(data, 200, _FOREVER if width == WIDTH else None, "application/octet-stream")
 
-    # --- for those who look after it ---
-
-    async def health(self, _: Request) -> Response:
-        """Tell whether the log takes entries and publishes them."""
-        sequencer = self.registration.sequencer
-        failures = {
-            "sequencer": outward(sequencer.failure) if sequencer is not None and sequencer.failure else None,
-            "publisher": outward(self.publisher.failure) if self.publisher.failure else None,
-        }
-        try:
-            size, failures["reader"] = await self.readers.read(_size), None
-        except VacrError as error:
-            size, failures["reader"] = None, outward(error)
-        found = {"status": "failing" if any(failures.values()) else "ok", "size": size, **failures}
-        return JSONResponse(found, 503 if failures["sequencer"] or failures["reader"] else 200)
-
-    async def metrics(self, _: Request) -> Response:
-        """Give what is counted; also while the database fails, which is when somebody looks."""
-        sequencer = self.registration.sequencer
-        found = [
-            Sample("published_size", "Entries under the last checkpoint.", self.publisher.size),
-            Sample("waiting", "Statements that wait for their batch.", len(sequencer.queue) if sequencer else 0),
-            Sample("batches", "Batches that this process added.", sequencer.batches if sequencer else 0),
-        ]
-        missing = sum(one.missing for one in self.publisher.asked)
-        found.append(Sample("cosignatures_missing", "Witnesses that have not cosigned the last checkpoint.", missing))
-        failures = (sequencer.storage_failures if sequencer else 0) + self.readers.failures
-        found.append(Sample("storage_failures_total", "Times that the database failed and was opened again.", failures))
-        try:
-            async with asyncio.timeout(_SCRAPE_SECONDS):
-                found.append(Sample("log_size", "Entries in the log.", await self.readers.read(_size)))
-            up = True
-        except (VacrError, TimeoutError):
-            up = False
-        found.append(Sample("log_up", "Whether the log can be read: 1 or 0.", int(up)))
-        return PlainTextResponse(self.registration.metrics.text(found), media_type="text/plain; version=0.0.4")
-
     async def page(self, _: Request) -> Response:
         """Say to a person what this is."""
         found = await self.readers.read(descriptions)
@@ -257,11 +219,6 @@ def _cose_key(key: PublicKey) -> dict[int, Any]:
 
 def _keys(reading: Reading) -> list[PublicKey]:
     return [one.receipt_key for one in reversed(descriptions(reading))]
-
-
-def _size(reading: Reading) -> int:
-    head = reading.head()
-    return head.head.size if head is not None else 0
 
 
 def _found(reading: Reading, name: str) -> tuple[bytes, bytes] | None:
