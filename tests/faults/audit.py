@@ -7,7 +7,8 @@ from tests.log.statements import statements
 from vacr.log.folder import open_folder
 from vacr.log.fsck import check
 from vacr.log.keyring import descriptions
-from vacr.log.ledger import Tiles, receipt_for
+from vacr.log.ledger import Tiles
+from vacr.log.proofs import receipt_for
 from vacr.log.service.publishing import Publisher
 from vacr.log.service.reading import Readers
 from vacr.receipts import checkpoint, tree

@@ -31,8 +31,8 @@ def serve():
 def some():
     """Choose from a list: all of it in full, else so many, always the same ones."""
 
-    def choose(found, count):
-        return list(found) if FULL or len(found) <= count else random.Random(6).sample(list(found), count)  # noqa: S311
+    def choose(found, count, seed="6"):
+        return list(found) if FULL or len(found) <= count else random.Random(seed).sample(list(found), count)  # noqa: S311
 
     return choose
 

@@ -4,8 +4,9 @@ import shutil
 
 import pytest
 
+from tests.faults.conftest import FULL
 from tests.faults.stages import STAGES, check_stage, template
-from tests.faults.tracing import counted, need_strace, scenario
+from tests.faults.tracing import CALLS, counted, need_strace, scenario
 from tests.log.statements import SIGNER, statements
 from vacr.signing import sign
 
@@ -17,6 +18,8 @@ FAULTS = {
 }
 GROWING = ("pwrite64", "write", "ftruncate", "mkdir")
 """The calls that a full disk refuses."""
+KINDS = (("pwrite64", "write"), ("fdatasync", "fsync"), ("rename",), ("ftruncate", "unlink", "mkdir"))
+"""Calls of one kind: in the short form every fault meets each kind in one of the stages."""
 
 
 @pytest.fixture(autouse=True)
@@ -30,9 +33,21 @@ def test_nothing_is_lost(stage, fault, tmp_path, some):
     given = statements(7)
     points = begin(stage, given, tmp_path)
     assert {name for name, _ in points} >= {"pwrite64", "fdatasync", "rename", "fsync", "write"}
-    chosen = some([point for point in points if fault != "full" or point[0] in GROWING], 1)
-    print(f"{stage}, {fault}: {len(chosen)} calls")
+    meant = [point for point in points if fault != "full" or point[0] in GROWING]
+    chosen = meant if FULL else some([point for point in meant if point[0] in met(stage, fault)] or meant, 1, f"{stage} {fault}")
+    print(f"{stage}, {fault}: {len(chosen)} calls, the first {chosen[0]}")
     disturb(stage, fault, given, chosen, tmp_path)
+
+
+def met(stage, fault):
+    """Give the kind of call that a fault meets in a stage in the short form."""
+    return KINDS[(STAGES.index(stage) + list(FAULTS).index(fault)) % len(KINDS)]
+
+
+def test_the_short_form_meets_every_kind_of_call():
+    assert {call for kind in KINDS for call in kind} == set(CALLS)
+    for fault in FAULTS:
+        assert {met(stage, fault) for stage in STAGES} == set(KINDS), fault
 
 
 @pytest.mark.parametrize("fault", ["killed", "refused", "full"])

@@ -10,9 +10,12 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.faults.audit import audit
+from tests.faults.handed import Handed
 from tests.faults.load import Load
 from tests.log.statements import statement
+from vacr.log.client import Client
 from vacr.log.folder import make
+from vacr.signing import keys
 
 
 @pytest.fixture
@@ -29,6 +32,27 @@ def test_a_service_that_is_killed_again_and_again(log, serve, many):
         load.more(40)
     assert load.services[0].stop() == (0, "")
     audit(log.path, load.handed)
+
+
+@pytest.mark.parametrize("storage", ["sqlite", "postgresql"])
+def test_a_service_that_is_killed_before_it_adds_what_it_took(storage, request, tmp_path, serve):
+    """Under --async it has only said that it took the statement: whoever sends it again gets the receipt."""
+    address = request.getfixturevalue("database") if storage == "postgresql" else None
+    log = make(str(tmp_path / "log"), database=address)
+    service = serve(log.path, "--async", "--linger", "1000")
+    given = [statement(), statement()]
+    for one in given:
+        status, headers, _ = service.post(one)
+        assert status == 303
+    service.stop(signal.SIGKILL)
+    service = serve(log.path, "--async")
+    assert service.get(headers["location"])[0] == 302  # as far as it knows, another front end may have taken it
+    known = keys.load_public((log.path / "receipt-keys.pem").read_bytes())
+    registered = [Client(service.url).register(one, known) for one in given]
+    assert [one.logged.index for one in registered] == [1, 2]
+    assert service.get(headers["location"])[:3:2] == (200, registered[-1].receipt)
+    assert service.stop() == (0, "")
+    audit(log.path, Handed([(one, found.receipt) for one, found in zip(given, registered, strict=True)]))
 
 
 def test_two_services_on_one_folder(log, serve, many):

@@ -69,6 +69,13 @@ const receipts = {
     };
     return Promise.all(ask.all.map((one) => each(one).catch((error) => error.message)));
   },
+  async check_consistency() {
+    const resolver = { resolve: async () => jwk(ask.key, createPublicKey) };
+    const verifier = transmute.detached.verifier({ resolver });
+    const each = ({ older, newer, receipt }) =>
+      transmute.receipt.consistency.verify({ oldRoot: hex(older), newRoot: hex(newer), receipt: hex(receipt), verifier });
+    return Promise.all(ask.all.map((one) => each(one).catch((error) => error.message)));
+  },
   async issue() {
     const signer = transmute.detached.signer({ remote: transmute.crypto.signer({ privateKeyJwk: jwk(ask.key, createPrivateKey) }) });
     const claims = new Map([[1, "https://log.example"], [2, "log.example"]]);

@@ -87,6 +87,25 @@ def scitt_cose_check():
     return answers
 
 
+def scitt_cose_check_consistency():
+    """Verify receipts of consistency; it has none of its own, and what they are made of: a signature over a root, and a proof."""
+    import cbor2
+    from scitt_cose import CoseError, verify_consistency, verify_sign1
+
+    answers = []
+    for one in ASK["all"]:
+        receipt = bytes.fromhex(one["receipt"])
+        try:
+            verify_sign1(receipt, public_key_pem=ASK["key"], detached_payload=bytes.fromhex(one["newer"]))
+        except CoseError as error:
+            answers.append(str(error))
+            continue
+        (proof,) = cbor2.loads(receipt).value[1][396][-2]
+        older, newer, path = cbor2.loads(proof)
+        answers.append(verify_consistency(one["older"], one["newer"], older, newer, [node.hex() for node in path]))
+    return answers
+
+
 def scitt_cose_issue():
     """Make statements with receipts, for trees of the entries of statements."""
     from scitt_cose import attach_receipts, build_receipt

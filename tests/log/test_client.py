@@ -189,11 +189,18 @@ def test_a_service_that_never_ends(service):
     with pytest.raises(Unreachable, match="no receipt yet"):
         client(service, slept=slept, seconds=100).register(STATEMENT)
     assert 50 < sum(slept) <= 100
-    service.waiting = {}
+
+
+def test_a_service_that_does_not_know_what_it_took(service):
+    """It is sent again: that gives the same entry, where it was registered after all."""
     service.plan = [go("/entries/0"), 503, "cut"]
+    assert client(service).register(STATEMENT).logged.index == 1
+    assert [method for method, _ in service.asked] == ["POST", "GET", "GET", "GET", "POST", "GET"]
+    service.plan = [go("/entries/0"), 404] * 9
     # It may be better tomorrow: the address is right, and so is the statement.
-    with pytest.raises(Unreachable, match="took the statement and lost it \\(404\\): Not Found: no such entry"):
+    with pytest.raises(Unreachable, match="does not know of it now \\(404\\)") as caught:
         client(service).register(STATEMENT)
+    assert "the same entry" in caught.value.hint
 
 
 def test_a_service_that_says_when_to_come_back(service):

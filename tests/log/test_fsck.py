@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+import time
 from contextlib import closing
 
 import pytest
@@ -12,6 +13,7 @@ from tests.log.statements import entries, statements
 from vacr.errors import VacrError
 from vacr.log.folder import make
 from vacr.log.fsck import check
+from vacr.log.service.publishing import published_size
 
 
 @pytest.fixture
@@ -111,3 +113,50 @@ def test_a_log_that_is_not_there(tmp_path):
     done = vacr("log", "fsck", "log/", cwd=tmp_path)
     assert (done.returncode, "log.db: the database of the log is gone" in done.stderr) == (3, True)
     assert "vacr log init" not in done.stderr
+
+
+def test_a_head_of_what_was_published_is_gone(tmp_path):
+    folder = make(str(tmp_path / "log"))
+    with Running(folder.path) as service:
+        for number, one in enumerate(statements(3)):
+            service.post(one)
+            while published_size(folder.public) < number + 2:
+                time.sleep(0.05)
+    assert check(folder).findings.found == []
+    with closing(sqlite3.connect(folder.path / "log.db", isolation_level=None)) as connection:
+        connection.execute("DELETE FROM heads WHERE size = 3")
+    (told,) = check(folder).findings.found
+    assert "published for a tree of 3 entries, and the head of that size is gone" in told
+
+
+def test_keys_that_are_gone_are_no_damage(log):
+    for path in (log.path / "keys").iterdir():
+        path.unlink()
+    done = vacr("log", "fsck", log.path, "--format", "json", cwd=log.path)
+    assert done.returncode == 0
+    found = json.loads(done.stdout)
+    assert (found["clean"], found["findings"]) == (True, [])
+    assert ["receipt key" in found["remarks"][0], "checkpoint key" in found["remarks"][1]] == [True, True]
+    assert "can be verified here, and not added to" in done.stderr
+
+
+def test_a_database_without_a_log(database, tmp_path, monkeypatch):
+    monkeypatch.setattr("tests.log.commands.ENVIRONMENT", {"XDG_DATA_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"})
+    for verb in (("fsck",), ("prove", "--entry", 1), ("rotate",)):
+        done = vacr("log", *verb, "--database", database, cwd=tmp_path)
+        assert (done.returncode, "there is no log in this database" in done.stderr) == (3, True), done.stderr
+        assert "vacr log init" in done.stderr
+
+
+def test_a_log_that_is_published_meanwhile(log):
+    done = []
+    with Running(log.path) as service:
+
+        def progress(*_):
+            if not done:
+                done.append(service.post(statements(1)[0])[0])
+                while published_size(log.public) < 309:
+                    time.sleep(0.05)
+
+        found = check(log, progress)
+    assert (found.size, found.findings.found, done) == (308, [], [201])

@@ -24,7 +24,7 @@ from vacr.log.folder import make, rotate
 from vacr.log.fsck import check
 from vacr.log.service import registration
 from vacr.log.service.admission import Admission
-from vacr.log.service.callers import Rates, caller_of
+from vacr.log.service.callers import Rates, address_of
 from vacr.log.service.metrics import Metrics
 from vacr.log.service.problems import Problem
 from vacr.log.service.registration import Registration
@@ -161,7 +161,7 @@ def test_what_nobody_thought_of_is_no_trace(caplog):
     ],
 )
 def test_who_is_one_caller(addresses, callers):
-    assert len({caller_of({"client": (one, 1), "headers": []}, None) for one in addresses}) == callers
+    assert len({address_of({"client": (one, 1)}) for one in addresses}) == callers
 
 
 def test_many_callers_take_no_memory():

@@ -9,6 +9,7 @@ import pytest
 from tests.log.statements import entries, statements
 from vacr.errors import InvalidStatement, UsageError
 from vacr.log import ledger as ledgers
+from vacr.log import proofs
 from vacr.log.folder import make, open_folder, rotate
 from vacr.log.fsck import check
 from vacr.log.keyring import NewKeys, descriptions
@@ -92,11 +93,11 @@ def test_many_entries_over_many_openings(folder):
                 handed += zip(part, ledger.append([entry_of(parse(one)) for one in part]), strict=True)
     with closing(folder.reader()) as reading:
         for given, placed in handed[::7]:
-            receipt = ledgers.receipt_for(reading, placed.position)
+            receipt = proofs.receipt_for(reading, placed.position)
             assert check_receipt(parse(given), receipt, known, NOW).size == len(handed) + 1
             assert check_receipt(parse(given), placed.receipt, known, NOW).index == placed.position
-        assert ledgers.receipt_for(reading, len(handed) + 1) is None
-        assert ledgers.receipt_for(reading, -1) is None
+        assert proofs.receipt_for(reading, len(handed) + 1) is None
+        assert proofs.receipt_for(reading, -1) is None
     assert check(folder).findings.found == []
 
 
@@ -236,18 +237,18 @@ def test_receipts_of_consistency(folder):
         for older in heads:
             for newer in heads:
                 if older.size < newer.size:
-                    receipt = parse_receipt(ledgers.consistency_receipt(ledger.storage, ledger.keyring, older.size, newer.size))
+                    receipt = parse_receipt(proofs.consistency_receipt(ledger.storage, ledger.keyring, older.size, newer.size))
                     (proof,) = receipt.consistencies
                     receipt.check(proof.root(older.root), ledger.signer.public_key)
-        unsigned = parse_receipt(ledgers.consistency_receipt(ledger.storage, ledger.keyring, 2, 6))
+        unsigned = parse_receipt(proofs.consistency_receipt(ledger.storage, ledger.keyring, 2, 6))
         unsigned.check(unsigned.consistencies[0].root(tree_root(ledger, 2)), ledger.signer.public_key)
         for wrong in ((0, 5), (5, 5), (6, 5), (5, 5000)):
             with pytest.raises(UsageError, match="no proof from"):
-                ledgers.consistency_receipt(ledger.storage, ledger.keyring, *wrong)
+                proofs.consistency_receipt(ledger.storage, ledger.keyring, *wrong)
 
 
 def tree_root(ledger, size):
-    return tree.root(ledgers.node_in(ledgers.Tiles(ledger.storage)), size)
+    return tree.root(proofs.node_in(ledgers.Tiles(ledger.storage)), size)
 
 
 def test_an_error_in_a_batch_leaves_nothing_of_it(folder, monkeypatch):

@@ -177,7 +177,13 @@ def test_other_requests(service):
     ):
         status, headers, _ = service.get(path)
         assert (status, headers["content-type"]) == (404, "application/concise-problem-details+cbor"), path
-    assert service.ask("DELETE", "/entries/1")[0] == 405
+    status, headers, _ = service.ask("DELETE", "/entries/1")
+    assert (status, set(headers["allow"].split(", "))) == (405, {"GET", "HEAD"})
+    status, headers, _ = service.get("/entries")
+    assert (status, headers["allow"]) == (405, "POST")
+    for path in ("/entries/", "/checkpoint/"):
+        status, headers, body = service.ask("POST", path, statement(), {"Content-Type": "application/cose"})
+        assert (status, cbor2.loads(body)[TITLE], headers.get("location")) == (404, "Not Found", None)
     assert service.get("/tile/0/../../log.json")[0] == 404
 
 
@@ -211,6 +217,8 @@ def test_tokens(log, tmp_path):
         given = statement()
         for wrong in ({}, {"Authorization": "Bearer wrong-horse-battery"}, {"Authorization": "Basic correct-horse-battery"}):
             assert service.refused(given, **wrong)[0] == 401
+        assert service.post(given)[1]["www-authenticate"] == "Bearer"
+        assert service.post(given, Authorization="Bearer x")[1]["www-authenticate"] == 'Bearer error="invalid_token"'
         assert "none of those" in service.refused(given, Authorization="Bearer wrong-horse-battery")[1][DETAIL]
         assert service.post(given, Authorization="Bearer correct-horse-battery")[0] == 201
         assert service.get("/entries/1")[0] == 200
@@ -225,6 +233,14 @@ def test_how_often(log):
         limited = next(answer for answer in answers if answer[0] == 429)
         assert limited[1]["retry-after"] == "1"
         assert cbor2.loads(limited[2])[TITLE] == "Too Many Requests"
+
+
+def test_tokens_cannot_be_tried_faster(log, tmp_path):
+    (tmp_path / "tokens").write_text("correct-horse-battery\n")
+    with Running(log.path, "--token-file", tmp_path / "tokens", "--rate", "0.1") as service:
+        answers = [service.refused(statement(), Authorization="Bearer wrong-horse-battery")[0] for _ in range(3)]
+        assert answers == [401, 429, 429]
+        assert service.post(statement(), Authorization="Bearer correct-horse-battery")[0] == 201
 
 
 def test_less_often_than_once_a_second():
@@ -311,6 +327,12 @@ def test_what_it_says_of_itself(service):
     assert "vacr_log_size 2" in counted
     described = json.loads(service.get("/openapi.json")[2])
     assert {"/entries", "/entries/{name}", "/checkpoint"} < described["paths"].keys()
+    assert {"201", "303", "400", "401", "408", "413", "415", "429", "503"} < described["paths"]["/entries"]["post"][
+        "responses"
+    ].keys()
+    assert all(
+        "503" in one["get"]["responses"] for path, one in described["paths"].items() if path not in ("/entries", "/metrics")
+    )
     status, headers, page = service.get("/")
     assert (status, headers["content-type"].partition(";")[0]) == (200, "text/html")
     assert service.said["identity"] in page.decode()
@@ -345,6 +367,26 @@ def test_beyond_loopback_only_when_asked(log):
     with Running(log.path, "--host", "0.0.0.0", "--anyone") as service:  # noqa: S104
         service.url = service.url.replace("0.0.0.0", "127.0.0.1")  # noqa: S104
         assert service.post(statement())[0] == 201
+
+
+def test_tokens_in_the_clear_are_told(log, tmp_path):
+    (tmp_path / "tokens").write_text("correct-horse-battery\n")
+    for host, told in (("0.0.0.0", True), ("127.0.0.1", False)):  # noqa: S104
+        service = Running(log.path, "--host", host, "--token-file", tmp_path / "tokens")
+        code, complaints = service.stop()
+        assert (code, "tokens travel in the clear" in complaints) == (0, told)
+
+
+def test_a_proxy_in_front_names_the_caller(log):
+    given = statement()
+    for proxies, answers in (((), [201, 429, 429]), (("--proxy", "127.0.0.0/8"), [201, 429, 201])):
+        with Running(log.path, "--rate", "0.1", *proxies) as service:
+            callers = ("192.0.2.1", "198.51.100.9, 192.0.2.1", "192.0.2.2")  # what stands before was said by the caller
+            assert [service.post(given, X_Forwarded_For=one)[0] for one in callers] == answers
+    for odd in ("*", "proxy.example.org", "10.0.0.1/8"):
+        command = [sys.executable, "-m", "vacr", "log", "serve", log.path, "--port", "0", "--proxy", odd]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert (done.returncode, "is not the address of a proxy" in done.stderr) == (2, True)
 
 
 def test_two_services_on_one_postgresql(database, tmp_path):

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from tests.log.authority import TlsAuthority
+from tests.log.balancing import Balancer
 from tests.log.commands import service as command_service
 from tests.log.commands import vacr
 from tests.log.running import Running
 from tests.log.statements import statement, statements
+from vacr.errors import InvalidStatement
 from vacr.log.folder import make, open_folder
 from vacr.log.fsck import check
 from vacr.receipts import checkpoint, notes
@@ -101,6 +103,17 @@ def published(service, size):
         time.sleep(0.05)
 
 
+def cosigned(service, size, key):
+    """Wait until a checkpoint of a size is published with the cosignature of a witness; gives its time."""
+    while True:
+        try:
+            return checkpoint.cosigned_at(notes.parse(published(service, size)), notes.read_key(key))
+        except InvalidStatement as error:
+            if error.reason != "note-unsigned":
+                raise
+            time.sleep(0.05)
+
+
 def test_a_witness_cosigns(tmp_path):
     log = make(str(tmp_path / "log"))
     with Running(log.path) as service:
@@ -110,13 +123,54 @@ def test_a_witness_cosigns(tmp_path):
         with Running(log.path, "--witness", told["url"], told["key"]) as service:
             for size in (2, 3, 4):
                 service.post(statement())
-                note = published(service, size)
-                cosigned = checkpoint.cosigned_at(notes.parse(note), notes.read_key(told["key"]))
-                assert time.time() - 3600 < cosigned <= time.time()
+                assert time.time() - 3600 < cosigned(service, size, told["key"]) <= time.time()
+                assert (log.public / "checkpoint").read_bytes() == service.get("/checkpoint")[2]
         assert vacr("log", "fsck", "log", cwd=tmp_path).returncode == 0
         with Running(log.path, "--witness", told["url"], told["key"]) as service:  # it asks from where the witness is
             service.post(statement())
-            checkpoint.cosigned_at(notes.parse(published(service, 5)), notes.read_key(told["key"]))
+            cosigned(service, 5, told["key"])
+    with Running(log.path, "--witness", told["url"], told["key"]) as service:  # what it has is kept when the witness is gone
+        assert checkpoint.cosigned_at(notes.parse(published(service, 5)), notes.read_key(told["key"]))
+        assert service.stop() == (0, "")
+
+
+def test_a_cosignature_that_was_missed_comes_later(tmp_path):
+    """Nothing is added meanwhile: the witness is asked again for the same checkpoint."""
+    log = make(str(tmp_path / "log"))
+    with Running(log.path) as service:
+        service.post(statement())
+        key = service.said["checkpoint-key"]
+    with command_service("log", "witness", "w", "--log", key, cwd=tmp_path) as witness, Balancer() as way:
+        told = witness.told
+        with Running(log.path, "--witness", way.url, told["key"]) as service:
+            with pytest.raises(InvalidStatement, match="not cosigned"):
+                checkpoint.cosigned_at(notes.parse(published(service, 2)), notes.read_key(told["key"]))
+            while len(way.calls) < 2:
+                time.sleep(0.05)
+            assert "vacr_cosignatures_missing 1" in service.get("/metrics")[2].decode()
+            way.urls.append(told["url"])
+            assert cosigned(service, 2, told["key"])
+            assert "vacr_cosignatures_missing 0" in service.get("/metrics")[2].decode()
+            code, complaints = service.stop()
+    assert (code, complaints.count("not cosigned by"), complaints.count("cosigned again by")) == (0, 1, 1)
+
+
+def test_a_witness_that_never_answers_holds_nothing_back(tmp_path):
+    log = make(str(tmp_path / "log"))
+    with Running(log.path) as service:
+        key = service.said["checkpoint-key"]
+    silent = notes.VerifierKey("silent.example.org", 4, bytes(range(32)))
+    with command_service("log", "witness", "w", "--log", key, cwd=tmp_path) as witness, Balancer(holds=True) as way:
+        told = witness.told
+        with Running(log.path, "--witness", way.url, str(silent), "--witness", told["url"], told["key"]) as service:
+            while not way.calls:
+                time.sleep(0.05)
+            for size in (2, 3):
+                service.post(statement())
+                assert cosigned(service, size, told["key"])  # by the one that answers
+            # It ends before that witness is given up, which would be told.
+            assert service.stop() == (0, "")
+    assert check(log).findings.found == []
 
 
 def test_without_its_witness_a_log_goes_on(tmp_path):

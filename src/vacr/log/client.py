@@ -139,8 +139,7 @@ class Client:
 
     def _receipt(self, statement: bytes, patience: Patience) -> bytes:
         """Send a statement, and wait for its receipt."""
-        headers = {"Content-Type": COSE, "Accept": COSE}
-        answer = self._answer(patience, "POST", f"{self.prefix}/entries", headers, statement)
+        answer = self._send(statement, patience)
         while not (answer.status in (_OK, _CREATED) and answer.body):
             if answer.status not in (_OK, _CREATED, *_ELSEWHERE):
                 raise answers.refusal(answer, self.url)
@@ -150,10 +149,15 @@ class Client:
                 raise Unreachable(told, where=self.url, hint="Registering the same again gives the same entry.")
             answer = self._answer(patience, "GET", place, {"Accept": COSE})
             if answer.status in _GONE:
-                # A service that failed after it took the statement knows nothing of it.
-                told = f"the service took the statement and lost it ({answer.status}){answers.said(answer)}"
-                raise Unreachable(told, where=self.url, hint="Registering the same again gives the same entry.")
+                # A service that failed after it took the statement knows nothing of it, nor does one that another stands in for.
+                if not patience.again(answer.headers.get("retry-after")):
+                    told = f"the service took the statement, and does not know of it now ({answer.status}){answers.said(answer)}"
+                    raise Unreachable(told, where=self.url, hint="Registering the same again gives the same entry.")
+                answer = self._send(statement, patience)
         return answer.body
+
+    def _send(self, statement: bytes, patience: Patience) -> Answer:
+        return self._answer(patience, "POST", f"{self.prefix}/entries", {"Content-Type": COSE, "Accept": COSE}, statement)
 
     def _place(self, answer: Answer) -> str:
         """Give the path where a receipt will be: on the same host, for whoever is there may see the token."""

@@ -41,7 +41,7 @@ def cosign(note: bytes, old_size: int, proof: Sequence[bytes], witness_url: str,
     except (OSError, UnicodeError, http.client.HTTPException) as error:
         raise Unreachable(f"no answer of the witness: {error}", where=witness_url, hint="Try again later.") from error
     if reply.status == _OK:
-        return _checked(note, reply.body, witness_key)
+        return checked(note, reply.body, witness_key)
     if reply.status == _CONFLICT:
         size = _size(reply, witness_url)
         if size != old_size:
@@ -54,8 +54,12 @@ def cosign(note: bytes, old_size: int, proof: Sequence[bytes], witness_url: str,
     raise Unreachable(f"the witness does not cosign: {reply.status} {told}", where=witness_url)
 
 
-def _checked(note: bytes, lines: bytes, key: VerifierKey) -> bytes:
-    """Give the lines of the witness's own key; whatever else it sent is nothing to us."""
+def checked(note: bytes, lines: bytes, key: VerifierKey) -> bytes:
+    """Give those of some lines that are of a witness's own key, for a checkpoint; whatever else is there is nothing to us.
+
+    Raises:
+        InvalidStatement: there are none, or they are false.
+    """
     signed = notes.parse(note)
     try:
         found = [one for one in notes.parse(b"\n\n" + lines).signatures if (one.name, one.key_id) == (key.name, key.id)]

@@ -133,15 +133,20 @@ def for_database(database: str, *, create: bool = False) -> Folder:
 
     Raises:
         UsageError: there is a log in the database, and its keys are not here.
+        UnreadableInput: there is no log in it, and none is to be made.
         StorageFailed: it cannot be reached.
     """
     from vacr.log.postgres import PostgresStorage
 
     base = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
     place = Path(base).expanduser() / "vacr" / "logs" / PostgresStorage.name_of(database)
-    if create and not PostgresStorage.holds_log(database):
-        return make(str(place), database=database)
-    if not (place / _ABOUT).is_file():
+    there = (place / _ABOUT).is_file()
+    if (create or not there) and not PostgresStorage.holds_log(database):
+        if create:
+            return make(str(place), database=database)
+        hint = "vacr log init FOLDER --database URL makes one."
+        raise UnreadableInput("there is no log in this database", where=PostgresStorage.name_of(database), hint=hint)
+    if not there:
         hint = "Name the folder that the log was made with, or a copy of it, before --database URL."
         raise UsageError(f"the keys of the log are not at {place}", hint=hint)
     return Folder(place, database)

@@ -1,15 +1,17 @@
 """Whether every stored byte still hashes to what the log has signed. Step: register.
 
 All entries are read once, in bounded memory: their leaves are compared with the tiles and with the index, the roots of the tree
-with every head that was ever signed, and the files that are published with the database.
+with every head that is kept, and the files that are published with the database. A head that was removed is missed where a tree
+of its size was published: nothing that was handed out depends on the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 
+from vacr.errors import InvalidStatement, UnreadableInput, UsageError
 from vacr.log.findings import Findings
 from vacr.log.folder import Folder
 from vacr.log.published_files import check_files
@@ -28,6 +30,8 @@ class Checked:
     heads: int
     files: int
     findings: Findings
+    remarks: tuple[str, ...] = ()
+    """What whoever looks after the log may want to know, though nothing is wrong with it."""
 
 
 def check(folder: Folder, progress: Callable[[int, int], None] = lambda _done, _of: None) -> Checked:
@@ -54,8 +58,22 @@ def _check(storage: Storage, folder: Folder, findings: Findings, progress: Calla
         findings.add("the head of the log is missing, or is not one that was signed")
         return Checked(0, 0, 0, findings)
     heads = _check_tree(storage, head, findings, progress)
-    files = check_files(storage, folder, findings)
-    return Checked(head.head.size, heads, files, findings)
+    # What is published meanwhile is of a later moment than the snapshot, so that it is compared with the log as it is then.
+    with closing(folder.reader()) as present:
+        files = check_files(present, folder, findings)
+    return Checked(head.head.size, heads, files, findings, tuple(_missing_keys(storage, folder, head)))
+
+
+def _missing_keys(storage: Storage, folder: Folder, head: StoredHead) -> Iterator[str]:
+    """Tell which keys of the log cannot be used here: a copy may well be without them, and a log that is added to may not."""
+    keyring = folder.keyring
+    for find in (keyring.signer, keyring.checkpoint_key):
+        try:
+            find(storage, head)
+        except (UsageError, UnreadableInput) as error:
+            yield f"{error.message}: the log can be verified here, and not added to"
+        except InvalidStatement:
+            return  # the log does not say which keys it has, which is among the findings
 
 
 def _check_tree(storage: Storage, head: StoredHead, findings: Findings, progress: Callable[[int, int], None]) -> int:

@@ -17,7 +17,7 @@ from vacr.log.keyring import Keyring
 from vacr.log.storage import Batch, Damaged, HeadMoved, Reading, Storage, StorageFailed, StoredHead, Writing, prefix_of
 from vacr.receipts import tree
 from vacr.receipts.receipt import Head, protected_header, sign_head
-from vacr.receipts.tiles import Growing, Tile, last_tiles, node_in
+from vacr.receipts.tiles import Growing, Tile, last_tiles
 from vacr.signing.signers import Signer
 
 MOST = 512
@@ -32,6 +32,7 @@ class Placed:
 
     position: int
     receipt: bytes
+    """Nothing for the first entry of a log that has no other."""
     new: bool
 
 
@@ -192,6 +193,8 @@ class Ledger:
         if self.head is None:
             raise Damaged("the log has no head")
         head = self.head.head
+        if head.size == 1:  # the description of the log, sent by somebody who read it
+            return [Placed(at, b"", new=False) for at in positions]
         node = cache(growing.node)  # the paths of neighbours are the same but for their beginnings
         edges = tree.edge(node, head.size)
         return [
@@ -214,34 +217,3 @@ def find(reading: Reading, node: tree.Node, leaves: Sequence[bytes]) -> dict[byt
     wanted = set(leaves)
     found = ((node(0, position), position) for _, position in reading.positions(list({prefix_of(leaf) for leaf in wanted})))
     return {leaf: position for leaf, position in found if leaf in wanted}
-
-
-def receipt_for(reading: Reading, position: int) -> bytes | None:
-    """Make the receipt for an entry, as of the last head; nothing where there is no such entry."""
-    stored = reading.head()
-    if stored is None or not 0 <= position < stored.head.size:
-        return None
-    node = node_in(Tiles(reading))
-    edges = tree.edge(node, stored.head.size)
-    return stored.head.inclusion(position, tree.inclusion_path(node, edges, position, stored.head.size))
-
-
-def consistency_receipt(reading: Reading, keyring: Keyring, older: int, newer: int) -> bytes:
-    """Make the receipt that shows that an older tree is the beginning of a newer one.
-
-    Where no head was signed for the newer size, one is signed now: what it says is true of any size that the log had.
-
-    Raises:
-        UsageError: the log never had these sizes, or its key is not at hand.
-    """
-    last = reading.head()
-    if last is None or not 0 < older < newer <= last.head.size:
-        size = last.head.size if last is not None else 0
-        raise UsageError(f"no proof from {older} to {newer}", hint=f"The first is smaller, and the second {size} at most.")
-    node = node_in(Tiles(reading))
-    stored = reading.head_until(newer)
-    head = stored.head if stored is not None else last.head
-    if head.size != newer:
-        signer = keyring.signer(reading, last)
-        head = sign_head(signer, protected_header(signer, keyring.log, keyring.origin, last.time), newer, tree.root(node, newer))
-    return head.consistency(older, tree.consistency_path(node, older, newer))

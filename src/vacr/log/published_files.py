@@ -12,7 +12,7 @@ from vacr.log.rollback import check_published
 from vacr.log.service.publishing import ENTRIES, bundle_bytes, changed, published_size, tile_bytes
 from vacr.log.storage import Reading
 from vacr.receipts.description import Description
-from vacr.receipts.tiles import number_of
+from vacr.receipts.tiles import WIDTH, number_of
 from vacr.signing import keys
 from vacr.sources.files import read_bytes
 from vacr.sources.key_files import RECEIPT_KEYS
@@ -65,3 +65,12 @@ def _check_file(storage: Reading, path: Path, folder: Path, findings: Findings) 
         return
     if read_bytes(path) != wanted:
         findings.add(f"{path} is not what the log has")
+    elif level == ENTRIES and width < WIDTH:
+        _check_head(storage, path, number * WIDTH + width, findings)
+
+
+def _check_head(storage: Reading, path: Path, size: int, findings: Findings) -> None:
+    """Check that the head is kept of which a bundle was the last: it ends where a tree that was published ended."""
+    stored = storage.head_until(size)
+    if stored is None or stored.head.size != size:
+        findings.add(f"{path} was published for a tree of {size} entries, and the head of that size is gone")

@@ -50,6 +50,8 @@ class Sequencer(Generic[T]):
         self.failure: VacrError | None = None
         """What kept the last batch from being added; none when all is well."""
         self.batches = 0
+        self.storage_failures = 0
+        """How often the storage failed and was opened again: a disk that does so once may do so again."""
         self.thread = threading.Thread(target=self._run, name="sequencer", daemon=True)
         self.thread.start()
 
@@ -107,9 +109,11 @@ class Sequencer(Generic[T]):
         try:
             try:
                 placed = self.ledger.append(entries)
-            except StorageFailed:
+            except StorageFailed as error:
+                self.storage_failures += 1
                 time.sleep(_PAUSE)
                 placed = self.ledger.append(entries)
+                _log.warning("the database failed and was opened again, nothing is lost: %s", error.diagnostics())
         except VacrError as error:
             return [self._failed(error)] * len(entries)
         except Exception as error:  # noqa: BLE001 - whoever waits has to be told, whatever it is

@@ -9,7 +9,7 @@ import signal
 import socket
 import ssl
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -47,9 +47,18 @@ class Stop:
 
 
 def serve(
-    app: Any, host: str, port: int, *, told: Callable[[str], None], tls: Tls | None = None, stop: Stop | None = None
+    app: Any,
+    host: str,
+    port: int,
+    *,
+    told: Callable[[str], None],
+    tls: Tls | None = None,
+    stop: Stop | None = None,
+    proxies: Sequence[str] = (),
 ) -> None:
     """Serve until a signal asks to end (SIGTERM, SIGINT), or the service itself; `told` gets the address once it can be called.
+
+    Where one of `proxies` calls, by its address or network, the caller is whom it names in `X-Forwarded-For`.
 
     Raises:
         UsageError: the address cannot be had, or the extra is not installed.
@@ -71,7 +80,8 @@ def serve(
         log_level="error",
         access_log=False,
         server_header=False,
-        proxy_headers=False,  # anybody could write another's address into them
+        proxy_headers=bool(proxies),  # anybody else could write another's address into them
+        forwarded_allow_ips=list(proxies),
         timeout_graceful_shutdown=_GRACE,
         backlog=_BACKLOG,
     )

@@ -74,7 +74,8 @@ def check_content(message: Sign1, profile: str, payload: bytes | None) -> bytes:
             raise InvalidStatement("the bytes are not those that were signed", reason="content-mismatch")
         return signed
     if payload is None:
-        raise InvalidStatement("the bytes that the statement is about are missing", reason="payload-missing")
+        hint = "It holds their hash: put the file it is about beside it, as NAME beside NAME.cose, and verify that."
+        raise InvalidStatement("the bytes that the statement is about are missing", reason="payload-missing", hint=hint)
     if HASHES[message.protected[labels.PAYLOAD_HASH_ALG]](payload).digest() != message.payload:
         raise InvalidStatement("the bytes are not those that were signed", reason="content-mismatch")
     return payload

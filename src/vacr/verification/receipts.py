@@ -83,6 +83,35 @@ def check_receipt(
     return _check(parse_receipt(receipt), tree.leaf_hash(entry_of(message, rule)), policy, now)
 
 
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """What a receipt of consistency shows: which log only grew, from which size to which, and the root that it has signed."""
+
+    issuer: str
+    subject: str
+    older: int
+    newer: int
+    root: bytes
+    time: datetime | None
+    key: PublicKey
+
+
+def check_consistency(receipt: bytes, older_root: bytes, log_keys: Sequence[PublicKey], now: datetime) -> Grown:
+    """Check a receipt that shows that a tree, whose root is known, is the beginning of a newer one.
+
+    Raises:
+        InvalidStatement: it is none, the older tree is not that beginning, or none of the keys signed the newer root.
+    """
+    read = parse_receipt(receipt)
+    if len(read.consistencies) != 1 or read.inclusions:
+        raise InvalidStatement("a receipt that proves something else than that a log only grew", reason="receipt-kind")
+    (proof,) = read.consistencies
+    root = proof.root(older_root)
+    key = _signer(read, root, log_keys)
+    issuer, subject, time = _named(read, now)
+    return Grown(issuer, subject, proof.older, proof.newer, root, time, key)
+
+
 def _held(written: Any, leaf: bytes, policy: Policy, now: datetime) -> Logged | None:
     """Check a receipt in a statement; nothing where it is of a log that is not trusted, so that nobody here can tell."""
     try:
@@ -114,6 +143,13 @@ def _is_trusted(kid: Any, policy: Policy) -> bool:
 def _check(receipt: Receipt, leaf: bytes, policy: Policy, now: datetime) -> Logged:
     root = _root(receipt, leaf, lenient=policy.lenient_receipts)
     key = _signer(receipt, root, policy.log_keys)
+    issuer, subject, time = _named(receipt, now)
+    proof = receipt.inclusions[0]
+    return Logged(issuer, subject, proof.size, proof.index, time, key)
+
+
+def _named(receipt: Receipt, now: datetime) -> tuple[str, str, datetime | None]:
+    """Give the names that a receipt has for its log, and when it was signed, if it says so."""
     try:
         claims = read_claims(receipt.message.protected.get(labels.CWT_CLAIMS, {}), now)
     except InvalidStatement as error:
@@ -121,9 +157,7 @@ def _check(receipt: Receipt, leaf: bytes, policy: Policy, now: datetime) -> Logg
     issuer, subject, time = claims.get(labels.ISS), claims.get(labels.SUB), claims.get(labels.IAT)
     if issuer is None or subject is None:
         raise InvalidStatement("a receipt that does not name its log", reason="receipt-claims-missing")
-    proof = receipt.inclusions[0]
-    when = datetime.fromtimestamp(time, UTC) if time is not None else None
-    return Logged(issuer, subject, proof.size, proof.index, when, key)
+    return issuer, subject, datetime.fromtimestamp(time, UTC) if time is not None else None
 
 
 def _root(receipt: Receipt, leaf: bytes, *, lenient: bool) -> bytes:

@@ -15,6 +15,7 @@ from vacr.cli.verbs import Verbs
         "serve": "Serve a log over HTTP.",
         "fsck": "Check that every stored byte still hashes to what the log has signed.",
         "prove": "Write the proof for an entry, or that the log only grew.",
+        "verify": "Check such a proof.",
         "rotate": "Give a log new keys.",
         "monitor": "Watch a log: it must never fork nor shrink.",
         "witness": "Cosign the checkpoints of logs that only grew.",

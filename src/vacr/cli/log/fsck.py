@@ -40,8 +40,10 @@ def command(
     heads = plural(checked.heads, "signed head")
     verdict = "damaged" if problems else "clean"
     voice.result(f"{found.path}: {verdict}: {plural(checked.size, 'entry')}, {heads}, {plural(checked.files, 'published file')}")
+    for remark in checked.remarks:
+        voice.notice(f"{found.path}: {remark}")
     voice.data(
         {"clean": not problems, "size": checked.size, "heads": checked.heads, "files": checked.files, "findings": problems}
-        | {"more": more}
+        | {"more": more, "remarks": list(checked.remarks)}
     )
     return FAILED if problems else 0

@@ -12,7 +12,7 @@ from vacr.cli import options, outputs
 from vacr.cli.log.which import log_of, log_options
 from vacr.cli.options import PATH, Voice
 from vacr.errors import UsageError
-from vacr.log.ledger import consistency_receipt, receipt_for
+from vacr.log.proofs import consistency_receipt, receipt_for
 from vacr.receipts.receipt import parse_receipt
 from vacr.sources import STDIN
 

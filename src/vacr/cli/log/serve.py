@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+from collections.abc import Sequence
 from contextlib import closing
 from typing import Any
 
@@ -25,6 +26,10 @@ from vacr.receipts.notes import read_key
 from vacr.sources.key_files import trust_bytes
 
 _LINGER = 2.0
+_IN_THE_CLEAR = (
+    "vacr: tokens travel in the clear to this address, and vacr register sends them over https only; "
+    "give --tls-cert and --tls-key, or put a proxy with TLS in front"
+)
 
 
 @click.command()
@@ -38,6 +43,7 @@ _LINGER = 2.0
 @click.option("--anyone", is_flag=True, help="Let anybody who reaches it register, also beyond this machine.")
 @click.option("--max-size", type=click.IntRange(1, LARGEST), default=LARGEST, show_default=True, help="The largest entry.")
 @click.option("--rate", type=Number(min=0.1), default=10_000, show_default=True, help="Statements a second a caller.")
+@click.option("--proxy", metavar="ADDRESS", multiple=True, help="A proxy in front, whose X-Forwarded-For names the caller.")
 @click.option("--queue", type=click.IntRange(1, 100_000), default=WAITING, show_default=True, help="How many may wait.")
 @click.option("--linger", type=Number(0, 1000), default=_LINGER, show_default=True, help="Milliseconds to gather a batch for.")
 @click.option("--witness", metavar="URL VKEY", multiple=True, nargs=2, help="A witness to cosign checkpoints; may be repeated.")
@@ -68,7 +74,11 @@ def command(
     voice = Voice(format, quiet, verbose)
     logging.basicConfig(format="vacr: %(message)s", level=logging.INFO if verbose else logging.WARNING)
     tls = tls_of(tls_cert, tls_key, client_ca)
-    _refuse_open(host, guarded=given["token_file"] is not None or client_ca is not None or given["anyone"])
+    beyond = not _is_loopback(host)
+    if beyond and given["token_file"] is None and client_ca is None and not given["anyone"]:
+        hint = "Give --token-file or --client-ca, or ask for it by name: --anyone."
+        raise UsageError(f"at {host} anybody could register", hint=hint)
+    _check_proxies(given["proxy"])
     found = log_of(folder, database, create=True)
     # The log is open before anybody is told that it is served.
     with closing(found.ledger()) as ledger:
@@ -79,8 +89,10 @@ def command(
             voice.result(f"serving {facts['origin']} at {url}")
             tell(facts, voice)
             voice.data({**facts, "url": url})
+            if beyond and tls is None and given["token_file"] is not None:
+                voice.notice(_IN_THE_CLEAR)
 
-        serve(app, host, port, told=told, tls=tls)
+        serve(app, host, port, told=told, tls=tls, proxies=given["proxy"])
     return 0
 
 
@@ -93,9 +105,10 @@ def _app(folder: Folder, ledger: Ledger, given: dict[str, Any]) -> Any:
     from vacr.log.service.admission import Admission
     from vacr.log.service.callers import Rates
     from vacr.log.service.metrics import Metrics
-    from vacr.log.service.publishing import Publisher, Witness
+    from vacr.log.service.publishing import Publisher
     from vacr.log.service.reading import Readers
     from vacr.log.service.registration import Registration
+    from vacr.log.service.witnessing import Witness
 
     policy = policy_of(Wanted(given["trust"], algorithms=given["alg"]))
     tokens = _tokens(given["token_file"]) if given["token_file"] else None
@@ -116,12 +129,22 @@ def _tokens(name: str) -> Any:
         raise UnreadableInput(error.message, where=name, hint=error.hint) from error
 
 
-def _refuse_open(host: str, *, guarded: bool) -> None:
-    """Refuse to let anybody write from elsewhere, unless that is asked for."""
+def _is_loopback(host: str) -> bool:
     try:
-        here = host == "localhost" or ipaddress.ip_address(host).is_loopback
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
-        here = False
-    if not here and not guarded:
-        hint = "Give --token-file or --client-ca, or ask for it by name: --anyone."
-        raise UsageError(f"at {host} anybody could register", hint=hint)
+        return False
+
+
+def _check_proxies(named: Sequence[str]) -> None:
+    """Refuse what is no address: a name, or everybody, would let callers say who they are.
+
+    Raises:
+        UsageError: one of them is none.
+    """
+    for one in named:
+        try:
+            ipaddress.ip_network(one)
+        except ValueError as error:
+            hint = "Give the address that it calls from, such as 127.0.0.1, or its network, such as 10.1.0.0/16."
+            raise UsageError(f"{one} is not the address of a proxy", hint=hint) from error

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import re
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -17,16 +18,18 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from vacr.codec import deterministic_cbor
 from vacr.errors import UsageError, VacrError
 from vacr.log.keyring import descriptions
-from vacr.log.ledger import Ledger, Tiles, find, receipt_for
+from vacr.log.ledger import Ledger, Tiles, find
+from vacr.log.proofs import NoReceiptYet, receipt_for
 from vacr.log.sequencer import Sequencer
 from vacr.log.service import names, pages
-from vacr.log.service.problems import MEDIA_TYPE, Problem, bug, outward, unavailable
+from vacr.log.service.condition import Condition
+from vacr.log.service.problems import MEDIA_TYPE, Problem, bug, no_receipt_yet, unavailable
 from vacr.log.service.publishing import ENTRIES, Publisher, bundle_bytes, tile_bytes
 from vacr.log.service.reading import Readers
 from vacr.log.service.registration import COSE, Receive, Registration, Scope, Send
@@ -66,6 +69,7 @@ class Service:
         return front
 
     def _others(self) -> Starlette:
+        condition = Condition(self.registration, self.publisher, self.readers)
         routes = [
             Route("/entries", self.registration, methods=["POST"]),
             Route("/entries/{name}", _told(self.entry)),
@@ -74,12 +78,15 @@ class Service:
             Route("/.well-known/scitt-keys/{kid}", _told(self.key)),
             Route("/checkpoint", _told(self.checkpoint)),
             Route("/tile/{path:path}", _told(self.tile)),
-            Route("/health", _told(self.health)),
-            Route("/metrics", _told(self.metrics)),
+            Route("/health", _told(condition.health)),
+            Route("/metrics", _told(condition.metrics)),
             Route("/openapi.json", _told(pages.openapi)),
             Route("/", _told(self.page)),
         ]
-        return Starlette(routes=routes, lifespan=self._lifespan, exception_handlers={HTTPException: _no_such_address})
+        found = Starlette(routes=routes, lifespan=self._lifespan, exception_handlers={HTTPException: _no_such_address})
+        # It would lead to an address that it makes up from what the caller says, and that a proxy in between may not have.
+        found.router.redirect_slashes = False
+        return found
 
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
@@ -101,17 +108,27 @@ class Service:
 
     async def entry(self, request: Request) -> Response:
         """Give the receipt of an entry, by its name or its position."""
-        name = request.path_params["name"]
-        if name in self.registration.pending:
-            return RedirectResponse(str(request.url.path), 302, {"retry-after": "1"})
-        found = await self.readers.read(lambda reading: _found(reading, name))
+        found = await self._entry(request)
+        if found is None:
+            return _come_back(request)
         return Response(found[1], 200, {"content-type": COSE.decode(), "location": str(request.url.path)})
 
     async def statement(self, request: Request) -> Response:
         """Give the statement that an entry is, with its receipt in it: a transparent statement."""
+        found = await self._entry(request)
+        if found is None:
+            return _come_back(request)
+        return Response(with_receipt(*found), 200, {"content-type": COSE.decode()})
+
+    async def _entry(self, request: Request) -> tuple[bytes, bytes] | None:
+        """Give an entry and its receipt; nothing, while it is or may be on its way, taken here or by another front end."""
         name = request.path_params["name"]
-        entry, receipt = await self.readers.read(lambda reading: _found(reading, name))
-        return Response(with_receipt(entry, receipt), 200, {"content-type": COSE.decode()})
+        if names.leaf_of(name) in self.registration.pending:
+            return None
+        found = await self.readers.read(lambda reading: _found(reading, name))
+        if found is None and not names.is_under_way(name, time.time()):
+            raise Problem(404, "Operation Not Found", "no such entry; if it was sent and not confirmed, send it again")
+        return found
 
     async def keys(self, _: Request) -> Response:
         """Give the keys that verify receipts."""
@@ -154,33 +171,6 @@ class Service:
             raise Problem(404, "Not Found", "there is no such tile yet") from error
         return Response(data, 200, _FOREVER if width == WIDTH else None, "application/octet-stream")
 
-    # --- for those who look after it ---
-
-    async def health(self, _: Request) -> Response:
-        """Tell whether the log takes entries and publishes them."""
-        sequencer = self.registration.sequencer
-        failures = {
-            "sequencer": outward(sequencer.failure) if sequencer is not None and sequencer.failure else None,
-            "publisher": outward(self.publisher.failure) if self.publisher.failure else None,
-        }
-        try:
-            size, failures["reader"] = await self.readers.read(_size), None
-        except VacrError as error:
-            size, failures["reader"] = None, outward(error)
-        found = {"status": "failing" if any(failures.values()) else "ok", "size": size, **failures}
-        return JSONResponse(found, 503 if failures["sequencer"] or failures["reader"] else 200)
-
-    async def metrics(self, _: Request) -> Response:
-        """Give what is counted."""
-        sequencer = self.registration.sequencer
-        gauges = {
-            "log_size": ("Entries in the log.", float(await self.readers.read(_size))),
-            "published_size": ("Entries under the last checkpoint.", float(self.publisher.size)),
-            "waiting": ("Statements that wait for their batch.", float(len(sequencer.queue) if sequencer else 0)),
-            "batches": ("Batches that this process added.", float(sequencer.batches if sequencer else 0)),
-        }
-        return PlainTextResponse(self.registration.metrics.text(gauges), media_type="text/plain; version=0.0.4")
-
     async def page(self, _: Request) -> Response:
         """Say to a person what this is."""
         found = await self.readers.read(descriptions)
@@ -204,14 +194,19 @@ def _told(work: Callable[[Request], Awaitable[Response]]) -> Callable[[Request],
 
 
 async def _no_such_address(_: Request, error: Exception) -> Response:
-    status = error.status_code if isinstance(error, HTTPException) else 500
-    title = "Method Not Allowed" if status == 405 else "Not Found"  # noqa: PLR2004
-    return _problem(Problem(status, title, "there is nothing here; / says what there is"))
+    status, more = (error.status_code, error.headers) if isinstance(error, HTTPException) else (500, None)
+    if status == 405:  # noqa: PLR2004
+        return _problem(Problem(status, "Method Not Allowed", "this cannot be done here; / says what can", more=more))
+    return _problem(Problem(status, "Not Found", "there is nothing here; / says what there is", more=more))
 
 
 def _problem(problem: Problem) -> Response:
     headers = {name.decode(): value.decode() for name, value in problem.headers()}
     return Response(problem.body(), problem.status, headers, MEDIA_TYPE)
+
+
+def _come_back(request: Request) -> Response:
+    return RedirectResponse(str(request.url.path), 302, {"retry-after": "1"})
 
 
 def _cbor(value: Any) -> Response:
@@ -226,18 +221,16 @@ def _keys(reading: Reading) -> list[PublicKey]:
     return [one.receipt_key for one in reversed(descriptions(reading))]
 
 
-def _size(reading: Reading) -> int:
-    head = reading.head()
-    return head.head.size if head is not None else 0
-
-
-def _found(reading: Reading, name: str) -> tuple[bytes, bytes]:
-    """Give an entry and its receipt, by its name or its position."""
+def _found(reading: Reading, name: str) -> tuple[bytes, bytes] | None:
+    """Give an entry and its receipt, by its name or its position, if there is one."""
     position = int(name) if _POSITION.fullmatch(name) else None
     leaf = names.leaf_of(name)
     if leaf is not None:
         position = find(reading, node_in(Tiles(reading)), [leaf]).get(leaf)
-    receipt = receipt_for(reading, position) if position is not None else None
+    try:
+        receipt = receipt_for(reading, position) if position is not None else None
+    except NoReceiptYet as error:
+        raise no_receipt_yet(404) from error
     if position is None or receipt is None:
-        raise Problem(404, "Operation Not Found", "no such entry; if it was sent and not confirmed, send it again")
+        return None
     return reading.entries(position, position + 1)[0], receipt

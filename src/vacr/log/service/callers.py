@@ -7,13 +7,13 @@ import hmac
 import math
 import re
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, MutableMapping
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from typing import Any
 
 from vacr.errors import UnreadableInput
-from vacr.log.service.problems import Problem
+from vacr.log.service.problems import Problem, unauthorized
 
 RATE = 10_000.0
 """How many statements a caller may send a second, unless told otherwise."""
@@ -55,8 +55,8 @@ class Tokens:
             for known in self.hashes:
                 if hmac.compare_digest(known, given):
                     return known.hex()
-            raise Problem(401, "Unauthorized", "this token is none of those that may register here")
-        raise Problem(401, "Unauthorized", "who registers here needs a token: vacr register --token-file FILE")
+            raise unauthorized("this token is none of those that may register here", "invalid_token")
+        raise unauthorized("who registers here needs a token: vacr register --token-file FILE")
 
 
 def _hash(token: bytes) -> bytes:
@@ -94,15 +94,25 @@ class Rates:
         return max(1, math.ceil((1 - left) / self.rate))
 
 
-def caller_of(scope: dict[str, Any], tokens: Tokens | None) -> str:
-    """Name who calls: by their token, else by their address.
+def count_call(scope: MutableMapping[str, Any], tokens: Tokens | None, rates: Rates) -> None:
+    """Count a call for whoever calls: by their token, else by their address. A token that is wrong counts for the address.
 
     Raises:
-        Problem: a token is needed.
+        Problem: a token is needed, or there were too many calls.
     """
-    if tokens is not None:
-        headers = dict(scope["headers"])
-        return tokens.check(headers.get(b"authorization"))
+    if tokens is None:
+        rates.take(address_of(scope))
+        return
+    try:
+        caller = tokens.check(dict(scope["headers"]).get(b"authorization"))
+    except Problem:
+        rates.take(address_of(scope))
+        raise
+    rates.take(caller)
+
+
+def address_of(scope: MutableMapping[str, Any]) -> str:
+    """Name the address that somebody calls from."""
     client = scope.get("client")
     return _household(client[0]) if client else ""
 

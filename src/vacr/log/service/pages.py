@@ -15,6 +15,9 @@ from vacr.version import __version__
 
 _COSE, _CBOR, _PROBLEM = "application/cose", "application/cbor", "application/concise-problem-details+cbor"
 
+_FAILING = {"503": ("The storage fails; Retry-After tells when to come back.", _PROBLEM)}
+"""What anything that is read from the log may be answered with."""
+
 ADDRESSES: dict[str, tuple[str, str, dict[str, tuple[str, str | None]]]] = {
     "/entries": (
         "post",
@@ -24,6 +27,8 @@ ADDRESSES: dict[str, tuple[str, str, dict[str, tuple[str, str | None]]]] = {
             "303": ("Taken; the receipt will be at Location.", None),
             "400": ("Refused: malformed, without its payload, badly signed, or not allowed.", _PROBLEM),
             "401": ("A token is needed.", _PROBLEM),
+            "408": ("The statement did not arrive in time.", _PROBLEM),
+            "409": ("The description of a log that has no other entry: there is no receipt for it yet.", _PROBLEM),
             "413": ("Too large for an entry.", _PROBLEM),
             "415": ("Not application/cose.", _PROBLEM),
             "429": ("Too many from this caller; Retry-After tells when.", _PROBLEM),
@@ -33,26 +38,48 @@ ADDRESSES: dict[str, tuple[str, str, dict[str, tuple[str, str | None]]]] = {
     "/entries/{name}": (
         "get",
         "Get the receipt of an entry by its name, the hash of its leaf in hexadecimal, or its position.",
-        {"200": ("The receipt.", _COSE), "302": ("Not yet in the log.", None), "404": ("No such entry.", _PROBLEM)},
+        {
+            "200": ("The receipt.", _COSE),
+            "302": ("Not yet in the log; Retry-After tells when to come back.", None),
+            "404": ("No such entry, or it has no receipt yet.", _PROBLEM),
+            **_FAILING,
+        },
     ),
     "/entries/{name}/statement": (
         "get",
         "Get the statement that an entry is, with its receipt in it.",
-        {"200": ("The transparent statement.", _COSE), "404": ("No such entry.", _PROBLEM)},
+        {
+            "200": ("The transparent statement.", _COSE),
+            "302": ("Not yet in the log; Retry-After tells when to come back.", None),
+            "404": ("No such entry, or it has no receipt yet.", _PROBLEM),
+            **_FAILING,
+        },
     ),
-    "/.well-known/scitt-keys": ("get", "Get the keys that verify receipts, as a COSE_KeySet.", {"200": ("The keys.", _CBOR)}),
+    "/.well-known/scitt-keys": (
+        "get",
+        "Get the keys that verify receipts, as a COSE_KeySet.",
+        {"200": ("The keys.", _CBOR), **_FAILING},
+    ),
     "/.well-known/scitt-keys/{kid}": (
         "get",
         "Get one of them by its thumbprint in base64url.",
-        {"200": ("The key, as a COSE_Key.", _CBOR), "404": ("No such key.", _PROBLEM)},
+        {"200": ("The key, as a COSE_Key.", _CBOR), "404": ("No such key.", _PROBLEM), **_FAILING},
     ),
-    "/checkpoint": ("get", "Get the last checkpoint, as a signed note.", {"200": ("The checkpoint.", "text/plain")}),
+    "/checkpoint": (
+        "get",
+        "Get the last checkpoint, as a signed note.",
+        {"200": ("The checkpoint.", "text/plain"), "503": ("Nothing is published yet.", _PROBLEM)},
+    ),
     "/tile/{path}": (
         "get",
         "Get a tile of the tree (LEVEL/NUMBER) or a bundle of entries (entries/NUMBER).",
-        {"200": ("Hashes, or entries.", "application/octet-stream"), "404": ("No such tile.", _PROBLEM)},
+        {"200": ("Hashes, or entries.", "application/octet-stream"), "404": ("No such tile.", _PROBLEM), **_FAILING},
     ),
-    "/health": ("get", "Tell whether entries are taken.", {"200": ("They are.", "application/json")}),
+    "/health": (
+        "get",
+        "Tell whether entries are taken.",
+        {"200": ("They are.", "application/json"), "503": ("They are not, or cannot be read.", "application/json")},
+    ),
     "/metrics": ("get", "Get counters for Prometheus.", {"200": ("Counters.", "text/plain")}),
 }
 

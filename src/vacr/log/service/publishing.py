@@ -10,34 +10,24 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
 from vacr.errors import VacrError
 from vacr.log import durable
-from vacr.log.cosigning import AtAnotherSize, cosign
 from vacr.log.keyring import Keyring
-from vacr.log.ledger import Tiles
 from vacr.log.locks import held
 from vacr.log.service.reading import Readers
-from vacr.log.storage import Damaged, Reading, StoredHead
+from vacr.log.service.witnessing import FIRST_PAUSE, Asking, Witness
+from vacr.log.storage import Damaged, Reading
 from vacr.receipts import bundles, checkpoint, notes, tree
 from vacr.receipts.checkpoint import Checkpoint
-from vacr.receipts.notes import VerifierKey
-from vacr.receipts.tiles import HEIGHT, WIDTH, node_in, path_of
+from vacr.receipts.tiles import HEIGHT, WIDTH, path_of
 
 ENTRIES = "entries"
 _PAUSE, _AGAIN, _WAIT = 0.2, 2.0, 60.0
 _log = logging.getLogger("vacr.log")
-
-
-@dataclass(frozen=True, slots=True)
-class Witness:
-    """Somebody who cosigns checkpoints."""
-
-    url: str
-    key: VerifierKey
 
 
 @dataclass
@@ -52,26 +42,33 @@ class Publisher:
     """The last checkpoint that was published."""
     size: int = 0
     failure: VacrError | None = None
-    seen: dict[str, int] = field(default_factory=dict)
-    """What witnesses have last cosigned."""
+    signed: bytes = b""
+    """The same without cosignatures."""
     pause: float = _PAUSE
     """How many seconds are between two publications, at least."""
     again: float | None = _AGAIN
     """After how many seconds to look whether there is something to publish."""
+    ask_again: float = FIRST_PAUSE
+    """After how many seconds to ask a witness again who has not cosigned."""
 
     def __post_init__(self) -> None:
-        """Start the thread."""
+        """Make the threads."""
         self.due = threading.Event()
+        self.asked = [Asking(one, self.readers, self.due.set, first_pause=self.ask_again) for one in self.witnesses]
         self.stopping = threading.Event()
         self.thread = threading.Thread(target=self._run, name="publisher", daemon=True)
 
     def start(self) -> None:
         """Publish what there is, then what comes."""
+        for one in self.asked:
+            one.start()
         self.due.set()
         self.thread.start()
 
     def close(self) -> None:
         """Publish what is committed, and end."""
+        for one in self.asked:
+            one.close()
         self.stopping.set()
         self.due.set()
         self.thread.join()
@@ -106,22 +103,37 @@ class Publisher:
         self.failure = error
 
     def _publish(self, reading: Reading) -> None:
+        """Publish by the log's own key first, and again when witnesses have cosigned: nothing waits for them."""
         head = reading.head()
-        if head is None or head.head.size == self.size:
+        if head is None:
             return
         size = head.head.size
         if size < self.size:
             raise Damaged(f"{self.size} entries were published, and the log has {size}")
-        self.keyring.learn(reading)
-        if self.folder is not None:
-            self._write_tiles(reading, self.folder, size)
-        signed = checkpoint.sign_checkpoint(
-            Checkpoint(self.keyring.origin, size, head.head.root), self.keyring.checkpoint_key(reading, head)
-        )
-        note = self._cosigned(signed, reading, head)
+        signed = self.signed
+        if size > self.size:
+            self.keyring.learn(reading)
+            if self.folder is not None:
+                self._write_tiles(reading, self.folder, size)
+            signed = checkpoint.sign_checkpoint(
+                Checkpoint(self.keyring.origin, size, head.head.root), self.keyring.checkpoint_key(reading, head)
+            )
+            if not self.size and self.folder is not None and self.asked:
+                self._remember(signed, self.folder / "checkpoint")
+        note = signed + b"".join(one.lines(signed) for one in self.asked)
+        if note == self.note:
+            return
         if self.folder is not None:
             durable.write(self.folder / "checkpoint", note)
-        self.note, self.size = note, size
+        self.note, self.signed, self.size = note, signed, size
+        for one in self.asked:
+            one.ask(signed, size)
+
+    def _remember(self, signed: bytes, path: Path) -> None:
+        """Keep the cosignatures that a process before this one got for the same checkpoint."""
+        published = path.read_bytes() if path.is_file() else b""
+        for one in self.asked:
+            one.remember(signed, published)
 
     # --- files ---
 
@@ -138,29 +150,6 @@ class Publisher:
             path = folder / "tile" / name
             durable.make_folder(path.parent, folder)
             durable.write(path, data())
-
-    # --- witnesses ---
-
-    def _cosigned(self, note: bytes, reading: Reading, head: StoredHead) -> bytes:
-        for witness in self.witnesses:
-            try:
-                note += self._ask(witness, note, reading, head.head.size)
-            except VacrError as error:
-                _log.warning("not cosigned by %s: %s", witness.key.name, error)
-        return note
-
-    def _ask(self, witness: Witness, note: bytes, reading: Reading, size: int) -> bytes:
-        signed = notes.Note(notes.parse(note).text, notes.parse(note).signatures[:1]).encode()
-        node = node_in(Tiles(reading))
-        old = self.seen.get(witness.url, 0)
-        try:
-            lines = cosign(signed, old, tree.consistency_path(node, old, size), witness.url, witness.key)
-        except AtAnotherSize as other:
-            if other.size > size:
-                raise
-            lines = cosign(signed, other.size, tree.consistency_path(node, other.size, size), witness.url, witness.key)
-        self.seen[witness.url] = size
-        return lines
 
 
 def changed(reading: Reading, old: int, size: int) -> Iterator[tuple[str, Callable[[], bytes]]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +13,7 @@ from vacr.log.storage import Reading, Storage, StorageFailed
 
 T = TypeVar("T")
 _THREADS = 4
+_log = logging.getLogger("vacr.log")
 
 
 class Readers:
@@ -23,6 +25,8 @@ class Readers:
         self.pool = ThreadPoolExecutor(_THREADS, "reader")
         self.own = threading.local()
         self.opened: set[Storage] = set()
+        self.failures = 0
+        """How often something could not be read the first time."""
 
     async def read(self, work: Callable[[Reading], T]) -> T:
         """Do some reading in one of the threads.
@@ -40,9 +44,12 @@ class Readers:
         """
         try:
             return work(self._reader())
-        except StorageFailed:
+        except StorageFailed as error:
+            self.failures += 1
             self._drop()  # a connection that was lost is lost: the next one may do
-            return work(self._reader())
+            found = work(self._reader())
+            _log.warning("the database could not be read and was opened again: %s", error.diagnostics())
+            return found
 
     def _reader(self) -> Reading:
         found: Storage | None = getattr(self.own, "reader", None)

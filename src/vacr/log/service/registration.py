@@ -16,10 +16,10 @@ from vacr.errors import VacrError
 from vacr.log.ledger import Placed
 from vacr.log.sequencer import Busy, Results, Sequencer
 from vacr.log.service.admission import Admission
-from vacr.log.service.callers import Rates, Tokens, caller_of
+from vacr.log.service.callers import Rates, Tokens, count_call
 from vacr.log.service.metrics import Metrics
 from vacr.log.service.names import name_of
-from vacr.log.service.problems import Problem, bug, unavailable
+from vacr.log.service.problems import Problem, bug, no_receipt_yet, unavailable
 from vacr.receipts.tree import leaf_hash
 
 Scope = MutableMapping[str, Any]
@@ -44,8 +44,8 @@ class Registration:
     tokens: Tokens | None = None
     rates: Rates = field(default_factory=Rates)
     always_303: bool = False
-    pending: dict[str, asyncio.Future[Placed]] = field(default_factory=dict)
-    """What was taken and is not yet in the log, by the names of the entries."""
+    pending: dict[bytes, asyncio.Future[Placed]] = field(default_factory=dict)
+    """What was taken here and is not yet in the log, by the leaves of the entries."""
     sequencer: Sequencer[asyncio.Future[Placed]] | None = None
     loop: asyncio.AbstractEventLoop | None = None
     on_batch: Callable[[], None] = lambda: None
@@ -66,19 +66,21 @@ class Registration:
         await send({"type": "http.response.body", "body": body})
 
     async def _register(self, scope: Scope, receive: Receive) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
-        self.rates.take(caller_of(scope, self.tokens))  # type: ignore[arg-type]
+        count_call(scope, self.tokens, self.rates)
         _check_type(scope)
         statement = await _body(receive)
         entry = self.admission.admit(statement)
-        name = name_of(leaf_hash(entry))
-        location = (b"location", f"{scope.get('root_path', '')}/entries/{name}".encode())
-        future = self._submit(entry, name)
+        leaf = leaf_hash(entry)
+        future = self._submit(entry, leaf)
         if self.always_303:
-            return 303, [location, (b"retry-after", b"%d" % _RETRY)], b""
+            place = _location(scope, name_of(leaf, int(time.time())))
+            return 303, [place, (b"retry-after", b"%d" % _RETRY)], b""
         placed = await _result(future)
-        return 201, [(b"content-type", COSE), location], placed.receipt
+        if not placed.receipt:
+            raise no_receipt_yet(409)
+        return 201, [(b"content-type", COSE), _location(scope, name_of(leaf))], placed.receipt
 
-    def _submit(self, entry: bytes, name: str) -> asyncio.Future[Placed]:
+    def _submit(self, entry: bytes, leaf: bytes) -> asyncio.Future[Placed]:
         if self.loop is None or self.sequencer is None:
             raise Problem(_FAILED, "Unavailable", "the log is not open", retry_after=_RETRY)
         future: asyncio.Future[Placed] = self.loop.create_future()
@@ -87,8 +89,8 @@ class Registration:
         except Busy as error:
             raise Problem(_FAILED, "Busy", str(error), retry_after=_RETRY) from error
         if self.always_303:
-            self.pending[name] = future
-            future.add_done_callback(lambda done: (self.pending.pop(name, None), done.exception()))
+            self.pending[leaf] = future
+            future.add_done_callback(lambda done: (self.pending.pop(leaf, None), done.exception()))
         return future
 
     def deliver(self, results: Results[asyncio.Future[Placed]]) -> None:
@@ -109,6 +111,10 @@ class Registration:
                 future.set_result(result)
         if added:
             self.on_batch()
+
+
+def _location(scope: Scope, name: str) -> tuple[bytes, bytes]:
+    return b"location", f"{scope.get('root_path', '')}/entries/{name}".encode()
 
 
 def _refused(problem: Problem) -> tuple[int, list[tuple[bytes, bytes]], bytes]:

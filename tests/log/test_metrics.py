@@ -1,0 +1,66 @@
+"""What a service counts, also while its database fails."""
+
+import pytest
+
+from tests.log.postgresql import PostgreSQL, binaries
+from tests.log.running import Running
+from tests.log.statements import statement
+from vacr.log.folder import make
+from vacr.log.service.metrics import Metrics, Sample
+
+
+def counted(service):
+    status, headers, body = service.get("/metrics")
+    assert (status, headers["content-type"].partition(";")[0]) == (200, "text/plain")
+    lines = [line for line in body.decode().splitlines() if not line.startswith("#")]
+    return {name: value for name, _, value in (line.rpartition(" ") for line in lines)}
+
+
+@pytest.fixture
+def server():
+    if binaries() is None:
+        pytest.skip("NO POSTGRESQL HERE: a database that fails under a service is not tested; apt-get install postgresql")
+    found = PostgreSQL()
+    yield found
+    found.stop()
+
+
+def test_numbers_are_exact():
+    text = Metrics().text([Sample("log_size", "Entries.", 12_345_678), Sample("x_total", "All.", 2**60 + 1)])
+    assert "\nvacr_log_size 12345678\n" in text
+    assert "# TYPE vacr_log_size gauge" in text
+    assert "# TYPE vacr_x_total counter" in text
+    assert text.endswith(f"\nvacr_x_total {2**60 + 1}\n")
+
+
+def test_a_database_that_is_gone_for_a_while(server, tmp_path):
+    log = make(str(tmp_path / "log"), database=server.database("log"))
+    with Running(log.path) as service:
+        assert service.post(statement())[0] == 201
+        found = counted(service)
+        assert (found["vacr_log_up"], found["vacr_log_size"]) == ("1", "2")
+        server.kill()
+        found = counted(service)
+        assert int(found["vacr_storage_failures_total"]) > 0
+        assert (found["vacr_log_up"], found['vacr_responses_total{status="201"}']) == ("0", "1")
+        assert "vacr_log_size" not in found
+        server.start()
+        while service.post(statement())[0] != 201:
+            pass
+        found = counted(service)
+        assert (found["vacr_log_up"], found["vacr_log_size"]) == ("1", "3")
+
+
+def test_what_was_recovered_from_is_told(server, tmp_path):
+    log = make(str(tmp_path / "log"), database=server.database("log"))
+    with Running(log.path) as service:
+        assert service.post(statement())[0] == 201
+        assert counted(service)["vacr_storage_failures_total"] == "0"
+        server.kill()
+        server.start()
+        assert service.post(statement())[0] == 201
+        assert service.get("/entries/1")[0] == 200
+        assert int(counted(service)["vacr_storage_failures_total"]) > 0
+        code, complaints = service.stop()
+    assert code == 0
+    assert "vacr: the database failed and was opened again, nothing is lost" in complaints

@@ -1,0 +1,114 @@
+"""Proofs that a log gives: for its first entry there is none until it has another."""
+
+import json
+import time
+from contextlib import closing
+from dataclasses import replace
+
+import cbor2
+import pytest
+
+from tests.log.commands import vacr
+from tests.log.running import Running
+from tests.log.statements import statement, statements
+from vacr.log.folder import make
+from vacr.log.fsck import check
+from vacr.log.keyring import descriptions
+from vacr.log.service.publishing import published_size
+from vacr.receipts import checkpoint, notes
+from vacr.receipts.receipt import parse_receipt
+from vacr.signing.carried import kccs
+from vacr.signing.sign1 import parse
+
+
+@pytest.fixture
+def log(tmp_path):
+    return make(str(tmp_path / "log"))
+
+
+def first_entry(log):
+    """Give the description of the log, as somebody who read it can send it: with the key that signed it."""
+    with closing(log.reader()) as reading:
+        message = parse(reading.entries(0, 1)[0])
+        return replace(message, unprotected={14: kccs(descriptions(reading)[0].receipt_key)}).encode()
+
+
+def test_the_only_entry_has_no_receipt(log, tmp_path):
+    done = vacr("log", "prove", log.path, "--entry", "0", "-o", "0.receipt.cose", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "the log has its first entry only" in done.stderr
+    assert "From the next entry on there is one." in done.stderr
+    assert not (tmp_path / "0.receipt.cose").exists()
+
+
+@pytest.mark.parametrize("asked", [(), ("--async",)])
+def test_the_only_entry_has_no_receipt_over_http(log, asked):
+    with Running(log.path, *asked) as service:
+        for path in ("/entries/0", "/entries/0/statement"):
+            status, headers, body = service.get(path)
+            assert (status, headers["content-type"]) == (404, "application/concise-problem-details+cbor")
+            assert cbor2.loads(body)[-1] == "No Receipt Yet"
+        status, headers, body = service.post(first_entry(log))
+        if asked:
+            assert status == 303
+        else:
+            assert (status, cbor2.loads(body)[-1]) == (409, "No Receipt Yet")
+        service.post(statement())
+        while service.get("/entries/1")[0] != 200:
+            pass
+        for body in (service.get("/entries/0")[2], service.get("/entries/0/statement")[2]):
+            assert cbor2.loads(body).tag == 18
+        (proof,) = parse_receipt(service.get("/entries/0")[2]).inclusions
+        assert (proof.size, proof.index, len(proof.path)) == (2, 0, 1)
+        assert service.stop() == (0, "")
+    assert check(log).findings.found == []
+
+
+@pytest.fixture
+def proven(log, tmp_path):
+    """A log of six entries; the statement at 3, proofs for it and from 3 to 6, and the checkpoints of these sizes."""
+    given = statements(5)
+    with Running(log.path) as service:
+        for size, one in enumerate(given, 2):
+            service.post(one)
+            while published_size(log.public) < size:
+                time.sleep(0.05)
+            (tmp_path / f"checkpoint-{size}").write_bytes(service.get("/checkpoint")[2])
+        (tmp_path / "whole.cose").write_bytes(service.get("/entries/3/statement")[2])
+    (tmp_path / "statement.cose").write_bytes(given[2])
+    for name, asked in (("entry", ("--entry", 3)), ("grown", ("--consistency", 3, 6))):
+        assert vacr("log", "prove", log.path, *asked, "-o", f"{name}.cose", cwd=tmp_path).returncode == 0
+    return tmp_path
+
+
+def verify(place, name, *more, key="log/receipt-keys.pem"):
+    done = vacr("log", "verify", f"{name}.cose", "--log-key", key, *more, "--format", "json", cwd=place)
+    return done.returncode, json.loads(done.stdout) if done.stdout else done.stderr
+
+
+def test_a_proof_of_an_entry_is_checked(proven):
+    for key in ("log", "log/receipt-keys.pem"):
+        for statement_ in ("statement.cose", "whole.cose"):
+            code, found = verify(proven, "entry", "--statement", statement_, key=key)
+            assert (code, found["holds"], found["entry"], found["size"]) == (0, True, 3, 6)
+    (proven / "other.cose").write_bytes(statement())
+    assert verify(proven, "entry", "--statement", "other.cose")[0] == 1
+    make(str(proven / "another"))
+    assert verify(proven, "entry", "--statement", "statement.cose", key="another")[0] == 1
+    code, told = verify(proven, "entry")
+    assert (code, "--statement FILE" in str(told)) == (2, True)
+
+
+def test_a_proof_that_a_log_grew_is_checked(proven):
+    roots = {size: checkpoint.read_text(notes.parse((proven / f"checkpoint-{size}").read_bytes()).text).root for size in (3, 6)}
+    for older in ("checkpoint-3", roots[3].hex()):
+        for newer in ((), ("--newer", "checkpoint-6"), ("--newer", roots[6].hex())):
+            code, found = verify(proven, "grown", "--older", older, *newer)
+            assert (code, found["older"], found["newer"], found["root"]) == (0, 3, 6, roots[6].hex())
+    for wrong in (("checkpoint-4",), (roots[6].hex(),), ("checkpoint-3", "--newer", "checkpoint-5"), ("statement.cose",)):
+        code, told = verify(proven, "grown", "--older", *wrong)
+        assert code == 1, told
+    code, told = verify(proven, "grown")
+    assert (code, "--older" in str(told)) == (2, True)
+    assert verify(proven, "grown", "--older", "nowhere")[0] == 3
+    assert verify(proven, "statement", "--older", "checkpoint-3")[0] == 1
