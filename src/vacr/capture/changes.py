@@ -14,7 +14,7 @@ Watching = Callable[..., Iterator[set[tuple[Any, str]]]]
 
 _TOGETHER = 20
 """Milliseconds in which changes that follow each other are told together."""
-_AT_MOST = 200
+_AT_MOST = 80
 _LOOK = 0.5
 """Seconds between two looks for folders that are not there yet."""
 _POLL = 2.0
