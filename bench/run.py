@@ -16,11 +16,13 @@ from sessions import CORPUS
 from transparency import log_growth, transparency
 
 from attribution import attribution
+from capture import capture, journal_verify
 from signing import signing
 
 PARTS = {
     part.__name__: part
     for part in (recording, growth, validation, attribution, signing, transparency, log_growth, memory, folders, start, hook)
+    + (capture, journal_verify)
 }
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from vacr.capture.history import first_seen
 from vacr.capture.journal import names, path_of
 from vacr.capture.places import Place
 from vacr.capture.session_journal import State, states
+from vacr.sources.files import as_text
 
 SESSION = "3c9e7b10-5d42-4f6a-8b1e-7a2c4d6e8f01"
 ALONE = ("HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "CURSOR_DATA_DIR", "OPENCODE_DB")
@@ -124,7 +125,7 @@ class Machine:
 
     def captured(self, path: Path) -> bytes | None:
         """Give what the journal last saw of a transcript."""
-        return self.last_seen(path).get(path.name)
+        return self.last_seen(path).get(as_text(path.name))
 
     def first_seen(self, path: Path, agent: str = "claude-code", session: str = "") -> dict[str, bytes]:
         name = self.name_of(path, agent, session)

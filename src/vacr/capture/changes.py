@@ -14,14 +14,12 @@ Watching = Callable[..., Iterator[set[tuple[Any, str]]]]
 
 _TOGETHER = 20
 """Milliseconds in which changes that follow each other are told together."""
-_AT_MOST = 200
+_AT_MOST = 80
 _LOOK = 0.5
 """Seconds between two looks for folders that are not there yet."""
 _POLL = 2.0
 _RESCAN = 60.0
 """Seconds after which all is looked at, though the system tells."""
-_UNKNOWN = "\ufffd"
-"""What stands in a name for bytes that are no text: the file is not to be found by that name."""
 
 
 class Changes:
@@ -63,6 +61,7 @@ class Changes:
         """Give what the system tells, until there are other folders to be watched."""
         # What was written before the system began to tell is looked for when it does.
         last = -self._every
+        is_begun = False
         try:
             for told in watching(
                 *folders,
@@ -75,8 +74,7 @@ class Changes:
                 raise_interrupt=False,
                 ignore_permission_denied=True,
             ):
-                if any(_UNKNOWN in path for _, path in told):
-                    last = -self._every
+                is_begun = True
                 yield {Path(path) for _, path in told}
                 if time.monotonic() - last > self._every:
                     last = time.monotonic()
@@ -84,6 +82,10 @@ class Changes:
                 if self._there() != folders:
                     return
         except (OSError, RuntimeError):
+            if is_begun:
+                # It cannot name what changed, as where a name is no text: all is looked at when it begins again.
+                self._stop.wait(_LOOK)
+                return
             # The system has no more to give to watch so many folders; the library has an error of its own for it.
             self._watching, self._every = None, _POLL
             self._tell(f"the system cannot tell what changes in so many folders: they are looked at every {_POLL:.0f} seconds")

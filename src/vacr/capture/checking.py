@@ -139,7 +139,7 @@ def _check_anchor(anchor: Anchor, log_keys: Sequence[PublicKey], checked: Checke
 
 
 def _check_session(folder: Path, name: str, vouched: Head, checked: Checked, current: Current | None) -> None:
-    history = History(path_of(folder, name), name, vouched)
+    history = History(path_of(folder, name), name, vouched, holding=current is not None)
     try:
         for rewrite in history.rewrites():
             if not rewrite.part.rewritten:

@@ -86,8 +86,9 @@ class EpochKeys:
             finally:
                 os.close(handle)
         self._next.replace(self._path)
-        sync_folder(self._path.parent)
+        # What is at that path is the key of this epoch from now on, and must not be erased by another try.
         self._is_named = False
+        sync_folder(self._path.parent)
 
     @staticmethod
     def _made(path: Path) -> KeySigner:

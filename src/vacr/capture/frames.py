@@ -92,7 +92,9 @@ def frames(file: BinaryIO, where: str, scan: Scan, vouched: Head, *, one_by_one:
         # A length that was overwritten is found out before so much is read.
         payload = file.read(length) if length <= end - scan.size else b""
         digest = file.read(_HASH)
-        if covered[_LENGTH.size :] != scan.head.hash or hashlib.sha256(covered + payload).digest() != digest:
+        hashed = hashlib.sha256(covered)
+        hashed.update(payload)
+        if covered[_LENGTH.size :] != scan.head.hash or hashed.digest() != digest:
             break
         before, scan.head = scan.head, Head(scan.head.frames + 1, digest)
         scan.size += _BEFORE + length + _HASH

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vacr.capture.contents import added
-from vacr.capture.frames import Head, Scan, frames
-from vacr.capture.session_journal import CapturedPart, State
+from vacr.capture.frames import NOTHING, Head, Scan, frames
+from vacr.capture.session_journal import CapturedPart, State, states
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +26,12 @@ class Rewrite:
 class History:
     """A journal, read once from its beginning; it is not changed."""
 
-    def __init__(self, path: Path, name: str, vouched: Head, *, further: bool = True) -> None:
-        """Say which, and up to where somebody vouches for it; what is there `further` may be left unread."""
-        self._path, self._name, self._vouched, self._further = path, name, vouched, further
+    def __init__(self, path: Path, name: str, vouched: Head, *, further: bool = True, holding: bool = True) -> None:
+        """Say which, and up to where somebody vouches for it; what is there `further` may be left unread.
+
+        Without `holding`, the bytes of parts that only grew are not at hand afterwards.
+        """
+        self._path, self._name, self._vouched, self._further, self._holding = path, name, vouched, further, holding
         self.state = State(name)
         self.scan = Scan()
 
@@ -50,12 +53,23 @@ class History:
                     begun = None
                 part = state.parts[note["part"]] if is_of else None
                 if part is not None and not begun and (note["cut"] or note["at"] < part.content.size):
+                    if part.content.held is None:
+                        part.content.replace(self._seen(part))
                     begun = (part, bytes(part.content.held or b""), state.frames, note["time"], state.sealed is not None)
                 state.take(note)
+                if note["kind"] == "part" and not self._holding:
+                    state.parts[-1].content.held = None
                 if not self._further and self.scan.head == self._vouched:
                     break
         if begun:
             yield _ended(begun)
+
+    def _seen(self, part: CapturedPart) -> bytearray:
+        """Read once more what a part held up to here."""
+        for state in states(self._path, self._name, NOTHING):
+            if state.frames == self.state.frames:
+                return state.parts[part.number].content.held or bytearray()
+        return bytearray()
 
 
 def _ended(begun: tuple[CapturedPart, bytes, int, int, bool]) -> Rewrite:

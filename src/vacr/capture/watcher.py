@@ -267,6 +267,9 @@ class Watcher:
                 if one.journal == name == journal.name:
                     self._frames += one.note(journal)
         for together in self.followed.over(self.settings.ended, self.settings.quiet):
+            if any(one.place.path in self._failed for one in together):
+                # There is more of it than could be captured.
+                continue
             wanted = [ToSeal(one.place, one.journal, one.to_seal) for one in together]
             if sealing.is_wanted(wanted[0]):
                 self._checkpoint()

@@ -1,0 +1,292 @@
+"""What somebody may do to a journal, or put in the way of a watcher; what is found, and what cannot be."""
+
+import json
+import os
+import shutil
+import struct
+
+import pytest
+
+from tests.capture.watching import Machine, add, heads, line, lines
+from vacr.capture.epoch_keys import EpochKeys
+from vacr.capture.frames import NOTHING, Chain, Scan, frames
+from vacr.capture.journal import path_of
+from vacr.capture.notes import note
+from vacr.signing import keys
+
+
+@pytest.fixture(scope="module")
+def origin(tmp_path_factory):
+    """Give a machine with three sessions, whose checkpoints span several epochs."""
+    machine = Machine(tmp_path_factory.mktemp("origin"))
+    for turn in range(3):
+        for name in ("one", "two", "three"):
+            add(machine.transcript(name), lines(3, turn * 3, session=name))
+        machine.once("--no-seal", "--epoch", 0 if turn == 1 else 24)
+    return machine
+
+
+@pytest.fixture
+def attacked(origin, tmp_path):
+    """Give a copy of its journal, which can be verified without the transcripts."""
+    shutil.copytree(origin.state, tmp_path / "state")
+    machine = Machine(tmp_path)
+    machine.names_of = [origin.name_of(origin.transcript(name)) for name in ("one", "two", "three")]
+    assert machine.verify("--no-transcripts")["findings"] == []
+    return machine
+
+
+def cut(path, boundary):
+    """Cut a chain after so many frames."""
+    scan = Scan()
+    with path.open("rb") as file:
+        for _ in frames(file, "", scan, NOTHING):
+            if scan.head.frames == boundary:
+                break
+    os.truncate(path, scan.size)
+
+
+def flip(path, at):
+    data = bytearray(path.read_bytes())
+    data[at] ^= 0x10
+    path.write_bytes(data)
+
+
+def findings(machine):
+    return machine.verify("--no-transcripts")["findings"]
+
+
+@pytest.mark.parametrize("part", range(10))
+def test_a_bit_of_a_session(attacked, part):
+    path = path_of(attacked.journal, attacked.names_of[0])
+    flip(path, path.stat().st_size * part // 10 + 1)
+    (found,) = findings(attacked)
+    assert "what was written has changed in frame" in found
+
+
+@pytest.mark.parametrize("frame", [0, 1, 2, 3])
+def test_a_bit_of_a_checkpoint_that_others_follow(attacked, frame):
+    path = attacked.journal / "checkpoints"
+    size = 0
+    with path.open("rb") as file:
+        scan = Scan()
+        for _ in frames(file, "", scan, NOTHING):
+            if scan.head.frames == frame:
+                size = scan.size
+    assert list(heads(path))[-1].frames > frame + 1 or frame == 3
+    flip(path, size + 60)
+    found = attacked.verify("--no-transcripts")
+    if frame == 3:
+        # The last may as well be one that was never written whole: then it is told, and what it covered is not covered.
+        assert found["findings"] == []
+        assert any("bytes at the end are half a frame" in one for one in found["notices"])
+        return
+    assert any(f"what was written has changed in frame {frame}" in one for one in found["findings"])
+    before = path.read_bytes()
+    done = attacked.run("watch", "--once", "--no-ui", "--no-seal")
+    assert (done.returncode, "what was written has changed" in done.err) == (1, True), done.err
+    assert path.read_bytes() == before, "a watcher must not destroy what others can still read"
+
+
+def test_sessions_that_are_cut_swapped_deleted_replaced(attacked):
+    one, two, three = (path_of(attacked.journal, name) for name in attacked.names_of)
+    cut(one, 3)
+    data, other = two.read_bytes(), three.read_bytes()
+    two.write_bytes(other)
+    three.write_bytes(data)
+    found = findings(attacked)
+    assert [name in text for name, text in zip(sorted(attacked.names_of), sorted(found), strict=True)] == [True] * 3, found
+    assert any("of 5 the rest is missing" in text for text in found)
+    one.unlink()
+    assert any("the journal of 5 frames is missing" in text for text in findings(attacked))
+
+
+def test_a_session_that_was_made_by_somebody_else(attacked):
+    path = path_of(attacked.journal, attacked.names_of[0])
+    path.unlink()
+    forge(path, b"forged\n", 5)
+    (found,) = findings(attacked)
+    assert "a checkpoint says otherwise of what is in frame 4" in found
+
+
+def forge(path, data, count):
+    chain = Chain(path)
+    list(chain.recover())
+    began = note("began", 1, agent="claude-code", path=b"/x", session="", recorder="0")
+    part = note("part", 1, part=0, name="x", path=b"/x", rewritten=False)
+    more = [note("bytes", 1, part=0, at=number * len(data), cut=0, data=data) for number in range(count - 2)]
+    chain.append([began, part, *more])
+    chain.close()
+
+
+def test_frames_that_are_added_without_a_checkpoint(attacked):
+    """They are told to be covered by nobody, and that is all that can be said of them until the next checkpoint."""
+    name = attacked.names_of[0]
+    chain = Chain(path_of(attacked.journal, name))
+    size = sum(len(payload) > 0 for _, payload in chain.recover())
+    chain.append([note("bytes", 1, part=0, at=0, cut=0, data=b"forged\n")])
+    chain.close()
+    found = attacked.verify("--no-transcripts")
+    assert f"{name}: 1 frames are not covered by a checkpoint yet" in found["notices"]
+    assert len(found["findings"]) == 1, "what is put before what was seen is found in any case"
+    assert size == 5
+
+
+def test_checkpoints_that_are_cut(attacked):
+    """Within an epoch nobody can tell, but by what others have: an anchor, or a later checkpoint. Across epochs the key tells."""
+    path = attacked.journal / "checkpoints"
+    count = len(list(heads(path)))
+    cut(path, count - 1)
+    found = attacked.verify("--no-transcripts")
+    assert found["findings"] == []
+    assert sum("not covered by a checkpoint yet" in one for one in found["notices"]) == 3
+    cut(path, 2)
+    (told,) = findings(attacked)
+    assert "later ones are missing" in told
+    done = attacked.run("watch", "--once", "--no-ui")
+    assert (done.returncode, "the key that the last checkpoint names is gone" in done.err) == (3, True)
+
+
+def test_a_checkpoint_by_another_key(attacked):
+    """Somebody who took the key of this epoch cannot sign for an earlier one; who has none cannot sign at all."""
+    (attacked.journal / "epoch-key.pem").write_bytes(keys.private_pem(keys.generate("eddsa")))
+    (told,) = findings(attacked)
+    assert "the key that is there is not the one" in told
+    EpochKeys(attacked.journal).known()
+    path = attacked.journal / "checkpoints"
+    kept = path.read_bytes()
+    cut(path, 1)
+    chain = Chain(path)
+    first = [payload for _, payload in chain.recover()]
+    from vacr.capture.checkpoints import Checkpoint
+    from vacr.signing import KeySigner
+
+    forged = Checkpoint(1, 1, 0, chain.head, {}).sign(KeySigner(keys.generate("eddsa")), "urn:x")
+    chain.append([forged])
+    chain.close()
+    assert any("the key of its epoch did not sign" in one for one in findings(attacked))
+    path.write_bytes(kept[: len(kept) - 40])
+    assert len(first) == 1
+
+
+def test_checkpoints_in_another_order_or_gone(attacked):
+    path = attacked.journal / "checkpoints"
+    payloads = [payload for _, payload in Chain(path).recover()]
+    path.unlink()
+    chain = Chain(path)
+    list(chain.recover())
+    chain.append([payloads[0], payloads[2], payloads[1]])
+    chain.close()
+    assert any("a checkpoint that" in one for one in findings(attacked))
+    path.write_bytes(b"")
+    assert "there is no checkpoint" in findings(attacked)
+    done = attacked.run("watch", "--once", "--no-ui")
+    assert (done.returncode, "the checkpoint is missing" in done.err) == (1, True)
+    path.unlink()
+    assert attacked.run("journal", "verify").returncode == 3
+
+
+def test_an_older_copy_of_the_whole_folder(attacked):
+    """It holds, for it did: only what others have of it tells. Its name is the same; transcripts have more than it."""
+    path = attacked.transcript("four")
+    attacked.once("--no-seal")
+    shutil.copytree(attacked.journal, attacked.state / "older")
+    add(path, lines(3, session="four"))
+    attacked.once("--no-seal")
+    shutil.rmtree(attacked.journal)
+    (attacked.state / "older").rename(attacked.journal)
+    assert attacked.verify("--no-transcripts")["findings"] == []
+
+
+def test_another_journal_in_its_place(attacked):
+    name = attacked.verify("--no-transcripts")["identity"]
+    assert attacked.verify("--no-transcripts", "--identity", name)["findings"] == []
+    shutil.rmtree(attacked.journal)
+    attacked.once("--no-seal")
+    (told,) = attacked.verify("--no-transcripts", "--identity", name)["findings"]
+    assert "this is another journal" in told
+
+
+@pytest.mark.parametrize("length", [0, 1, 0xFFFFFFFF, 1 << 30])
+def test_lengths_that_lie(attacked, length):
+    path = path_of(attacked.journal, attacked.names_of[0])
+    data = path.read_bytes()
+    path.write_bytes(struct.pack(">I", length) + data[4:])
+    assert "what was written has changed in frame 0" in findings(attacked)[0]
+    path.write_bytes(data + struct.pack(">I", length) + bytes(100))
+    assert findings(attacked) == []
+
+
+def test_names_of_sessions_that_drive_a_terminal(attacked):
+    folder = attacked.journal / "sessions" / "claude-code"
+    for name in (b"\x1b[2Jx.frames", b"a\nb.frames", b"\xff\xfe.frames", b"~9.frames"):
+        with open(os.path.join(os.fsencode(folder), name), "wb") as file:  # noqa: PTH118, PTH123 - bytes
+            file.write(b"x" * 100)
+    done = attacked.run("journal", "verify", "--no-transcripts")
+    assert done.returncode == 0
+    assert "\x1b" not in done.out + done.err
+    attacked.verify("--no-transcripts")
+    attacked.once("--no-seal")
+
+
+# --- hostile transcripts ---
+
+
+def test_what_is_no_transcript(machine, ways):
+    folder = machine.transcript().parent
+    folder.mkdir(parents=True)
+    secret = machine.home / "secret"
+    secret.write_bytes(b"secret\n")
+    (folder / "link.jsonl").symlink_to(secret)
+    (folder / "device.jsonl").symlink_to("/dev/zero")
+    (folder / "circle.jsonl").symlink_to(folder / "circle.jsonl")
+    (folder / "dangling.jsonl").symlink_to(folder / "nothing.jsonl")
+    (folder / "folder.jsonl").mkdir()
+    os.mkfifo(folder / "pipe.jsonl")
+    (machine.home / "elsewhere").mkdir()
+    (machine.home / "elsewhere" / "x.jsonl").write_bytes(b"elsewhere\n")
+    (folder.parent / "linked").symlink_to(machine.home / "elsewhere")
+    path = machine.transcript()
+    results = path.with_suffix("") / "tool-results"
+    results.mkdir(parents=True)
+    (results / "out.txt").symlink_to(secret)
+    watching = machine.watch(*ways)
+    add(path, lines(3))
+    watching.sees(path)
+    os.mkfifo(folder / "later.jsonl")
+    add(path, line(3))
+    watching.sees(path)
+    said = watching.stop()
+    assert "link.jsonl: a link that leads out of the agent's folder, and is not followed" in said
+    assert machine.names() == [machine.name_of(path)]
+    assert machine.first_seen(path) == {path.name: path.read_bytes()}
+    machine.holds()
+
+
+def test_names_and_contents_of_all_kinds(machine):
+    folder = machine.transcript().parent
+    folder.mkdir(parents=True)
+    watching = machine.watch()
+    contents = {
+        b"new\nline.jsonl": lines(2),
+        b"esc\x1b[31mape.jsonl": lines(2),
+        b"\xff\xfe\xfd.jsonl": lines(2),
+        b"deep.jsonl": b"[" * 200_000 + b"\n",
+        b"nul.jsonl": b"\0" * 5000 + b"\n\0\n",
+        b"tiny.jsonl": b"{}\n" * 100_000,
+        b"text.jsonl": "…\u202e\n".encode() * 10,
+        b"latin.jsonl": b"\xe9\xe8\n",
+        b"x" * 240 + b".jsonl": lines(1),
+        b"empty.jsonl": b"",
+    }
+    for name, data in contents.items():
+        with open(os.path.join(os.fsencode(folder), name), "wb") as file:  # noqa: PTH118, PTH123 - bytes
+            file.write(data)
+    for name, data in contents.items():
+        watching.sees(folder / os.fsdecode(name), data) if data else None
+    said = watching.stop()
+    assert "\x1b" not in said
+    machine.holds()
+    done = machine.once("--quiet-after", 0, "--format", "json")
+    assert len(json.loads(done.stdout)["sessions"]) >= len(contents) - 1
+    machine.holds()
