@@ -20,6 +20,7 @@ _LOOK = 0.5
 _POLL = 2.0
 _RESCAN = 60.0
 """Seconds after which all is looked at, though the system tells."""
+_RESCAN_BLIND = 10.0
 
 
 class Changes:
@@ -31,6 +32,8 @@ class Changes:
         self._stop = threading.Event()
         self._watching = None if polling else _watching()
         self._every = _POLL if self._watching is None else _RESCAN
+        self._is_blind = False
+        """Whether there are folders of which the system does not tell."""
 
     def stop(self) -> None:
         """End the waiting."""
@@ -72,7 +75,7 @@ class Changes:
                 yield_on_timeout=True,
                 stop_event=self._stop,
                 raise_interrupt=False,
-                ignore_permission_denied=True,
+                ignore_permission_denied=self._is_blind,
             ):
                 is_begun = True
                 yield {Path(path) for _, path in told}
@@ -81,6 +84,9 @@ class Changes:
                     yield None
                 if self._there() != folders:
                     return
+        except PermissionError:
+            # With such folders left out, it leaves out as well those that the system has no more to give for.
+            self._is_blind, self._every = True, _RESCAN_BLIND
         except (OSError, RuntimeError):
             if is_begun:
                 # It cannot name what changed, as where a name is no text: all is looked at when it begins again.

@@ -1,0 +1,195 @@
+"""Watchers, hooks and agents that are killed at any moment; two watchers; clocks that go back; logs that are away."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.capture.hooks import COMMAND, environment
+from tests.capture.watching import Machine, add, line, lines
+from tests.faults.test_clock import faketime  # noqa: F401 - fixtures are found by name
+from vacr.capture.journal import CHECKPOINTS
+from vacr.log.folder import make
+
+_AGENT = """
+import os, sys, time
+handle = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+for number in range(100_000):
+    text = b'{"type":"user","uuid":"u%d","sessionId":"s","text":"%s"}\\n' % (number, b"x" * (number * 131 % 3000))
+    os.write(handle, text[: len(text) // 3])
+    os.write(handle, text[len(text) // 3 :])
+    time.sleep(0.001)
+"""
+
+
+@pytest.fixture
+def machine(tmp_path):
+    found = Machine(tmp_path)
+    yield found
+    found.stop()
+
+
+def test_watcher_agent_and_hook_are_killed_again_and_again(machine, many):
+    chance = random.Random(7)  # noqa: S311 - to be the same again
+    paths = [machine.transcript(f"session-{number}") for number in range(3)]
+    paths[0].parent.mkdir(parents=True)
+    given = 0
+    for turn in range(many(4, 40)):
+        agents = [subprocess.Popen([sys.executable, "-c", _AGENT, str(path)]) for path in paths]
+        watching = machine.watch("--checkpoint", 0, "--epoch", chance.choice([0, 24]), "--no-seal", *["--poll"][: turn % 2])
+        said = json.dumps({"session_id": "session-0", "transcript_path": str(paths[0]), "n": turn}).encode()
+        hooks = []
+        for _ in range(3):
+            hooks.append(subprocess.Popen([*COMMAND, "claude-code"], stdin=subprocess.PIPE, env=environment(machine.state)))
+            hooks[-1].stdin.write(said)
+            hooks[-1].stdin.close()
+        time.sleep(chance.random() * 0.8)
+        hooks[0].kill()
+        watching.stop(signal.SIGKILL)
+        for one in agents:
+            one.kill()
+            one.wait()
+        given += sum(one.wait() == 0 for one in hooks)
+        found = machine.verify()
+        assert found["findings"] == [], (turn, found)
+    machine.once("--no-seal")
+    assert machine.holds()["notices"] == []
+    for path in paths:
+        assert machine.captured(path) == path.read_bytes()
+        assert machine.first_seen(path)[path.name] == path.read_bytes()
+    events = sum(machine.state_of(name).events for name in machine.names())
+    assert given <= events <= 3 * many(4, 40)
+
+
+def test_two_watchers(machine, tmp_path):
+    path = machine.transcript()
+    add(path, lines(3))
+    watching = machine.watch()
+    done = machine.run("watch", "--no-ui")
+    assert (done.returncode, "another vacr watch adds to this journal" in done.err) == (2, True)
+    other = Machine(tmp_path / "other")
+    other.home = machine.home
+    second = other.watch()
+    for one in (watching, second):
+        one.sees(path)
+    add(path, lines(3, 3))
+    for one in (watching, second):
+        one.sees(path)
+        one.stop()
+    machine.holds()
+    other.holds()
+
+
+def test_a_line_of_70_megabytes(machine):
+    path = machine.transcript()
+    watching = machine.watch()
+    data = line(0, text="y" * 70_000_000)
+    for first in range(0, len(data), 7_000_000):
+        add(path, data[first : first + 7_000_000])
+    add(path, line(1))
+    watching.until(lambda: f"{machine.home}" and "2 entries" in watching.told)
+    watching.stop()
+    assert machine.captured(path) == path.read_bytes()
+    machine.holds()
+
+
+def test_a_clock_that_goes_back(machine, faketime):  # noqa: F811
+    settings, clock = faketime
+    path = machine.transcript()
+    for number, days in enumerate((1000, 1001, 900, 10)):
+        clock.write_text(f"+{days}d\n")
+        add(path, lines(2, number * 2))
+        machine.once("--all", "--epoch", 0, "--quiet-after", 0, **settings)
+        assert machine.captured(path) == path.read_bytes()
+    watching = machine.watch("--quiet-after", 0, **settings)
+    clock.write_text("-10d\n")
+    add(path, lines(2, 20))
+    watching.sees(path)
+    watching.until(lambda: "sealed: " in watching.told)
+    watching.stop()
+    assert machine.holds()["notices"] == []
+    assert machine.first_seen(path) == {path.name: path.read_bytes()}
+    # What is rewritten by a clock that is behind is found all the same.
+    data = path.read_bytes()
+    path.write_bytes(data.replace(b"question 1", b"QUESTION 1", 1))
+    assert "line 2 changed" in machine.verify()["findings"][0]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="NOT ROOT: the limits of inotify are not tested")
+@pytest.mark.parametrize("limit", ["max_user_instances", "max_user_watches"])
+def test_a_system_that_cannot_tell_of_more(machine, limit):
+    """In a namespace of its own, where it has hardly anything to watch with."""
+    path = machine.transcript()
+    add(path, lines(1))
+    for number in range(20):
+        (path.parent / f"folder-{number}").mkdir()
+    allowed = 0 if limit == "max_user_instances" else 5
+    script = f'echo {allowed} > /proc/sys/user/{limit.replace("max_user", "max_inotify")} && exec "$@"'
+    before = ["unshare", "--user", "--map-root-user", "sh", "-c", script, "sh"]
+    if subprocess.run([*before, "true"], capture_output=True).returncode:
+        pytest.skip("NO NAMESPACES HERE: the limits of inotify are not tested")
+    watching = machine.watch(before=before)
+    watching.until(lambda: "the system cannot tell what changes" in watching.told)
+    add(path, lines(2, 1))
+    watching.sees(path)
+    watching.stop()
+    machine.holds()
+
+
+# --- logs ---
+
+
+def test_a_log_that_is_away_and_comes_back(machine, tmp_path, serve):
+    log = make(str(tmp_path / "log"))
+    service = serve(log.path)
+    url = service.url
+    port = url.rpartition(":")[2].strip("/")
+    service.stop()
+    path = machine.transcript()
+    add(path, lines(2))
+    watching = machine.watch("--service", url, "--anchor", 0.2, "--checkpoint", 0, "--no-seal")
+    watching.sees(path)
+    watching.until(lambda: "the log cannot be reached" in watching.told)
+    add(path, lines(2, 2))
+    watching.sees(path)
+    again = subprocess.Popen([sys.executable, "-m", "vacr", "log", "serve", str(log.path), "--port", port])
+    try:
+        add(path, lines(2, 4))
+        watching.until(lambda: machine.verify()["anchors"] > 0)
+        watching.stop()
+    finally:
+        again.terminate()
+        again.wait()
+    found = machine.holds("--log-key", log.path)
+    assert found["anchored"] == found["checkpoints"] - 1
+    assert machine.verify()["notices"] == [f"{found['anchors']} anchors in a log were not checked: no --log-key was named"]
+    other = make(str(tmp_path / "other"))
+    found = machine.verify("--log-key", other.path)
+    assert any("the anchor of checkpoint" in one for one in found["findings"])
+    assert found["anchored"] is None
+    swapped(machine)
+    assert any("no anchor" in one or "an anchor of another" in one for one in machine.verify()["findings"])
+
+
+def swapped(machine):
+    """Put the anchor of one checkpoint in the place of another's, in a chain that holds."""
+    from vacr import codec
+    from vacr.capture.frames import Chain
+
+    path = machine.journal / CHECKPOINTS
+    payloads = [payload for _, payload in Chain(path).recover()]
+    path.unlink()
+    chain = Chain(path)
+    list(chain.recover())
+    for payload in payloads:
+        if 0xA0 <= payload[0] < 0xC0:
+            said = codec.decode(payload, "cbor")
+            chain.append([codec.encode(said | {"number": said["number"] - 1}, "cbor")])
+            break
+        chain.append([payload])
+    chain.close()
