@@ -18,7 +18,8 @@ from sessions import compare
 
 from vacr.capture.checking import check
 from vacr.capture.following import follow
-from vacr.capture.journal import Journal, names, path_of
+from vacr.capture.journal import Journal
+from vacr.capture.layout import names, path_of
 from vacr.capture.places import Place
 
 _SESSIONS = 10

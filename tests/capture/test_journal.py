@@ -8,7 +8,8 @@ import pytest
 from vacr.capture.checking import check
 from vacr.capture.frames import NOTHING, Broken, Scan, encode, frames
 from vacr.capture.history import first_seen
-from vacr.capture.journal import Journal, names, path_of
+from vacr.capture.journal import Journal
+from vacr.capture.layout import names, path_of
 from vacr.capture.session_journal import SessionJournal, states
 from vacr.errors import UnreadableInput, UsageError
 

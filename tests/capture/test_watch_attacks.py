@@ -10,7 +10,7 @@ import pytest
 from tests.capture.watching import Machine, add, heads, line, lines
 from vacr.capture.epoch_keys import EpochKeys
 from vacr.capture.frames import NOTHING, Chain, Scan, frames
-from vacr.capture.journal import path_of
+from vacr.capture.layout import path_of
 from vacr.capture.notes import note
 from vacr.signing import keys
 

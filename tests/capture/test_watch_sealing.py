@@ -8,7 +8,9 @@ import pytest
 
 from tests.capture.hooks import hook
 from tests.capture.watching import SESSION, add, heads, line, lines
-from vacr.capture.journal import Covered, Journal, covered_by, path_of
+from vacr.capture.covered import Covered, covered_by
+from vacr.capture.journal import Journal
+from vacr.capture.layout import path_of
 
 
 def verified(machine, record):

@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.capture.hooks import hook
 from vacr.capture.frames import NOTHING
 from vacr.capture.history import first_seen
-from vacr.capture.journal import names, path_of
+from vacr.capture.layout import names, path_of
 from vacr.capture.places import Place
 from vacr.capture.session_journal import State, states
 from vacr.sources.files import as_text

@@ -13,7 +13,7 @@ import pytest
 from tests.capture.hooks import COMMAND, environment
 from tests.capture.watching import Machine, add, line, lines
 from tests.faults.test_clock import faketime  # noqa: F401 - fixtures are found by name
-from vacr.capture.journal import CHECKPOINTS
+from vacr.capture.layout import CHECKPOINTS
 from vacr.log.folder import make
 
 _AGENT = """

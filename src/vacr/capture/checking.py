@@ -8,10 +8,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from vacr.capture.contents import changes
+from vacr.capture.covered import Anchor, Covered, covered_by
 from vacr.capture.epoch_keys import EpochKeys
 from vacr.capture.frames import NOTHING, Broken, Head, Scan
 from vacr.capture.history import History, Rewrite
-from vacr.capture.journal import CHECKPOINTS, Anchor, Covered, covered_by, names, path_of
+from vacr.capture.layout import CHECKPOINTS, names, path_of
 from vacr.capture.session_journal import CapturedPart, State
 from vacr.errors import InvalidStatement, UnreadableInput
 from vacr.signing import keys

@@ -59,4 +59,4 @@ def place_of(spool: Spool, events: list[Event], roots: list[Root], known: list[P
 
 def place_of_events(spool: Spool) -> Place:
     """Give the place of a session of which there is nothing but the events."""
-    return Place(spool.agent, spool.path, spool.session)
+    return Place(spool.agent, spool.home, spool.session)

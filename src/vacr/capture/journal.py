@@ -5,127 +5,30 @@ One process at a time adds to it. Whatever happens, what a checkpoint covers is 
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from vacr import codec
-from vacr.capture import checkpoints
 from vacr.capture.checkpoints import MOST, Checkpoint
+from vacr.capture.covered import Covered
 from vacr.capture.epoch_keys import EpochKeys
-from vacr.capture.frames import NOTHING, Broken, Chain, Head, Scan, frames
+from vacr.capture.frames import NOTHING, Broken, Chain, Head
+from vacr.capture.layout import CHECKPOINTS, SESSIONS, names, path_of
 from vacr.capture.session_journal import SessionJournal
-from vacr.errors import UnreadableInput, UsageError, VacrError
+from vacr.errors import UnreadableInput, UsageError
 from vacr.log import durable
 from vacr.log.locks import held
-from vacr.receipts.entries import entry_of
 from vacr.recording.files import sync_folder
 from vacr.signing import keys
-from vacr.signing.algorithms import PublicKey
-from vacr.signing.sign1 import parse
 from vacr.sources.files import reason_of
 
-CHECKPOINTS = "checkpoints"
-SESSIONS = "sessions"
-ENDING = ".frames"
-_MAP = 0xA0
-_TAGGED = 0xC0
 _WAIT = 0.2
 _OPEN = 256
 _OWNER_ONLY = 0o700
-
-
-@dataclass(frozen=True, slots=True)
-class Anchor:
-    """What a log said to a checkpoint."""
-
-    number: int
-    """The number of the checkpoint."""
-    service: str
-    statement: bytes
-    """The checkpoint, with the receipt in it."""
-
-
-class Covered:
-    """What the chain of checkpoints adds up to."""
-
-    def __init__(self, where: str) -> None:
-        """Begin with nothing."""
-        self.where = where
-        self.frames = 0
-        self.first_key: PublicKey | None = None
-        self.key: PublicKey | None = None
-        """The key of this epoch."""
-        self.last: Checkpoint | None = None
-        self.statement = b""
-        """The last checkpoint as it was signed."""
-        self.entries: list[bytes] = []
-        """The digests of the entries that the checkpoints are in a log, by their numbers."""
-        self.sessions: dict[str, Head] = {}
-        self.retired: dict[str, bytes] = {}
-        self.retired_at: dict[str, int] = {}
-        """When each was deleted, in milliseconds."""
-        self.epoch_began = 0
-        """When the key of this epoch was named, in milliseconds."""
-        self.where_covered: dict[str, int] = {}
-        """The last checkpoint of each session."""
-        self.anchors: list[Anchor] = []
-
-    @property
-    def identity(self) -> bytes:
-        """The thumbprint of the first key, which names the journal."""
-        return keys.thumbprint(self.first_key) if self.first_key is not None else b""
-
-    def take(self, payload: bytes, before: Head) -> Checkpoint | Anchor:
-        """Take the next of the chain, which had a head before it.
-
-        Raises:
-            Broken: it is nothing that belongs there.
-        """
-        if payload and _MAP <= payload[0] < _TAGGED:
-            taken: Checkpoint | Anchor = self._anchor(payload)
-        else:
-            taken = self._checkpoint(payload, before)
-        self.frames += 1
-        return taken
-
-    def _checkpoint(self, payload: bytes, before: Head) -> Checkpoint:
-        found, key = checkpoints.read(payload, self.key, self.where, self.frames)
-        last = self.last
-        expected = (0, 0) if last is None else (last.number + 1, last.epoch + (last.next_key is not None))
-        if (found.number, found.epoch) != expected or found.before != before:
-            raise Broken("a checkpoint that does not follow the one before it", where=self.where, frame=self.frames)
-        if self.first_key is None or found.next_key is not None:
-            self.epoch_began = found.time
-        self.first_key = self.first_key or key
-        self.key = found.next_key or key
-        self.last, self.statement = found, payload
-        self.entries.append(_entry_digest(payload))
-        self.sessions |= found.sessions
-        self.where_covered |= dict.fromkeys(found.sessions, found.number)
-        for name, record in found.retired.items():
-            self.sessions.pop(name, None)
-            self.retired[name] = record
-            self.retired_at[name] = found.time
-        return found
-
-    def _anchor(self, payload: bytes) -> Anchor:
-        try:
-            said: Any = codec.decode(payload, "cbor")
-            number, service, statement = said["number"], said["service"], said["statement"]
-            is_one = type(service) is str and type(number) is int and _entry_digest(statement) == self.entries[number]
-        except (VacrError, LookupError, TypeError) as error:
-            raise Broken("no anchor", where=self.where, frame=self.frames) from error
-        if not is_one:
-            raise Broken("an anchor of another checkpoint", where=self.where, frame=self.frames)
-        self.anchors.append(Anchor(number, service, statement))
-        return self.anchors[-1]
 
 
 class Journal:
@@ -307,34 +210,6 @@ class Journal:
             path_of(self.folder, name).unlink(missing_ok=True)
 
 
-def _entry_digest(statement: bytes) -> bytes:
-    return hashlib.sha256(entry_of(parse(statement))).digest()
-
-
 def _numbered(name: str, number: int) -> str:
     """Name another journal of the same session."""
     return name if number == 1 else f"{name}~{number}"
-
-
-def path_of(folder: Path, name: str) -> Path:
-    """Say where the journal of a session is."""
-    return folder / SESSIONS / f"{name}{ENDING}"
-
-
-def names(folder: Path) -> Iterator[str]:
-    """Name the sessions there are journals of, in order."""
-    root = folder / SESSIONS
-    yield from sorted(path.relative_to(root).as_posix().removesuffix(ENDING) for path in root.glob(f"*/*{ENDING}"))
-
-
-def covered_by(folder: Path, covered: Covered, scan: Scan | None = None) -> Iterator[Checkpoint | Anchor]:
-    """Read the checkpoints of a journal, without changing it; `covered` takes each of them.
-
-    Raises:
-        Broken: one of them does not hold.
-        OSError: they cannot be read.
-    """
-    path = folder / CHECKPOINTS
-    with path.open("rb") as file:
-        for before, payload in frames(file, str(path), scan or Scan(), NOTHING, one_by_one=True):
-            yield covered.take(payload, before)

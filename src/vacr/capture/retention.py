@@ -7,7 +7,8 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from vacr.capture.journal import Journal, names, path_of
+from vacr.capture.journal import Journal
+from vacr.capture.layout import names, path_of
 
 _DAY = 86_400.0
 _MB = 1_000_000

@@ -13,7 +13,8 @@ from typing import Any
 
 from vacr.capture.frames import Head
 from vacr.capture.history import first_seen
-from vacr.capture.journal import Journal, path_of
+from vacr.capture.journal import Journal
+from vacr.capture.layout import path_of
 from vacr.capture.places import Place
 from vacr.errors import VacrError
 

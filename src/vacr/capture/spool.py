@@ -20,6 +20,7 @@ from vacr.errors import UnreadableInput
 
 FOLDER = "spool"
 ENDING = ".spool"
+TAKEN = ".taken"
 MOST = 1 << 24
 """How many bytes of a file are read at a time, unless one frame has more."""
 
@@ -54,12 +55,28 @@ class Spool:
     """As the file is named: a long name is cut, and `unknown` is that of events that name none."""
     path: Path
 
+    @property
+    def is_taken(self) -> bool:
+        """Whether it has the name that no hook opens any more."""
+        return self.path.suffix == TAKEN
+
+    @property
+    def home(self) -> Path:
+        """The path at which hooks append."""
+        return self.path.with_suffix("") if self.is_taken else self.path
+
+    @property
+    def taken(self) -> Path:
+        """The path at which they do not."""
+        return self.home.with_name(f"{self.home.name}{TAKEN}")
+
 
 def spools(state: Path) -> Iterator[Spool]:
     """Find the spools in a state folder, in the order of their names."""
-    for path in sorted((state / FOLDER).glob(f"*/*{ENDING}")):
+    for path in sorted((*(state / FOLDER).glob(f"*/*{ENDING}"), *(state / FOLDER).glob(f"*/*{ENDING}{TAKEN}"))):
         if path.is_file() and not path.is_symlink():
-            yield Spool(_plain(path.parent.name), _plain(path.name.removesuffix(ENDING)), path)
+            session = path.name.removesuffix(TAKEN).removesuffix(ENDING)
+            yield Spool(_plain(path.parent.name), _plain(session), path)
 
 
 def _plain(name: str) -> str:

@@ -7,8 +7,9 @@ from collections import deque
 from pathlib import Path
 
 from vacr import codec
+from vacr.capture.covered import Covered, covered_by
 from vacr.capture.frames import NOTHING, Head, Scan, frames
-from vacr.capture.journal import CHECKPOINTS, Covered, covered_by, names, path_of
+from vacr.capture.layout import CHECKPOINTS, names, path_of
 from vacr.capture.session_journal import State
 from vacr.errors import UnreadableInput
 from vacr.signing import keys

@@ -16,7 +16,9 @@ from vacr.capture.anchoring import Anchoring
 from vacr.capture.events import place_of, place_of_events
 from vacr.capture.followed import Followed, Sessions
 from vacr.capture.following import Look, follow, is_as_seen, sessions_at, state_of
-from vacr.capture.journal import Journal, names
+from vacr.capture.hooked import Spooled, Spools
+from vacr.capture.journal import Journal
+from vacr.capture.layout import names
 from vacr.capture.places import Place, Root, is_store, project_of
 from vacr.capture.retention import Limits, retire
 from vacr.capture.sealing import Sealing, ToSeal
@@ -72,8 +74,7 @@ class Watcher:
         self._later: set[Path] = set()
         self._failed: dict[Path, tuple[float, float]] = {}
         """What could not be followed, when that is tried again, and after how long it was tried."""
-        self._places: dict[Path, Place] = {}
-        self._spools: dict[Path, int] = {}
+        self._spools = Spools(state)
         self._frames = 0
         self._checkpointed = self._rotated = time.monotonic()
         self._retired = -_RETIRING
@@ -202,33 +203,36 @@ class Watcher:
     # --- hooks ---
 
     def _events(self) -> None:
-        for found in spool.spools(self.state):
-            self._guarded(str(found.path), lambda found=found: self._spooled(found))  # type: ignore[misc]
+        for one in self._spools.grown():
+            self._guarded(str(one.spool.path), lambda one=one: self._spooled(one))  # type: ignore[misc]
 
-    def _spooled(self, found: spool.Spool) -> None:
-        size = found.path.stat().st_size
-        if self._spools.get(found.path) == size:
-            return
-        name = f"{found.agent}/{found.path.name}"
-        place = self._places[found.path] = self._places.get(found.path) or self._place_of(found)
+    def _spooled(self, found: Spooled) -> None:
+        path = found.spool.path
+        size = path.stat().st_size
+        place = found.place = found.place or self._place_of(found.spool)
         journal = self.journal.session(place.name)
         if not journal.head.frames:
             journal.begin(place.agent, place.path, place.session)
         one = self.followed.of(place, journal.name)
         try:
-            while events := spool.read(found.path, journal.state.spools.get(name, 0))[0]:
-                journal.events(name, events)
+            while events := spool.read(path, journal.state.spools.get(found.name, 0))[0]:
+                journal.events(found.name, events)
         finally:
             self._noted(one, journal)
         if not place.session:
             self._follow(place)
-        self._spools[found.path] = size
+        found.size = size
 
     def _place_of(self, found: spool.Spool) -> Place:
         alone = place_of_events(found)
         if self.journal.holds(alone.name):
             return alone
         return place_of(found, spool.read(found.path)[0], self.roots, [one.place for one in self.followed.values()])
+
+    def _is_read(self, found: Spooled) -> bool:
+        """Tell whether all that a spool holds is in a journal."""
+        read = self.journal.session(found.place.name).state.spools.get(found.name) if found.place is not None else None
+        return read == found.spool.path.stat().st_size
 
     # --- what is due ---
 
@@ -247,6 +251,7 @@ class Watcher:
             self.followed.forget(set(gone))
             for name in gone:
                 self.tell(f"deleted, being sealed: {name}")
+            self._spools.tidy(self._is_read)
 
     def _checkpoint(self) -> None:
         now = time.monotonic()

@@ -1,0 +1,106 @@
+"""Spools are read into the journal once, and removed when nothing can come any more."""
+
+import os
+import time
+
+import pytest
+
+from tests.capture.hooks import hook
+from vacr.capture import hooked
+from vacr.capture.frames import NOTHING
+from vacr.capture.journal import Journal
+from vacr.capture.layout import names, path_of
+from vacr.capture.spool import spools
+from vacr.capture.watcher import Settings, Watcher
+
+
+@pytest.fixture
+def watcher(tmp_path):
+    journal = Journal(tmp_path / "journal")
+    yield Watcher(journal, [], tmp_path, Settings())
+    journal.close()
+
+
+def tell(tmp_path, number, session="s"):
+    hook(tmp_path, "claude-code", given=b'{"session_id":"%s","number":%d}' % (session.encode(), number))
+
+
+def captured(tmp_path):
+    from vacr.capture.frames import Scan, frames
+    from vacr.capture.notes import read
+
+    found = []
+    for name in names(tmp_path / "journal"):
+        with path_of(tmp_path / "journal", name).open("rb") as file:
+            notes = [read(payload, name, 0) for _, payload in frames(file, name, Scan(), NOTHING)]
+        found += [int(note["data"].split(b":")[-1][:-1]) for note in notes if note["kind"] == "event"]
+    return found
+
+
+def later(watcher, monkeypatch):
+    """Have the watcher tidy up as it would after hours."""
+    monkeypatch.setattr(hooked, "_OLD", -1.0)
+    monkeypatch.setattr(hooked, "_LATE", -1.0)
+    watcher._spools.tidy(watcher._is_read)
+    monkeypatch.undo()
+
+
+def test_events_are_read_once(tmp_path, watcher):
+    for number in range(3):
+        tell(tmp_path, number)
+    watcher.step(None)
+    watcher.step(None)
+    tell(tmp_path, 3)
+    watcher.step(None)
+    assert captured(tmp_path) == [0, 1, 2, 3]
+
+
+def test_what_was_read_is_removed_and_nothing_is_lost_or_doubled(tmp_path, watcher, monkeypatch):
+    tell(tmp_path, 0)
+    (one,) = spools(tmp_path)
+    late = os.open(one.path, os.O_WRONLY | os.O_APPEND)  # a hook that has opened it, and writes when it gets to it
+    tell(tmp_path, 1, session="other")
+    frame = next(spool for spool in spools(tmp_path) if spool.session == "other").path.read_bytes()
+    later(watcher, monkeypatch)
+    assert len(list(spools(tmp_path))) == 2  # nothing of it was read yet
+    watcher.step(None)
+    later(watcher, monkeypatch)
+    assert all(spool.is_taken for spool in spools(tmp_path))
+    os.write(late, frame)
+    os.close(late)
+    tell(tmp_path, 2)  # a new spool of the same name
+    watcher.step(None)
+    assert sorted(captured(tmp_path)) == [0, 1, 1, 2]
+    for _ in range(3):
+        later(watcher, monkeypatch)
+    assert list(spools(tmp_path)) == []
+    tell(tmp_path, 3)
+    watcher.step(None)
+    assert sorted(captured(tmp_path)) == [0, 1, 1, 2, 3]
+
+
+def test_a_watcher_that_starts_anew_goes_on(tmp_path, watcher, monkeypatch):
+    tell(tmp_path, 0)
+    watcher.step(None)
+    later(watcher, monkeypatch)
+    watcher.journal.checkpoint()
+    watcher.journal.close()
+    tell(tmp_path, 1)
+    again = Watcher(Journal(tmp_path / "journal"), [], tmp_path, Settings())
+    try:
+        again.step(None)
+        assert captured(tmp_path) == [0, 1]
+        for _ in range(3):
+            later(again, monkeypatch)
+        assert list(spools(tmp_path)) == []
+    finally:
+        again.journal.close()
+
+
+def test_what_is_fresh_stays(tmp_path, watcher):
+    tell(tmp_path, 0)
+    watcher.step(None)
+    watcher._spools.tidy(watcher._is_read)
+    (one,) = spools(tmp_path)
+    assert not one.is_taken
+    assert time.time() - one.path.stat().st_mtime < hooked._OLD
