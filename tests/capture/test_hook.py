@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 from tests.capture.hooks import COMMAND, environment, hook, spooled
 from vacr.capture import hook as script
-from vacr.capture.state import state_folder
 from vacr.errors import UsageError
+from vacr.sources.state import state_folder
 
 EVENT = b'{"session_id":"s-1","hook_event_name":"Stop"}'
 

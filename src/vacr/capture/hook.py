@@ -191,7 +191,7 @@ def file_name(name: bytes) -> bytes:
 
 
 def state_folder(environment: "os._Environ[bytes]") -> bytes:
-    """Give the folder that vacr keeps its state in, as `vacr.capture.state` has it."""
+    """Give the folder that vacr keeps its state in, as `vacr.sources.state` has it."""
     for named in (environment.get(b"VACR_STATE", b""), os.path.join(environment.get(b"XDG_STATE_HOME", b""), b"vacr")):
         if os.path.isabs(named):
             return named

@@ -21,7 +21,6 @@ from vacr.capture.journal import Journal
 from vacr.capture.places import watched
 from vacr.capture.retention import Limits
 from vacr.capture.sealing import Sealing
-from vacr.capture.state import state_folder
 from vacr.capture.watcher import Settings, Watcher
 from vacr.cli import options
 from vacr.cli.options import PATH, Number, Voice
@@ -30,6 +29,7 @@ from vacr.cli.statements import Signing, signing_options
 from vacr.cli.watching import Table, machine_key, seal
 from vacr.log.client import Client
 from vacr.signing import keys
+from vacr.sources.state import state_folder
 
 _SIGNING = ("key", "alg", "x5chain", "issuer", "timestamp", "passphrase_file", "force")
 _DAY = 86_400.0

@@ -16,12 +16,12 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from vacr.capture.state import state_folder
 from vacr.errors import InvalidStatement, UnreadableInput
 from vacr.receipts.entries import entry_of
 from vacr.recording import files
 from vacr.signing.sign1 import parse
 from vacr.sources.files import read_bytes, reason_of
+from vacr.sources.state import state_folder
 
 if sys.platform != "win32":
     import fcntl

@@ -9,11 +9,11 @@ import click
 
 from vacr.capture.installers import changes
 from vacr.capture.installers.agents import USER
-from vacr.capture.state import VARIABLE, state_folder
 from vacr.cli import options
 from vacr.cli.hook.changing import Changing, changing_options, chosen, scope_of
 from vacr.cli.options import Voice
 from vacr.errors import UsageError
+from vacr.sources.state import VARIABLE, state_folder
 
 
 @click.command()

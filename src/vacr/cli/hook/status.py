@@ -14,11 +14,11 @@ from vacr.capture.hook import ERRORS
 from vacr.capture.installers import changes
 from vacr.capture.installers.agents import LOCAL, PROJECT, USER, Agent
 from vacr.capture.spool import spools
-from vacr.capture.state import state_folder
 from vacr.cli import options
 from vacr.cli.hook.changing import agent_option, chosen
 from vacr.cli.options import Voice, plural, size
 from vacr.cli.tables import columns_of, laid_out
+from vacr.sources.state import state_folder
 
 _FAILED = 1
 _FINE = (changes.INSTALLED, changes.NOT_INSTALLED)

@@ -7,10 +7,10 @@ import os
 import click
 
 from vacr.capture.installers import changes
-from vacr.capture.state import state_folder
 from vacr.cli import options
 from vacr.cli.hook.changing import Changing, changing_options, chosen, scope_of
 from vacr.cli.options import Voice
+from vacr.sources.state import state_folder
 
 
 @click.command()

@@ -9,13 +9,13 @@ import click
 
 from vacr.capture.checking import check
 from vacr.capture.following import current
-from vacr.capture.state import state_folder
 from vacr.capture.vouching import check_record
 from vacr.cli import options
 from vacr.cli.options import PATH, Voice, plural, size
 from vacr.errors import UsageError
 from vacr.signing import keys
 from vacr.sources.key_files import log_keys_in
+from vacr.sources.state import state_folder
 
 FAILED = 1
 
