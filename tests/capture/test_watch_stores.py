@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager
 
 import pytest
 
-from tests.conftest import FIXTURES
+from tests.conftest import FIXTURES, ROOT
 from tests.sources import cursor_databases, homes, writer
 from tests.sources.opencode_database import CHILD, SESSION, filled
 from tests.sources.test_cursor_editor import CID
@@ -25,7 +25,7 @@ def now(path, agent, session):
 @contextmanager
 def writing(how, path):
     command = [sys.executable, "-m", writer.__name__, how, str(path), "wal"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT)
     try:
         assert process.stdout.readline()
         yield
