@@ -62,6 +62,19 @@ def test_what_was_said_to_be_over_before_a_restart(machine):
     assert len(machine.sealed()) == 1
 
 
+def test_the_end_of_a_session_that_was_sealed_when_it_was_quiet(machine):
+    path = machine.transcript()
+    add(path, lines(3))
+    machine.once("--quiet-after", 0)
+    machine.end(path)
+    machine.once("--quiet-after", 0)
+    assert machine.state_of(machine.name_of(path)).events == 1
+    assert len(machine.sealed()) == 1
+    add(path, line(3))
+    machine.once("--quiet-after", 0)
+    assert len(machine.sealed()) == 2
+
+
 def test_sub_agents_are_sealed_with_their_session(machine):
     path = machine.transcript()
     sub = path.with_suffix("") / "subagents" / "agent-a1.jsonl"

@@ -90,15 +90,13 @@ class Sessions(dict[str, Followed]):
 
         Each comes with those of its sub-agents.
         """
-        for main in {id(one): one for one in map(self._main, self._unsealed())}.values():
+        idle = [one for one in self.values() if one.unsealed and one.has_parts and _is_idle(one, ended, quiet)]
+        for main in {id(one): one for one in map(self._main, idle)}.values():
             if not main.has_parts or not _is_idle(main, ended, quiet):
                 continue
             working = [one for one in self.values() if one is not main and one.has_parts and self._main(one) is main]
             if all(_is_idle(one, ended, ended if main.ended else quiet) for one in working):
                 yield [main, *working]
-
-    def _unsealed(self) -> list[Followed]:
-        return [one for one in self.values() if one.unsealed and one.has_parts]
 
     def _main(self, one: Followed) -> Followed:
         """Give the session that a sub-agent works for, whose transcript lies in the folder of that one's; or else itself."""

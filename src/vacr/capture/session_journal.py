@@ -10,6 +10,7 @@ from pathlib import Path
 
 from vacr.capture import notes
 from vacr.capture.contents import Content
+from vacr.capture.events import ends_session
 from vacr.capture.frames import NOTHING, Broken, Chain, Head, Scan, frames
 from vacr.capture.notes import Note, note
 from vacr.capture.spool import Event
@@ -120,7 +121,9 @@ class State:
         self.spools[found["spool"]] = found["end"]
         self.events += 1
         self.last_event = (self.frames, found["data"])
-        self._unsealed.append(self.frames)
+        # That a session is over, of which all is sealed, is nothing to be sealed once more.
+        if self.sealed is None or self._unsealed or not ends_session(found["data"]):
+            self._unsealed.append(self.frames)
 
     def _sealed(self, found: Note) -> None:
         self.sealed = SealedAs(found["frames"], found["head"], found["record"], found["statement"], found["time"])
