@@ -8,7 +8,9 @@ import sys
 import time
 from pathlib import Path
 
+from tests import forking
 from tests.capture.hooks import hook
+from tests.conftest import ROOT
 from vacr.capture.frames import NOTHING
 from vacr.capture.history import first_seen
 from vacr.capture.layout import names, path_of
@@ -56,12 +58,15 @@ class Machine:
     def variables(self, **more: str) -> dict[str, str]:
         own = ("VACR_", "XDG_")
         found = {name: value for name, value in os.environ.items() if name not in ALONE and not name.startswith(own)}
-        return found | {"HOME": str(self.home), "VACR_STATE": str(self.state), "PYTHONDONTWRITEBYTECODE": "1"} | more
+        return found | {"HOME": str(self.home), "VACR_STATE": str(self.state)} | more
 
     def run(self, *arguments, before=(), **more):
         """Run a verb to its end; there is never a stack trace."""
-        command = [*before, sys.executable, "-m", "vacr", *map(str, arguments)]
-        done = subprocess.run(command, env=self.variables(**more), capture_output=True)
+        if before:
+            command = [*before, sys.executable, "-m", "vacr", *map(str, arguments)]
+            done = subprocess.run(command, env=self.variables(**more), capture_output=True)
+        else:
+            done = forking.run(arguments, ROOT, self.variables(**more))
         done.out, done.err = done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
         assert "Traceback" not in done.err, done.err
         return done

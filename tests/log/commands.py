@@ -6,19 +6,15 @@ import subprocess
 import sys
 from contextlib import contextmanager
 
+from tests import forking
+
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("VACR_")}
 
 
 def vacr(*arguments, cwd):
     """Run the command to its end."""
-    done = subprocess.run(
-        [sys.executable, "-m", "vacr", *map(str, arguments)],
-        cwd=cwd,
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = forking.run(arguments, cwd, ENVIRONMENT)
+    done.stdout, done.stderr = done.stdout.decode("utf-8"), done.stderr.decode("utf-8")
     assert "Traceback" not in done.stderr
     return done
 

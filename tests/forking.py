@@ -4,47 +4,72 @@ What the interpreter takes from its environment when it starts is that of this p
 """
 
 import array
+import atexit
+import contextlib
+import functools
 import json
 import os
 import socket
 import subprocess
 import sys
+import tempfile
+import threading
 from importlib import import_module
+from pathlib import Path
 
+_ROOT = Path(__file__).parent.parent
 _HEAD = 8
 _AT_START = ("PYTHON", "LC_", "LANG")
 
 
-class Forking:
+class _Forking:
     """The process, and how it is asked."""
 
     def __init__(self):
-        ours, theirs = socket.socketpair()
+        self.socket, theirs = socket.socketpair()
         with theirs:
+            # It ends when nobody can ask it any more.
             command = [sys.executable, "-m", __name__, str(theirs.fileno())]
-            self.process = subprocess.Popen(command, pass_fds=[theirs.fileno()])
-        self.socket = ours
+            self.process = subprocess.Popen(command, pass_fds=[theirs.fileno()], cwd=_ROOT)
+        atexit.register(self.close)
 
     def close(self):
         self.socket.close()
         self.process.wait()
 
-    @staticmethod
-    def can(environment):
-        """Tell whether a run with these variables can be a fork."""
-        return all(environment.get(name) == os.environ.get(name) for name in {*environment, *os.environ} if _matters(name))
-
-    def run(self, arguments, cwd, environment, stdin, stdout, stderr):
+    def run(self, arguments, cwd, environment, handles):
         """Run the command; gives its exit code, or minus the signal that ended it."""
         asked = json.dumps([arguments, os.fspath(cwd), environment]).encode()
-        handles = array.array("i", [stdin, stdout, stderr])
-        self.socket.sendmsg([len(asked).to_bytes(_HEAD, "big")], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, handles)])
+        head = len(asked).to_bytes(_HEAD, "big")
+        self.socket.sendmsg([head], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", handles))])
         self.socket.sendall(asked)
         return int.from_bytes(_exactly(self.socket, _HEAD), "big", signed=True)
 
 
-def _matters(name):
-    return name.startswith(_AT_START)
+_forking = functools.cache(_Forking)
+
+
+def run(arguments, cwd, environment, stdin=b""):
+    """Run the command to its end, in a fork where that is the same."""
+    arguments = list(map(str, arguments))
+    if any(environment.get(name) != os.environ.get(name) for name in {*environment, *os.environ} if name.startswith(_AT_START)):
+        command = [sys.executable, "-m", "vacr", *arguments]
+        return subprocess.run(command, input=stdin, cwd=cwd, env=environment, capture_output=True, check=False)
+    given, giving = os.pipe()
+    feeding = threading.Thread(target=_feed, args=(giving, stdin))
+    feeding.start()
+    with os.fdopen(given), tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        code = _forking().run(arguments, cwd, environment, [given, out.fileno(), err.fileno()])
+        out.seek(0)
+        err.seek(0)
+        done = subprocess.CompletedProcess(["vacr", *arguments], code, out.read(), err.read())
+    feeding.join()
+    return done
+
+
+def _feed(handle, data):
+    with contextlib.suppress(BrokenPipeError), os.fdopen(handle, "wb") as pipe:
+        pipe.write(data)
 
 
 def _exactly(connection, size):
