@@ -41,7 +41,8 @@ class Anchoring:
             self._take(journal, *self._sent)
             self._sent = None
         last, anchors = journal.covered.last, journal.covered.anchors
-        is_new = last is not None and last.sessions and (not anchors or anchors[-1].number < last.number)
+        # The first checkpoint covers nothing yet; one that only deletes or rotates covers those before it that wait.
+        is_new = last is not None and last.number > 0 and (not anchors or anchors[-1].number < last.number)
         if last is not None and is_new and self._sent is None and time.monotonic() >= self._next:
             self._next = time.monotonic() + self._wait
             self._sent = (last.number, self._pool.submit(self._register, journal.covered.statement))
