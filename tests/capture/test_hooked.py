@@ -17,7 +17,7 @@ from vacr.capture.watcher import Settings, Watcher
 @pytest.fixture
 def watcher(tmp_path):
     journal = Journal(tmp_path / "journal")
-    yield Watcher(journal, [], tmp_path, Settings())
+    yield Watcher(journal, [], tmp_path, Settings(settling=0))
     journal.close()
 
 
@@ -86,7 +86,7 @@ def test_a_watcher_that_starts_anew_goes_on(tmp_path, watcher, monkeypatch):
     watcher.journal.checkpoint()
     watcher.journal.close()
     tell(tmp_path, 1)
-    again = Watcher(Journal(tmp_path / "journal"), [], tmp_path, Settings())
+    again = Watcher(Journal(tmp_path / "journal"), [], tmp_path, Settings(settling=0))
     try:
         again.step(None)
         assert captured(tmp_path) == [0, 1]

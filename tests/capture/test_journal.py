@@ -196,19 +196,20 @@ def test_rewritten_history_is_named_and_what_was_first_seen_is_kept(journal, fol
     assert first_seen(path_of(folder, NAME), NAME, session.head) == {"abc.jsonl": b"one\ntwo\nthree\nfour\n"}
 
 
-def test_what_an_agent_writes_anew_is_no_finding_and_told_once_it_is_sealed(journal, folder):
+def test_what_an_agent_writes_anew_is_no_finding_and_named(journal, folder):
     session = journal.session(NAME)
     session.begin("gemini-cli", "/nowhere/chat.json", "")
     part = session.part("chat.json", "/nowhere/chat.json", rewritten=True)
     session.change(part, 0, 0, b"{\n}\n")
     session.change(part, 0, 2, b"[\n")
     assert found(folder) == []
+    assert "line 1 changed after it had been captured" in check(folder).remarks[0]
     session.seal(session.head, bytes(32), bytes(32))
     assert session.state.unsealed == 0
     session.change(part, 0, 2, b"{\n")
     assert session.state.unsealed == 1
     assert found(folder) == []
-    assert "line 1 changed after it had been captured" in check(folder).notices[0]
+    assert len(check(folder).remarks) == 2
 
 
 def test_transcripts_are_compared(journal, folder, tmp_path):

@@ -21,10 +21,21 @@ _LONGEST = 600.0
 class Anchoring:
     """Has the last checkpoint registered, now and then."""
 
-    def __init__(self, client: Client, log_keys: Sequence[PublicKey], every: float, tell: Callable[[str], None]) -> None:
-        """Say where, by which keys its receipts are verified, and after how many seconds the next one is sent."""
-        self._client, self._log_keys, self._every, self._tell = client, log_keys, every, tell
+    def __init__(
+        self,
+        client: Client,
+        log_keys: Sequence[PublicKey],
+        every: float,
+        tell: Callable[[str], None],
+        pending: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Say where, by which keys its receipts are verified, and after how many seconds the next one is sent.
+
+        What else waits for the service is registered by `pending`, at first and whenever the service answers.
+        """
+        self._client, self._log_keys, self._every, self._tell, self._pending = client, log_keys, every, tell, pending
         self._pool = ThreadPoolExecutor(1, "anchoring")
+        self._pool.submit(pending)
         self._sent: tuple[int, Future[bytes]] | None = None
         self._next = 0.0
         self._wait = every
@@ -61,6 +72,7 @@ class Anchoring:
 
     def _register(self, statement: bytes) -> bytes:
         found = self._client.register(statement, self._log_keys)
+        self._pending()
         return with_receipt(statement, found.receipt, found.logged.key)
 
     def _take(self, journal: Journal, number: int, sent: Future[bytes]) -> None:

@@ -33,6 +33,8 @@ class Checked:
 
     findings: list[str] = field(default_factory=list)
     """What is not as it was."""
+    remarks: list[str] = field(default_factory=list)
+    """What changed of what its agent itself writes anew, by whomever."""
     notices: list[str] = field(default_factory=list)
     """What somebody may want to know, though it proves nothing."""
     identity: bytes = b""
@@ -98,7 +100,9 @@ def _check_checkpoints(folder: Path, checked: Checked, log_keys: Sequence[Public
     except Broken as error:
         checked.findings.append(str(error))
     except OSError as error:
-        raise UnreadableInput(reason_of(error), where=str(folder / CHECKPOINTS), hint="vacr watch makes one.") from error
+        if not any(names(folder)):
+            raise UnreadableInput(reason_of(error), where=str(folder / CHECKPOINTS), hint="vacr watch makes one.") from error
+        checked.findings.append(f"{CHECKPOINTS}: {reason_of(error)}, though there are journals of sessions")
     checked.identity, checked.checkpoints, checked.anchors = covered.identity, len(covered.entries), len(covered.anchors)
     if covered.last is None:
         checked.findings.append("there is no checkpoint")
@@ -145,9 +149,9 @@ def _check_session(folder: Path, name: str, vouched: Head, checked: Checked, cur
         for rewrite in history.rewrites():
             if not rewrite.part.rewritten:
                 checked.findings += _told(name, rewrite)
-            elif rewrite.after_sealing:
-                # An agent that writes all anew does so too when a session goes on; the sealed record has what it was.
-                checked.notices += _told(name, rewrite)
+            else:
+                # An agent that writes all anew does so all the time; nobody can tell whether it was the agent.
+                checked.remarks += _told(name, rewrite)
     except Broken as error:
         checked.findings.append(str(error))
         return
@@ -186,7 +190,7 @@ def _check_part(state: State, part: CapturedPart, checked: Checked, current: Cur
         return
     found = [f"{state.where}: {part.name}: {change} since it was captured" for change in changes(seen, now)]
     if part.rewritten:
-        checked.notices.append(f"{state.where}: {part.name}: its agent, or somebody else, wrote it anew since it was captured")
+        checked.remarks += found or [f"{state.where}: {part.name}: has more than was captured"]
     else:
         checked.findings += found
     if len(now) > len(seen) and not found:

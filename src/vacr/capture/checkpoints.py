@@ -36,6 +36,8 @@ class Checkpoint:
     sessions: Mapping[str, Head]
     retired: Mapping[str, bytes] = field(default_factory=dict)
     """Journals that were deleted, and the digests of the records they were sealed as."""
+    spools: Mapping[str, int] = field(default_factory=dict)
+    """How far the spools of those were read."""
     next_key: PublicKey | None = None
 
     def sign(self, signer: KeySigner, journal: str) -> bytes:
@@ -48,7 +50,7 @@ class Checkpoint:
             "sessions": {name: _pair(head) for name, head in self.sessions.items()},
         }
         if self.retired:
-            said["retired"] = dict(self.retired)
+            said |= {"retired": dict(self.retired), "spools": dict(self.spools)}
         if self.next_key is not None:
             said["next-key"] = codec.encode(keys.to_cose(self.next_key), "cbor")
         claims = Claims(subject=journal, issued_at=self.time // 1000)
@@ -91,6 +93,7 @@ def _checkpoint(said: Any) -> Checkpoint:
         _head(said["before"]),
         {str(name): _head(pair) for name, pair in said["sessions"].items()},
         {str(name): _digest(record) for name, record in said.get("retired", {}).items()},
+        {str(name): _whole(end) for name, end in said.get("spools", {}).items()},
         keys.from_cose(codec.decode(following, "cbor")) if following is not None else None,
     )
 

@@ -51,6 +51,8 @@ class Covered:
         """The digests of the entries that the checkpoints are in a log, by their numbers."""
         self.sessions: dict[str, Head] = {}
         self.retired: dict[str, bytes] = {}
+        self.spools: dict[str, int] = {}
+        """How far the spools of journals were read that are deleted."""
         self.retired_at: dict[str, int] = {}
         """When each was deleted, in milliseconds."""
         self.epoch_began = 0
@@ -91,6 +93,7 @@ class Covered:
         self.entries.append(_entry_digest(payload))
         self.sessions |= found.sessions
         self.where_covered |= dict.fromkeys(found.sessions, found.number)
+        self.spools |= found.spools
         for name, record in found.retired.items():
             self.sessions.pop(name, None)
             self.retired[name] = record

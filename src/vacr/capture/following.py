@@ -19,6 +19,7 @@ from vacr.capture.contents import splice
 from vacr.capture.places import Place
 from vacr.capture.session_journal import CapturedPart, SessionJournal, State
 from vacr.errors import UnreadableInput
+from vacr.readers.export import Listed
 from vacr.readers.registry import readers
 from vacr.readers.source import Part
 from vacr.sources.databases import SIDE_FILES, DatabaseFile, is_database
@@ -88,7 +89,7 @@ def sessions_at(path: Path, agent: str) -> dict[str, tuple[int | None, object]]:
     try:
         if is_database(path):
             with closing(DatabaseFile(path, agent)) as database:
-                return {one.session_id: (_milliseconds(one.end or one.start), one) for one in database.sessions()}
+                return {one.session_id: (_changed(one, path), one) for one in database.sessions()}
         store = folder_store(path)
         if store is None or store.reader.name != agent:
             return {}
@@ -107,6 +108,15 @@ def state_of(path: Path) -> tuple[Look | None, ...]:
         except OSError:
             found.append(None)
     return tuple(found)
+
+
+def _changed(listed: Listed, path: Path) -> int | None:
+    """Tell when a session of a database was changed; of one that is alone in it, the files tell."""
+    said = _milliseconds(listed.end or listed.start)
+    if not listed.alone:
+        return said
+    files = [file.stat().st_mtime_ns for ending in ("", "-wal") if (file := Path(f"{path}{ending}")).is_file()]
+    return max([said or 0, *(stamp // 1_000_000 for stamp in files)])
 
 
 def _milliseconds(stamp: Any) -> int | None:

@@ -41,6 +41,8 @@ class Spools:
         """Say which state folder."""
         self._state = state
         self._known: dict[Path, Spooled] = {}
+        self.wait = False
+        """Whether there is one of which it is not known yet whose it is."""
 
     def grown(self) -> Iterator[Spooled]:
         """Give the spools in which there is something that was not read.
@@ -48,10 +50,12 @@ class Spools:
         Raises:
             UnreadableInput: one of them cannot be read.
         """
+        self.wait = False
         for found in spool.spools(self._state):
             one = self._named(found)
             if one is not None and found.path.stat().st_size != one.size:
                 yield one
+                self.wait = self.wait or one.place is None
 
     def _named(self, found: Spool) -> Spooled | None:
         """Give what is known of a spool, if it holds an event by which it can be known."""

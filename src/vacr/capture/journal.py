@@ -66,7 +66,8 @@ class Journal:
             raise
 
     def _begin(self) -> None:
-        self.folder.mkdir(_OWNER_ONLY, parents=True, exist_ok=True)
+        self.folder.parent.mkdir(_OWNER_ONLY, parents=True, exist_ok=True)
+        self.folder.mkdir(_OWNER_ONLY, exist_ok=True)
         durable.make_folder(self.folder / SESSIONS, self.folder)
         sync_folder(self.folder.parent)
         os.chmod(self.folder, _OWNER_ONLY)  # noqa: PTH101 - conversations are nobody else's
@@ -130,6 +131,10 @@ class Journal:
         self._grown[name] = found.head
         return found
 
+    def read_of(self, spool: str, session: SessionJournal) -> int:
+        """Tell how far a spool was read into the journal of a session, or into one before it that is deleted."""
+        return session.state.spools.get(spool, self.covered.spools.get(spool, 0))
+
     def holds(self, name: str) -> bool:
         """Tell whether there is a journal of a session that was not deleted."""
         return path_of(self.folder, self._after_retired(name)[0]).exists()
@@ -152,7 +157,9 @@ class Journal:
         self._grown |= {name: journal.head for name, journal in self._open.items()}
         return {name: head for name, head in self._grown.items() if head.frames and self.covered.sessions.get(name) != head}
 
-    def checkpoint(self, *, ends_epoch: bool = False, retired: Mapping[str, bytes] | None = None) -> Checkpoint:
+    def checkpoint(
+        self, *, ends_epoch: bool = False, retired: Mapping[str, bytes] | None = None, spools: Mapping[str, int] | None = None
+    ) -> Checkpoint:
         """Sign the heads as they are now, or as many of them as a checkpoint holds.
 
         Raises:
@@ -169,6 +176,7 @@ class Journal:
             before=self._chain.head,
             sessions=dict(list(self.uncovered().items())[:MOST]),
             retired=retired or {},
+            spools=spools or {},
             next_key=following.public_key if following is not None else None,
         )
         before = self._chain.head
@@ -202,7 +210,9 @@ class Journal:
             OSError: one cannot be deleted; that is tried again the next time.
         """
         for first in range(0, len(sealed), MOST):
-            self.checkpoint(retired=dict(list(sealed.items())[first : first + MOST]))
+            some = dict(list(sealed.items())[first : first + MOST])
+            spools = {spool: end for name in some for spool, end in self.session(name).state.spools.items()}
+            self.checkpoint(retired=some, spools=spools)
         for name in [name for name in names(self.folder) if name in self.covered.retired]:
             if name in self._open:
                 self._open.pop(name).close()

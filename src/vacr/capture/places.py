@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from vacr.errors import UnreadableInput
+from vacr.errors import UnreadableInput, UsageError
 from vacr.readers.registry import Reader, readers
 from vacr.sources.databases import SIDE_FILES, is_database
 from vacr.sources.discovery import roots, session_at
@@ -99,7 +99,14 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def watched(agents: tuple[str, ...] = (), environment: Mapping[str, str] = os.environ, system: str = sys.platform) -> list[Root]:
-    """Give the folders of agents on this machine, of all or of some, whether they are there or not."""
+    """Give the folders of agents on this machine, of all or of some, whether they are there or not.
+
+    Raises:
+        UsageError: no reader has the name of that agent.
+    """
+    for agent in agents:
+        if agent not in readers():
+            raise UsageError(f"no reader for {agent!r}", hint=f"Known agents: {', '.join(readers())}.")
     return [
         Root(reader, path, store.sessions)
         for reader in readers().values()

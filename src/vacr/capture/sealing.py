@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +19,7 @@ from vacr.capture.layout import path_of
 from vacr.capture.places import Place
 from vacr.errors import VacrError
 
+_OWNER_ONLY = 0o600
 _AGAIN = 600.0
 
 
@@ -136,5 +138,7 @@ def _written(folder: Path, one: ToSeal, main: Place, target: Path) -> Iterator[t
             continue
         path = target / away / relative
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
+        # What is made of it is as readable as this is: conversations are nobody else's.
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _OWNER_ONLY), "wb") as file:
+            file.write(data)
         yield path, hashlib.sha256(data).hexdigest()

@@ -44,6 +44,8 @@ class Settings:
     """A session in which nothing happened for so long has ended."""
     ended: float = 5.0
     """So long after an agent said that a session ended, its transcript is whole."""
+    settling: float = 30.0
+    """So long after an event of a session of which there is nothing else, there will be nothing else."""
     since: float = 0.0
     """What was changed before this time, and is not followed yet, is left alone until it changes."""
 
@@ -93,7 +95,7 @@ class Watcher:
                 if not done:
                     self._failed[holder] = (now + pause * 2, min(pause * 2, _SELDOM))
         spooled = self.state / spool.FOLDER
-        if changed is None or any(path.is_relative_to(spooled) for path in changed):
+        if changed is None or self._spools.wait or any(path.is_relative_to(spooled) for path in changed):
             self._guarded("the hooks", self._events)
         if not self._is_begun:
             self._is_begun = True
@@ -210,12 +212,17 @@ class Watcher:
         path = found.spool.path
         size = path.stat().st_size
         place = found.place = found.place or self._place_of(found.spool)
+        if place is None:
+            return
         journal = self.journal.session(place.name)
+        if self.journal.read_of(found.name, journal) == size:
+            found.size = size
+            return
         if not journal.head.frames:
             journal.begin(place.agent, place.path, place.session)
         one = self.followed.of(place, journal.name)
         try:
-            while events := spool.read(path, journal.state.spools.get(found.name, 0))[0]:
+            while events := spool.read(path, self.journal.read_of(found.name, journal))[0]:
                 journal.events(found.name, events)
         finally:
             self._noted(one, journal)
@@ -223,16 +230,20 @@ class Watcher:
             self._follow(place)
         found.size = size
 
-    def _place_of(self, found: spool.Spool) -> Place:
+    def _place_of(self, found: spool.Spool) -> Place | None:
+        """Give the place of the session that a spool is of; nothing while its agent may not have put it anywhere yet."""
         alone = place_of_events(found)
         if self.journal.holds(alone.name):
             return alone
-        return place_of(found, spool.read(found.path)[0], self.roots, [one.place for one in self.followed.values()])
+        place = place_of(found, spool.read(found.path)[0], self.roots, [one.place for one in self.followed.values()])
+        is_settled = time.time() - found.path.stat().st_mtime >= self.settings.settling
+        return place if place != alone or is_settled else None
 
     def _is_read(self, found: Spooled) -> bool:
         """Tell whether all that a spool holds is in a journal."""
-        read = self.journal.session(found.place.name).state.spools.get(found.name) if found.place is not None else None
-        return read == found.spool.path.stat().st_size
+        if found.place is None:
+            return False
+        return self.journal.read_of(found.name, self.journal.session(found.place.name)) == found.spool.path.stat().st_size
 
     # --- what is due ---
 

@@ -44,6 +44,7 @@ _REFERENCE, _ATTESTATION_KEY = "reference.cbor", "ak.pub.pem"
 @click.option("--journal-head", metavar="FILE|HEX", help="How far the recorder's journal went.  [default: what the record says]")
 @click.option("--configuration", metavar="FILE", type=PATH, multiple=True, help="A file of configuration to measure.")
 @click.option("--agent-executable", metavar="FILE", help="The executable of the agent, to measure it, too.")
+@click.option("--agent", metavar="NAME", help="Whose executable it is, for reference values.  [default: as the record says]")
 @click.option("--into", metavar="STATEMENT", type=PATH, help="Put the evidence into the header of a statement as well.")
 @click.option("--reference", is_flag=True, help="Write what this installation measures as: reference values for a verifier.")
 @click.option("--attestation-key", is_flag=True, help="Write the public attestation key of the TPM.")
@@ -62,6 +63,7 @@ def command(
     journal_head: str | None,
     configuration: tuple[str, ...],
     agent_executable: str | None,
+    agent: str | None,
     into: str | None,
     reference: bool,  # noqa: FBT001
     attestation_key: bool,  # noqa: FBT001
@@ -81,6 +83,7 @@ def command(
       vacr attest --record abc.acr.json --nonce 1f2e… --attester tpm
       vacr attest --record abc.acr.json --nonce 1f2e… --attester software --key keys/signing.pem
       vacr attest --reference -o reference.cbor
+      vacr attest --reference --agent claude-code --agent-executable claude -o reference.cbor
       vacr attest --attestation-key -o ak.pub.pem
     """
     voice = Voice("text", True, verbose) if output == STDIN else Voice(format, quiet, verbose)  # noqa: FBT003
@@ -93,7 +96,9 @@ def command(
     measured = [*measuring.recorder(), *map(measuring.configuration, configuration)]
     if reference:
         if agent_executable is not None:
-            measured.append(measuring.agent(Path(agent_executable).name, None, agent_executable))
+            said_by = _agent(record_at(record)[1]) if agent is None and record is not None else None
+            name = agent or (said_by.name if said_by is not None else Path(agent_executable).name)
+            measured.append(measuring.agent(name, None, agent_executable))
         return _write_reference(measured, signer, target)
     if record is None or nonce is None or attester is None:
         missing = [name for name, value in (("--record", record), ("--nonce", nonce), ("--attester", attester)) if value is None]

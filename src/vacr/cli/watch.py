@@ -26,13 +26,14 @@ from vacr.cli import options
 from vacr.cli.options import PATH, Number, Voice
 from vacr.cli.services import Services, service_options
 from vacr.cli.statements import Signing, signing_options
-from vacr.cli.watching import Table, machine_key, seal
+from vacr.cli.watching import Table, machine_key, pending, seal
 from vacr.log.client import Client
 from vacr.signing import keys
 from vacr.sources.state import state_folder
 
 _SIGNING = ("key", "alg", "x5chain", "issuer", "timestamp", "passphrase_file", "force")
 _DAY = 86_400.0
+_OWNER_ONLY = 0o700
 
 
 @click.command()
@@ -101,15 +102,23 @@ def command(
     with contextlib.closing(journal):
         services = Services.of(**asked)
         table = Table(voice, journal, shown=not no_ui and not once)
-        settings = Settings(checkpoint, epoch=epoch * 3600, quiet=quiet_after * 60, since=0.0 if all else _since(journal))
+        settings = Settings(
+            checkpoint,
+            epoch=epoch * 3600,
+            quiet=quiet_after * 60,
+            settling=0.0 if once else Settings.settling,
+            since=0.0 if all else _since(journal),
+        )
         sealing = None
         if not no_seal:
             how = Signing.of(**{**signing, "key": signing["key"] or machine_key(state)})
             registrar = services.registrar(service) if service is not None else None
+            (state / "sealed").mkdir(_OWNER_ONLY, exist_ok=True)
             sealing = Sealing(journal, seal(how, registrar, Path(output) if output else state / "sealed", voice), table.tell)
         anchoring = None
         if service is not None:
-            anchoring = Anchoring(Client(service, services.access), services.log_keys, anchor, table.tell)
+            client = Client(service, services.access)
+            anchoring = Anchoring(client, services.log_keys, anchor, table.tell, pending(services, service, table.tell))
         watcher = Watcher(
             journal, roots, state, settings, sealing=sealing, anchoring=anchoring, limits=Limits.of(keep, limit), tell=table.tell
         )

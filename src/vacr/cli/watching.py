@@ -7,7 +7,7 @@ import hashlib
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,9 +22,11 @@ from vacr.capture.sealing import Copy, Seal, SealedRecord
 from vacr.capture.watcher import Watcher
 from vacr.cli.options import Voice
 from vacr.cli.sealed import Recorded, Sealed, Sealer
+from vacr.cli.services import Services
 from vacr.cli.statements import Signing
 from vacr.errors import UnreadableInput, printable
-from vacr.log.registering import Registrar
+from vacr.log.outbox import Item, digest_of
+from vacr.log.registering import PENDING, REGISTERED, Registrar
 from vacr.recording import plan
 from vacr.recording.files import same
 from vacr.recording.tasks import Wish
@@ -46,6 +48,22 @@ def machine_key(state: Path) -> str:
     return str(folder / "signing.pem")
 
 
+def pending(services: Services, url: str, tell: Callable[[str], None]) -> Callable[[], None]:
+    """Give what registers the statements that wait in the outbox for a service."""
+
+    def register() -> None:
+        for item in services.outbox.items():
+            if not isinstance(item, Item) or item.service != url.rstrip("/"):
+                continue
+            outcome = services.registrar(url).finish(item)
+            if outcome.state == REGISTERED:
+                tell(f"registered: {item.statement}")
+            if outcome.state == PENDING:
+                return
+
+    return register
+
+
 def seal(signing: Signing, registrar: Registrar | None, output: Path, voice: Voice) -> Seal:
     """Give what seals a session into a folder."""
     sealer = _Beside(signing, None, registrar, overwrite=False, voice=Voice(voice.format, quiet=True, verbose=0))
@@ -63,7 +81,9 @@ def seal(signing: Signing, registrar: Registrar | None, output: Path, voice: Voi
             names.append(said["session"] if said else "")
             together.append(Recorded(str(copy.path), path, output / agent / path.name, {"journal": said} if said else {}))
         return [
-            SealedRecord(name, _digest(one.one.target), _digest(Path(f"{one.one.target}{COSE}")), one.one.target)
+            SealedRecord(
+                name, _digest(one.one.target), bytes.fromhex(digest_of(read_bytes(f"{one.one.target}{COSE}"))), one.one.target
+            )
             for name, one in zip(names, sealer.seal(together), strict=True)
             if name
         ]

@@ -27,6 +27,7 @@ FAILED = 1
 @click.option(
     "--record", metavar="FILE", type=PATH, multiple=True, help="A sealed record that the journal must name; repeatable."
 )
+@click.option("--strict", is_flag=True, help="Exit 5 also for changes of what its agent itself writes anew.")
 @click.option("--no-transcripts", is_flag=True, help="Check the journal alone, on another machine for example.")
 @options.voice_options
 def command(
@@ -34,15 +35,17 @@ def command(
     log_key: tuple[str, ...],
     identity: str | None,
     record: tuple[str, ...],
-    no_transcripts: bool,  # noqa: FBT001 - click passes flags so
+    strict: bool,  # noqa: FBT001 - click passes flags so
+    no_transcripts: bool,  # noqa: FBT001
     format: str,  # noqa: A002 - the option's name
     quiet: bool,  # noqa: FBT001
     verbose: int,
 ) -> int:
     """Check a journal: its chains, the checkpoints, the anchors, and whether the transcripts still hold what was captured.
 
-    What changed or is missing is named, line by line, and the exit code is 1. The journal is that of the state folder unless
-    another is named. Nothing is changed by it, and it may run while `vacr watch` does.
+    What changed or is missing is named, line by line, and the exit code is 1. Where an agent itself writes its files anew, nobody
+    can tell who changed them: such changes are remarks (!), which count with --strict. The journal is that of the state folder
+    unless another is named. Nothing is changed by it, and it may run while `vacr watch` does.
 
     \b
     Example:
@@ -61,6 +64,8 @@ def command(
         checked.findings += [f"{path}: {told}" for told in check_record(place, path)]
     for finding in checked.findings:
         voice.error(f"✗ {finding}")
+    for remark in checked.remarks:
+        voice.notice(f"! {remark}")
     for notice in checked.notices:
         voice.notice(f"  {notice}")
     verdict = "does not hold" if checked.findings else "holds"
@@ -77,6 +82,7 @@ def command(
             "holds": not checked.findings,
             "identity": name,
             "findings": checked.findings,
+            "remarks": checked.remarks,
             "notices": checked.notices,
             "sessions": checked.sessions,
             "retired": checked.retired,
@@ -88,7 +94,7 @@ def command(
             "anchored": checked.anchored,
         }
     )
-    return FAILED if checked.findings else 0
+    return FAILED if checked.findings else options.FINDINGS if strict and checked.remarks else 0
 
 
 def _journal_in(folder: Path) -> Path:
