@@ -44,6 +44,8 @@ class Covered:
         self.first_key: PublicKey | None = None
         self.key: PublicKey | None = None
         """The key of this epoch."""
+        self.keys: dict[bytes, PublicKey] = {}
+        """The keys of all epochs, by their thumbprints."""
         self.last: Checkpoint | None = None
         self.statement = b""
         """The last checkpoint as it was signed."""
@@ -89,6 +91,7 @@ class Covered:
             self.epoch_began = found.time
         self.first_key = self.first_key or key
         self.key = found.next_key or key
+        self.keys |= {keys.thumbprint(one): one for one in (key, self.key)}
         self.last, self.statement = found, payload
         self.entries.append(_entry_digest(payload))
         self.sessions |= found.sessions

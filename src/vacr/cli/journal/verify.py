@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from pathlib import Path
 
 import click
 
-from vacr.capture.checking import check
+from vacr.capture.checking import Checked, check
+from vacr.capture.covered import Covered, covered_by
 from vacr.capture.following import current
+from vacr.capture.frames import Broken
+from vacr.capture.log_entries import beyond
 from vacr.capture.vouching import check_record
 from vacr.cli import options
 from vacr.cli.options import PATH, Voice, plural, size
@@ -23,6 +27,7 @@ FAILED = 1
 @click.command()
 @click.argument("folder", required=False, type=PATH, metavar="[FOLDER]")
 @options.log_key_option(help="A key of the log that checkpoints are anchored in, or its folder; repeatable.")
+@click.option("--log", metavar="URL|FOLDER", help="The log itself: has it checkpoints that the journal lacks, being set back?")
 @click.option("--identity", metavar="NAME", help="The name that the journal must have, as vacr watch prints it.")
 @click.option(
     "--record", metavar="FILE", type=PATH, multiple=True, help="A sealed record that the journal must name; repeatable."
@@ -33,6 +38,7 @@ FAILED = 1
 def command(
     folder: str | None,
     log_key: tuple[str, ...],
+    log: str | None,
     identity: str | None,
     record: tuple[str, ...],
     strict: bool,  # noqa: FBT001 - click passes flags so
@@ -51,6 +57,7 @@ def command(
     Example:
       vacr journal verify
       vacr journal verify --record abc.acr.json
+      vacr journal verify --log https://log.example.org --log-key log.pem
       vacr journal verify copy/journal --no-transcripts --log-key mylog/
     """
     voice = Voice(format, quiet, verbose)
@@ -60,6 +67,8 @@ def command(
     name = keys.uri_of(checked.identity) if checked.identity else None
     if identity is not None and identity != name:
         checked.findings.insert(0, f"this is another journal: {name}")
+    if log is not None:
+        _compare(checked, place, log)
     for path in record:
         checked.findings += [f"{path}: {told}" for told in check_record(place, path)]
     for finding in checked.findings:
@@ -95,6 +104,22 @@ def command(
         }
     )
     return FAILED if checked.findings else options.FINDINGS if strict and checked.remarks else 0
+
+
+def _compare(checked: Checked, place: Path, log: str) -> None:
+    """Compare the journal with what a log has of it."""
+    covered = Covered(str(place))
+    try:
+        deque(covered_by(place, covered), maxlen=0)
+    except Broken:
+        return  # that was told already
+    found = beyond(covered, log)
+    if found.missing:
+        named = ", ".join(map(str, found.missing))
+        checked.findings.append(f"the log has checkpoints that the journal has not, or has others for: {named}; it was set back")
+    if found.unknown:
+        told = "entries that say they are of this journal, by keys that it does not name"
+        checked.remarks.append(f"the log has {found.unknown} {told}: it was set back by epochs, or somebody pretends")
 
 
 def _journal_in(folder: Path) -> Path:

@@ -1,0 +1,72 @@
+"""A log shows that a journal was set back."""
+
+import shutil
+from contextlib import closing
+
+import pytest
+
+from tests.capture.test_journal import captured
+from tests.capture.watching import lines
+from tests.log.running import Running
+from vacr.capture.covered import Covered, covered_by
+from vacr.capture.journal import Journal
+from vacr.capture.log_entries import beyond
+from vacr.log.folder import make
+from vacr.receipts.entries import entry_of
+from vacr.signing import ATTACHED, Claims, KeySigner, keys, sign
+from vacr.signing.sign1 import parse
+
+
+def covered_in(folder):
+    covered = Covered("x")
+    for _ in covered_by(folder, covered):
+        pass
+    return covered
+
+
+@pytest.fixture
+def logged(tmp_path):
+    """A journal of three epochs whose checkpoints are in a log, and what it was after each of them."""
+    log = make(str(tmp_path / "log"))
+    journal = Journal(tmp_path / "journal")
+    with closing(log.ledger()) as ledger:
+        for number in range(6):
+            captured(journal, b"line %d\n" % number)
+            journal.checkpoint(ends_epoch=number % 2 == 1)
+            ledger.append([entry_of(parse(journal.covered.statement))])
+            shutil.copytree(tmp_path / "journal", tmp_path / f"after-{number}")
+        claims = Claims(subject=keys.thumbprint_uri(journal.covered.first_key))
+        other = sign(b"x", KeySigner(keys.generate("eddsa")), profile=ATTACHED, claims=claims)
+        ledger.append([entry_of(parse(other))])
+    journal.close()
+    return tmp_path
+
+
+def test_what_is_whole_lacks_nothing(logged):
+    found = beyond(covered_in(logged / "journal"), str(logged / "log"))
+    assert (found.missing, found.unknown) == ([], 1)  # somebody pretends
+
+
+def test_what_was_set_back_is_found_out(logged):
+    found = beyond(covered_in(logged / "after-2"), str(logged / "log"))
+    assert (found.missing, found.unknown) == ([4], 3)  # one by the key of its epoch, two by that of the next
+    found = beyond(covered_in(logged / "after-4"), str(logged / "log"))
+    assert (found.missing, found.unknown) == ([6], 1)
+
+
+def test_over_http_and_by_the_command(machine):
+    path = machine.transcript()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(lines(3))
+    machine.once("--no-seal")
+    shutil.copytree(machine.journal, machine.state / "older")
+    with Running(make(str(machine.state / "log")).path) as service:
+        path.write_bytes(lines(5))
+        machine.once("--no-seal", "--service", service.url)
+        assert machine.run("journal", "verify", "--log", service.url).returncode == 0
+        done = machine.run("journal", "verify", machine.state / "older", "--no-transcripts", "--log", service.url)
+        assert (done.returncode, "it was set back" in done.err) == (1, True)
+        shutil.rmtree(machine.journal)
+        machine.once("--no-seal", "--service", service.url)  # another journal in the same log
+        assert machine.run("journal", "verify", "--log", service.url).returncode == 0
+    assert machine.run("journal", "verify", "--log", service.url).returncode == 4
