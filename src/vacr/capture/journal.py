@@ -131,9 +131,10 @@ class Journal:
         self._grown[name] = found.head
         return found
 
-    def read_of(self, spool: str, session: SessionJournal) -> int:
+    def read_of(self, spool: str, name: str) -> int:
         """Tell how far a spool was read into the journal of a session, or into one before it that is deleted."""
-        return session.state.spools.get(spool, self.covered.spools.get(spool, 0))
+        before = self.covered.spools.get(spool, 0)
+        return self.session(name).state.spools.get(spool, before) if self.holds(name) else before
 
     def holds(self, name: str) -> bool:
         """Tell whether there is a journal of a session that was not deleted."""

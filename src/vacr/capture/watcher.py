@@ -214,15 +214,15 @@ class Watcher:
         place = found.place = found.place or self._place_of(found.spool)
         if place is None:
             return
-        journal = self.journal.session(place.name)
-        if self.journal.read_of(found.name, journal) == size:
+        if self.journal.read_of(found.name, place.name) == size:
             found.size = size
             return
+        journal = self.journal.session(place.name)
         if not journal.head.frames:
             journal.begin(place.agent, place.path, place.session)
         one = self.followed.of(place, journal.name)
         try:
-            while events := spool.read(path, self.journal.read_of(found.name, journal))[0]:
+            while events := spool.read(path, self.journal.read_of(found.name, place.name))[0]:
                 journal.events(found.name, events)
         finally:
             self._noted(one, journal)
@@ -243,7 +243,7 @@ class Watcher:
         """Tell whether all that a spool holds is in a journal."""
         if found.place is None:
             return False
-        return self.journal.read_of(found.name, self.journal.session(found.place.name)) == found.spool.path.stat().st_size
+        return self.journal.read_of(found.name, found.place.name) == found.spool.path.stat().st_size
 
     # --- what is due ---
 

@@ -1,0 +1,61 @@
+"""What a watcher keeps and lets go: nothing that was deleted comes back, and what waits for a log gets there."""
+
+import subprocess
+import sys
+
+from tests.capture.hooks import hook
+from tests.capture.watching import lines
+from tests.log.running import Running
+from vacr.log.folder import make
+
+
+def test_nothing_comes_back(machine):
+    path = machine.transcript()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(lines(4))
+    event = b'{"session_id":"%s","transcript_path":"%s","hook_event_name":"Stop"}' % (path.stem.encode(), str(path).encode())
+    hook(machine.state, "claude-code", given=event)
+    machine.once("--quiet-after", "0", "--keep", "0")
+    sealed = machine.sealed()
+    assert len(sealed) == 1
+    for _ in range(3):
+        machine.once("--quiet-after", "0", "--keep", "0")
+    assert machine.sealed() == sealed
+    assert machine.names() == []
+    hook(machine.state, "claude-code", given=event)  # it goes on
+    path.write_bytes(lines(5))
+    machine.once("--quiet-after", "0")
+    assert len(machine.sealed()) == 2
+    assert machine.holds()
+    for record in machine.sealed():
+        assert record.stat().st_mode & 0o077 == 0
+    assert machine.state.stat().st_mode & 0o077 == 0
+
+
+def test_what_was_sealed_without_the_log_is_registered_once_it_is_back(machine, tmp_path):
+    log = make(str(tmp_path / "log"))
+    with Running(log.path) as service:
+        url, port = service.url, service.url.rpartition(":")[2].strip("/")
+    path = machine.transcript()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(lines(4))
+    machine.once("--quiet-after", "0", "--service", url, "--patience", "0")
+    (record,) = machine.sealed()
+    verify = ("verify", record, "--trust", machine.state / "keys" / "signing.pub.pem", "--log-key", log.path)
+    assert machine.run(*verify).returncode == 1
+    again = subprocess.Popen(
+        [sys.executable, "-m", "vacr", "log", "serve", str(log.path), "--port", port], stdout=subprocess.PIPE
+    )
+    try:
+        assert again.stdout.readline()
+        machine.once("--service", url)
+    finally:
+        again.terminate()
+        again.communicate()
+    assert machine.run(*verify).returncode == 0
+    assert machine.run("journal", "verify", "--record", record, "--log-key", log.path).returncode == 0
+
+
+def test_an_agent_that_is_none_is_refused(machine):
+    done = machine.run("watch", "--once", "--agent", "claude")
+    assert (done.returncode, "Known agents: claude-code" in done.err) == (2, True)
