@@ -210,11 +210,16 @@ class _Lexer:
         elif char == "[":
             word.known = word.known and self.text[start : self.at] in ("", "[") and following in ("", "[", *_ENDS)
         elif char == "{":
-            word.known = word.known and following in ("", "}", *_ENDS)
+            word.known = word.known and (following in ("", *_ENDS) or (following == "}" and not self._closes_later()))
         elif char == "~":
             word.known = word.known and self.at > start and self.text[self.at - 1] not in "=:"
         word.parts.append(char)
         self.at += 1
+
+    def _closes_later(self) -> bool:
+        """Tell whether a pair of braces that holds nothing may begin a list: a shell takes the next one that closes."""
+        closes = self.text.find("}", self.at + 2)
+        return closes >= 0 and not any(end in self.text[self.at + 2 : closes] for end in " \t\n")
 
     def _quoted(self, word: _Word, char: str) -> bool:
         if char == "\\":
