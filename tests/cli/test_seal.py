@@ -129,6 +129,9 @@ def test_a_folder_with_sub_agents(vacr, home, service):
     assert {name for name in files(home / "project" / "sealed") if name.endswith(".acr.json")} == made
     assert len(made) > 2
     assert f"{len(made)} sessions: {len(made)} sealed, 0 not" in done.out
+    assert "2 files without a session" in done.out
+    told = json.loads(vacr("seal", "project/", *KEY, "-o", "project/sealed/", "--format", "json").out)
+    assert [one["source"] for one in told["skipped"]] == ["project/link.jsonl", "project/readme.txt", "project/sealed"]
     assert service.log.tree.size == 1 + len(made)
     done = vacr("verify", "project/sealed/", *TRUST)
     assert (done.returncode, f"{len(made)} verified, 0 not" in done.out) == (0, True)

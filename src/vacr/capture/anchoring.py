@@ -61,13 +61,11 @@ class Anchoring:
     def finish(self, journal: Journal) -> None:
         """Wait for what was sent, and send the last one."""
         self._next = 0.0
-        for _ in range(2):
+        for _ in range(2):  # what is under way, then the last one
+            self.step(journal)
             if self._sent is not None:
                 self._sent[1].exception()
-            self.step(journal)
-        if self._sent is not None:
-            self._sent[1].exception()
-            self.step(journal)
+        self.step(journal)
         self._pool.shutdown()
 
     def _register(self, statement: bytes) -> bytes:

@@ -119,6 +119,12 @@ class Report:
         if self.agents:
             for row in self._table():
                 self.voice.result(row)
+        self.tell_remarks()
+
+    def tell_remarks(self) -> None:
+        """Say what is worth knowing of a folder as a whole, such as that some files in it are no sessions."""
+        if not self.folder:
+            return
         told = [plural(self.failed, "failure")] if self.failed else []
         notices = sum(counts["notices"] for counts in self.agents.values())
         if notices:

@@ -92,7 +92,8 @@ def command(
     left = [one["exit"] for one in done if one["exit"]]
     if len(done) > 1:
         voice.result(f"{plural(len(done), 'session')}: {len(done) - len(left)} sealed, {len(left)} not")
-    voice.data({"sealed": done, "errors": report.errors})
+    report.tell_remarks()
+    voice.data({"sealed": done, "errors": report.errors, **({"skipped": report.skipped} if report.folder else {})})
     return services.worst([*left, *([report.exit_code] if report.exit_code else [])])
 
 
