@@ -38,13 +38,22 @@ class Balancer:
                 if self.holds:
                     continue
                 if not self.urls:
-                    caller.close()
+                    self.threads.append(threading.Thread(target=_end, args=(caller,), daemon=True))
+                    self.threads[-1].start()
                     continue
                 place = urlsplit(self.urls[len(self.calls) % len(self.urls)])
                 service = socket.create_connection((place.hostname, place.port))
                 for pair in ((caller, service), (service, caller)):
                     self.threads.append(threading.Thread(target=_pass_on, args=pair, daemon=True))
                     self.threads[-1].start()
+
+
+def _end(caller):
+    """End a call in one way, whether or not all of it has come: without an answer, and not with a reset."""
+    with suppress(OSError), caller:
+        caller.shutdown(socket.SHUT_WR)
+        while caller.recv(1 << 16):
+            pass
 
 
 def _pass_on(one, other):
