@@ -113,7 +113,7 @@ def journal_verify() -> None:
                 if first == 0:
                     follow(session, Place("claude-code", path), {})
                 else:
-                    session.change(session.state.parts[0], first, 0, data[first : first + piece])
+                    session.change(session.state.parts[0], (first, 0, data[first : first + piece]))
             journal.checkpoint()
             journal.close()
             least, work = compare(partial(_hashed, folder / "journal"), partial(check, folder / "journal"), 3)

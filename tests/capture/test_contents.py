@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vacr.capture.contents import Content, added, changes, splice
+from vacr.capture.contents import Content, added, changes, splice, splices
 
 LINES = st.lists(st.binary(max_size=6).map(lambda line: line.replace(b"\n", b"") + b"\n"), max_size=12)
 
@@ -18,6 +18,27 @@ def test_a_splice_makes_the_one_of_the_other(front, middle, back):
         at, cut, data = splice(old, new)
         assert old[:at] + data + old[at + cut :] == new
         assert len(data) + len(old) - cut == len(new)
+
+
+@given(LINES, LINES, LINES)
+@settings(max_examples=300)
+def test_splices_make_the_one_of_the_other(one, two, common):
+    big = [b"x" * 5000 + b"\n"]
+    old, new = b"".join(one + big + common + two + big), b"".join(big + two + common + big + one)
+    changed = bytearray(old)
+    for at, cut, data in splices(old, new):
+        changed[at : at + cut] = data
+    assert changed == new
+
+
+def test_lines_that_stay_are_not_in_splices():
+    rows = [b"%d " % number * 500 + b"\n" for number in range(3000)]
+    old = b"".join(rows)
+    for places in ((100, 2900), (5, 6), (1000, 1001, 1500)):
+        new = list(rows)
+        for place in reversed(places):
+            new.insert(place, b"new line\n")
+        assert sum(cut + len(data) for _, cut, data in splices(old, b"".join(new))) < 5000
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 10), st.binary(max_size=10)), max_size=20))
@@ -55,6 +76,7 @@ def test_very_many_lines_are_compared_one_by_one():
     seen = b"".join(b"line %d\n" % number for number in range(5000))
     now = seen.replace(b"line 7\n", b"LINE 7\n").replace(b"line 4998\n", b"LINE 4998\n") + b"more\n"
     assert told(seen, now) == ["line 8 changed", "line 4999 changed"]
+    assert added(seen, now) == b"more\n"
 
 
 @given(LINES, LINES)

@@ -34,7 +34,7 @@ def captured(journal, *pieces, name=NAME, path="/nowhere/abc.jsonl"):
         session.begin("claude-code", path, "")
     part = session.part("abc.jsonl", path, rewritten=False)
     for piece in pieces:
-        session.change(part, part.content.size, 0, piece)
+        session.change(part, (part.content.size, 0, piece))
     return session, part
 
 
@@ -186,9 +186,9 @@ def test_checkpoints_that_were_tampered_with_are_named(journal, folder):
 
 def test_rewritten_history_is_named_and_what_was_first_seen_is_kept(journal, folder):
     session, part = captured(journal, b"one\ntwo\nthree\n")
-    session.change(part, 4, 3, b"2")
-    session.change(part, part.content.size, 0, b"four\n")
-    session.change(part, 0, part.content.size, b"")
+    session.change(part, (4, 3, b"2"))
+    session.change(part, (part.content.size, 0, b"four\n"))
+    session.change(part, (0, part.content.size, b""))
     journal.checkpoint()
     seen = [finding.partition(" after")[0] for finding in found(folder)]
     assert seen == [f"{NAME}: abc.jsonl: line 2 changed", f"{NAME}: abc.jsonl: lines 1 to 4 vanished"]
@@ -196,17 +196,16 @@ def test_rewritten_history_is_named_and_what_was_first_seen_is_kept(journal, fol
     assert first_seen(path_of(folder, NAME), NAME, session.head) == {"abc.jsonl": b"one\ntwo\nthree\nfour\n"}
 
 
-def test_what_an_agent_writes_anew_is_no_finding_and_named(journal, folder):
-    session = journal.session(NAME)
-    session.begin("gemini-cli", "/nowhere/chat.json", "")
-    part = session.part("chat.json", "/nowhere/chat.json", rewritten=True)
-    session.change(part, 0, 0, b"{\n}\n")
-    session.change(part, 0, 2, b"[\n")
+def test_a_file_beside_that_is_written_anew_is_no_finding_and_named(journal, folder):
+    session, _ = captured(journal, b"one\n")
+    part = session.part("abc/meta.json", "/nowhere/abc/meta.json", rewritten=True)
+    session.change(part, (0, 0, b"{\n}\n"))
+    session.change(part, (0, 2, b"[\n"))
     assert found(folder) == []
     assert "line 1 changed after it had been captured" in check(folder).remarks[0]
     session.seal(session.head, bytes(32), bytes(32))
     assert session.state.unsealed == 0
-    session.change(part, 0, 2, b"{\n")
+    session.change(part, (0, 2, b"{\n"))
     assert session.state.unsealed == 1
     assert found(folder) == []
     assert len(check(folder).remarks) == 2
@@ -219,7 +218,7 @@ def test_transcripts_are_compared(journal, folder, tmp_path):
     now = b"one\ntwo\n"
 
     def look(**asked):
-        checked = check(folder, current=lambda _state, _part: now, **asked)
+        checked = check(folder, current=lambda _state: {"abc.jsonl": now}, **asked)
         return checked.findings, checked.notices
 
     assert look() == ([], [])
@@ -232,7 +231,7 @@ def test_transcripts_are_compared(journal, folder, tmp_path):
 def test_a_large_part_is_many_frames_and_one_change(journal, folder):
     session, part = captured(journal, b"one\n" + b"x" * 5_000_000 + b"\n")
     assert session.head.frames == 7
-    session.change(part, 0, part.content.size, b"two\n" + b"y" * 2_500_000 + b"\n")
+    session.change(part, (0, part.content.size, b"two\n" + b"y" * 2_500_000 + b"\n"))
     journal.checkpoint()
     seen = [finding.partition(" after")[0] for finding in found(folder)]
     assert seen == [f"{NAME}: abc.jsonl: lines 1 to 2 changed"]

@@ -1,19 +1,16 @@
-"""Whether a journal still says what it first said, and whether the transcripts do. Changes nothing."""
+"""Whether a journal still holds: its checkpoints, the anchors, and each of its sessions. Changes nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from vacr.capture.contents import changes
+from vacr.capture.checking_sessions import Checked, Current, check_session
 from vacr.capture.covered import Anchor, Covered, covered_by
 from vacr.capture.epoch_keys import EpochKeys
-from vacr.capture.frames import NOTHING, Broken, Head, Scan
-from vacr.capture.history import History, Rewrite
-from vacr.capture.layout import CHECKPOINTS, names, path_of
-from vacr.capture.session_journal import CapturedPart, State
+from vacr.capture.frames import NOTHING, Broken, Scan
+from vacr.capture.layout import CHECKPOINTS, names
 from vacr.errors import InvalidStatement, UnreadableInput
 from vacr.signing import keys
 from vacr.signing.algorithms import PublicKey
@@ -22,31 +19,6 @@ from vacr.sources.files import reason_of
 from vacr.verification.checks import Checks
 from vacr.verification.policy import Policy
 from vacr.verification.receipts import check_receipts
-
-Current = Callable[[State, CapturedPart], bytes]
-"""Gives the bytes of a part as they are now; raises UnreadableInput where there are none."""
-
-
-@dataclass
-class Checked:
-    """What was checked, and what was found."""
-
-    findings: list[str] = field(default_factory=list)
-    """What is not as it was."""
-    remarks: list[str] = field(default_factory=list)
-    """What changed of what its agent itself writes anew, by whomever."""
-    notices: list[str] = field(default_factory=list)
-    """What somebody may want to know, though it proves nothing."""
-    identity: bytes = b""
-    checkpoints: int = 0
-    epochs: int = 0
-    anchors: int = 0
-    anchored: int | None = None
-    """The last checkpoint that a log has; nothing when none was shown to be in one."""
-    sessions: int = 0
-    retired: int = 0
-    frames: int = 0
-    size: int = 0
 
 
 def check(
@@ -79,7 +51,7 @@ def check(
         if name in covered.retired:
             checked.notices.append(f"{name}: was to be deleted, being sealed, and is still there")
             continue
-        _check_session(folder, name, covered.sessions.get(name, NOTHING), checked, current)
+        check_session(folder, name, covered.sessions.get(name, NOTHING), checked, current)
     checked.sessions, checked.retired = len(there), len(covered.retired)
     return checked
 
@@ -138,60 +110,3 @@ def _check_anchor(anchor: Anchor, log_keys: Sequence[PublicKey], checked: Checke
         checked.anchored = anchor.number
     except InvalidStatement as error:
         checked.findings.append(f"the anchor of checkpoint {anchor.number}: {error.message}")
-
-
-# --- sessions ---
-
-
-def _check_session(folder: Path, name: str, vouched: Head, checked: Checked, current: Current | None) -> None:
-    history = History(path_of(folder, name), name, vouched, holding=current is not None)
-    try:
-        for rewrite in history.rewrites():
-            if not rewrite.part.rewritten:
-                checked.findings += _told(name, rewrite)
-            else:
-                # An agent that writes all anew does so all the time; nobody can tell whether it was the agent.
-                checked.remarks += _told(name, rewrite)
-    except Broken as error:
-        checked.findings.append(str(error))
-        return
-    except OSError as error:
-        checked.findings.append(f"{name}: {reason_of(error)}")
-        return
-    finally:
-        checked.frames += history.scan.head.frames
-        checked.size += history.scan.size
-    scan, state = history.scan, history.state
-    if scan.torn:
-        checked.notices.append(f"{name}: {scan.torn} bytes at the end are half a frame, which the next vacr watch cuts off")
-    if scan.head.frames > vouched.frames:
-        checked.notices.append(f"{name}: {scan.head.frames - vouched.frames} frames are not covered by a checkpoint yet")
-    if current is not None:
-        for part in state.parts:
-            _check_part(state, part, checked, current)
-
-
-def _told(name: str, rewrite: Rewrite) -> list[str]:
-    when = datetime.fromtimestamp(rewrite.time / 1e9, UTC).isoformat(timespec="seconds")
-    seen = f"after it had been captured (frame {rewrite.frame}, {when})"
-    return [f"{name}: {rewrite.part.name}: {change} {seen}" for change in changes(rewrite.before, rewrite.after)]
-
-
-def _check_part(state: State, part: CapturedPart, checked: Checked, current: Current) -> None:
-    """Compare what was last seen of a part with what there is now."""
-    seen = bytes(part.content.held or b"")
-    try:
-        now = current(state, part)
-    except UnreadableInput as error:
-        told = f"{state.where}: {part.name} is not there any more: {error.message}"
-        (checked.notices if state.sealed is not None else checked.findings).append(told)
-        return
-    if now == seen:
-        return
-    found = [f"{state.where}: {part.name}: {change} since it was captured" for change in changes(seen, now)]
-    if part.rewritten:
-        checked.remarks += found or [f"{state.where}: {part.name}: has more than was captured"]
-    else:
-        checked.findings += found
-    if len(now) > len(seen) and not found:
-        checked.notices.append(f"{state.where}: {part.name}: {len(now) - len(seen)} bytes more than were captured")

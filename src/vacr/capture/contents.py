@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import bisect
 import difflib
-from collections.abc import Callable, Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 _TAIL = 1 << 12
 _COMPARABLE = 1 << 22
+_LITTLE = 1 << 12
+"""So many bytes are not worth looking for what is the same in them."""
 
 
 def splice(old: bytes, new: bytes) -> tuple[int, int, bytes]:
@@ -16,6 +21,20 @@ def splice(old: bytes, new: bytes) -> tuple[int, int, bytes]:
     front = _common(shorter, lambda size: old[:size] == new[:size])
     back = _common(shorter - front, lambda size: old[len(old) - size :] == new[len(new) - size :])
     return front, len(old) - front - back, new[front : len(new) - back]
+
+
+def splices(old: bytes, new: bytes) -> list[tuple[int, int, bytes]]:
+    """Say how bytes became others, with few that stay the same: changes from the last to the first, to be made in that order."""
+    whole = splice(old, new)
+    if whole[1] <= _LITTLE or len(whole[2]) <= _LITTLE:
+        return [whole]
+    before, after = lines_of(old), lines_of(new)
+    starts = [0, *itertools.accumulate(map(len, before))]
+    found = []
+    for hunk in hunks(before, after):
+        at, cut, data = splice(old[starts[hunk.first] : starts[hunk.end]], b"".join(after[hunk.begins : hunk.stops]))
+        found.append((starts[hunk.first] + at, cut, data))
+    return found[::-1]
 
 
 def _common(most: int, is_common: Callable[[int], bool]) -> int:
@@ -105,32 +124,62 @@ def changes(seen: bytes, now: bytes) -> Iterator[Change]:
     """
     if now.startswith(seen):
         return
-    old, new = _lines(seen), _lines(now)
+    old, new = lines_of(seen), lines_of(now)
     if not old[-1].endswith(b"\n") and new[len(old) - 1 : len(old)] and new[len(old) - 1].startswith(old[-1]):
         old.pop()
-    front = _common(min(len(old), len(new)), lambda size: old[:size] == new[:size])
-    for kind, first, end, begins, stops in _compared(old[front:], new[front:]):
-        if kind == "insert" and front + first < len(old):
-            yield Change(front + first + 1, front + first + 1, f"has {stops - begins} new before it")
-        if kind not in ("replace", "delete"):
-            continue
-        changed = min(end, first + stops - begins)
-        if changed > first:
-            yield Change(front + first + 1, front + changed, "changed")
-        if end > changed:
-            yield Change(front + changed + 1, front + end, "vanished")
+    for hunk in hunks(old, new):
+        if hunk.first == hunk.end and hunk.first < len(old):
+            yield Change(hunk.first + 1, hunk.first + 1, f"has {hunk.stops - hunk.begins} new before it")
+        changed = min(hunk.end, hunk.first + hunk.stops - hunk.begins)
+        if changed > hunk.first:
+            yield Change(hunk.first + 1, changed, "changed")
+        if hunk.end > changed:
+            yield Change(changed + 1, hunk.end, "vanished")
 
 
-def _compared(old: list[bytes], new: list[bytes]) -> Sequence[tuple[str, int, int, int, int]]:
-    """Compare lines; many that differ are compared one by one, for to find what moved would take long."""
-    if len(old) * len(new) <= _COMPARABLE:
-        return difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-    both = min(len(old), len(new))
-    differ = [("replace", at, at + 1, at, at + 1) for at in range(both) if old[at] != new[at]]
-    return [*differ, *([("delete", both, len(old), both, both)] if len(old) > both else [])]
+class Hunk(NamedTuple):
+    """Lines from `first` to before `end`, for which others stand now, from `begins` to before `stops`."""
+
+    first: int
+    end: int
+    begins: int
+    stops: int
 
 
-def _lines(data: bytes) -> list[bytes]:
+def hunks(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[Hunk]:
+    """Compare lines; very many that differ are compared roughly, for the best way would take long."""
+    shorter = min(len(old), len(new))
+    front = _common(shorter, lambda size: old[:size] == new[:size])
+    back = _common(shorter - front, lambda size: old[len(old) - size :] == new[len(new) - size :])
+    rest, now = old[front : len(old) - back], new[front : len(new) - back]
+    matching = _matching if len(rest) * len(now) > _COMPARABLE else _best_matching
+    first = begins = 0
+    for at, found, size in [*matching(rest, now), (len(rest), len(now), 0)]:
+        if first < at or begins < found:
+            yield Hunk(front + first, front + at, front + begins, front + found)
+        first, begins = at + size, found + size
+
+
+def _best_matching(old: Sequence[bytes], new: Sequence[bytes]) -> Iterable[tuple[int, int, int]]:
+    return difflib.SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
+
+
+def _matching(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[tuple[int, int, int]]:
+    """Give lines that are the same, each with its two places: the next that is found, be there better ones or not."""
+    places: dict[bytes, list[int]] = {}
+    for at, line in enumerate(old):
+        places.setdefault(line, []).append(at)
+    after = 0
+    for found, line in enumerate(new):
+        there = places.get(line, ())
+        at = bisect.bisect_left(there, after)
+        if at < len(there):
+            yield there[at], found, 1
+            after = there[at] + 1
+
+
+def lines_of(data: bytes) -> list[bytes]:
+    """Take bytes apart into lines, each with its end."""
     *whole, rest = data.split(b"\n")
     return [line + b"\n" for line in whole] + ([rest] if rest else [])
 
@@ -139,10 +188,8 @@ def added(seen: bytes, now: bytes) -> bytes:
     """Give what was added after the lines that were seen, whatever became of those."""
     if now.startswith(seen):
         return now[len(seen) :]
-    old, new = _lines(seen), _lines(now)
-    front = _common(min(len(old), len(new)), lambda size: old[:size] == new[:size])
-    kept = front
-    for _, first, end, begins, stops in _compared(old[front:], new[front:]):
-        if end > first:
-            kept = front + min(stops, begins + end - first)
-    return b"".join(new[kept:])
+    old, new = lines_of(seen), lines_of(now)
+    *_, last = hunks(old, new)
+    if last.end < len(old):
+        return b""
+    return b"".join(new[last.begins + last.end - last.first : last.stops])

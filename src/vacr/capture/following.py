@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vacr.capture.contents import splice
+from vacr.capture.contents import splices
 from vacr.capture.places import Place
 from vacr.capture.session_journal import CapturedPart, SessionJournal, State
 from vacr.errors import UnreadableInput
@@ -188,7 +188,7 @@ def _captured(journal: SessionJournal, part: CapturedPart, handle: int, look: Lo
         data = os.pread(handle, min(_SLICE, look.size - at), at)
         if not data:
             break
-        journal.change(part, at, 0, data, now)
+        journal.change(part, (at, 0, data), seen=now)
         at += len(data)
     return at - seen
 
@@ -198,20 +198,24 @@ def _compared(journal: SessionJournal, part: CapturedPart, found: bytes, now: in
     seen = journal.content(part)
     if seen == found and not part.is_gone:
         return 0
-    at, cut, data = splice(seen, found)
-    journal.change(part, at, cut, data, now)
-    return len(data)
+    changes = splices(seen, found)
+    journal.change(part, *changes, seen=now)
+    return sum(len(data) for _, _, data in changes)
 
 
-def current(state: State, part: CapturedPart) -> bytes:
-    """Give the bytes that a captured part has now.
-
-    Raises:
-        UnreadableInput: it is not there any more, or cannot be read.
-    """
-    if not state.session or part.path != state.path:
-        return read_bytes(part.path)
-    for found in exported(Place(state.agent, state.path, state.session)):
-        if found.name == part.name:
-            return found.data
-    raise UnreadableInput("it is not in the store any more", where=str(part.path))
+def current(state: State) -> dict[str, bytes | UnreadableInput]:
+    """Give the bytes that the parts of a session have now, by name, or why there are none; a store may have more parts."""
+    found: dict[str, bytes | UnreadableInput] = {}
+    if state.session:
+        found = dict.fromkeys((part.name for part in state.parts), UnreadableInput("it is not in the store any more"))
+        try:
+            found |= {part.name: part.data for part in exported(Place(state.agent, state.path, state.session))}
+        except UnreadableInput as error:
+            found = dict.fromkeys(found, error)
+        return found
+    for part in state.parts:
+        try:
+            found[part.name] = read_bytes(part.path)
+        except UnreadableInput as error:
+            found[part.name] = error
+    return found

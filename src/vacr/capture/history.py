@@ -8,25 +8,45 @@ from pathlib import Path
 
 from vacr.capture.contents import added
 from vacr.capture.frames import NOTHING, Head, Scan, frames
+from vacr.capture.notes import Note
+from vacr.capture.putting_back import PuttingBack
 from vacr.capture.session_journal import CapturedPart, State, states
+from vacr.capture.settled import Difference, Settled
 
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """A change of what had been seen."""
+    """A change of what had been seen of a part."""
 
     part: CapturedPart
     before: bytes
     after: bytes
     frame: int
     time: int
-    after_sealing: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Unsettled:
+    """A change of what had settled in a session that its agent writes anew."""
+
+    difference: Difference
+    frame: int
+    time: int
 
 
 class History:
     """A journal, read once from its beginning; it is not changed."""
 
-    def __init__(self, path: Path, name: str, vouched: Head, *, further: bool = True, holding: bool = True) -> None:
+    def __init__(
+        self,
+        path: Path,
+        name: str,
+        vouched: Head,
+        *,
+        further: bool = True,
+        holding: bool = True,
+        settled: Settled | None = None,
+    ) -> None:
         """Say which, and up to where somebody vouches for it; what is there `further` may be left unread.
 
         Without `holding`, the bytes of parts that only grew are not at hand afterwards.
@@ -34,35 +54,53 @@ class History:
         self._path, self._name, self._vouched, self._further, self._holding = path, name, vouched, further, holding
         self.state = State(name)
         self.scan = Scan()
+        self.settled = settled or Settled()
+        self._begun: tuple[CapturedPart, bytes, int, int] | None = None
 
-    def rewrites(self) -> Iterator[Rewrite]:
+    def rewrites(self) -> Iterator[Rewrite | Unsettled]:
         """Read all of it, and give the changes; one may take several frames.
 
         Raises:
             Broken: it is not what it was.
             OSError: it cannot be read.
         """
-        begun: tuple[CapturedPart, bytes, int, int, bool] | None = None
-        state = self.state
         with self._path.open("rb") as file:
             for _, payload in frames(file, self._name, self.scan, self._vouched):
-                note = state.read(payload)
-                is_of = note["kind"] == "bytes" and note["part"] < len(state.parts)
-                if begun and not (is_of and (note["part"], note["time"]) == (begun[0].number, begun[3])):
-                    yield _ended(begun)
-                    begun = None
-                part = state.parts[note["part"]] if is_of else None
-                if part is not None and not begun and (note["cut"] or note["at"] < part.content.size):
-                    if part.content.held is None:
-                        part.content.replace(self._seen(part))
-                    begun = (part, bytes(part.content.held or b""), state.frames, note["time"], state.sealed is not None)
-                state.take(note)
-                if note["kind"] == "part" and not self._holding:
-                    state.parts[-1].content.held = None
+                note = self.state.read(payload)
+                yield from self._take_anew(note) if self.state.is_rewritten else self._take(note)
                 if not self._further and self.scan.head == self._vouched:
                     break
-        if begun:
-            yield _ended(begun)
+        yield from self._ended()
+
+    def _take_anew(self, note: Note) -> Iterator[Unsettled]:
+        """Take the next note of a session that its agent writes anew."""
+        time = self.state.changed
+        found = self.settled.look(self.state, note["time"]) if note["kind"] == "bytes" else []
+        self.state.take(note)
+        if note["kind"] == "sealed" and not self.state.unsealed:
+            found += self.settled.seal(self.state)
+        for difference in found:
+            yield Unsettled(difference, self.state.frames - 1, time)
+
+    def _take(self, note: Note) -> Iterator[Rewrite]:
+        """Take the next note of a session whose transcript only grows."""
+        state, begun = self.state, self._begun
+        part = state.parts[note["part"]] if note["kind"] == "bytes" and note["part"] < len(state.parts) else None
+        if begun and (part is None or (part.number, note["time"]) != (begun[0].number, begun[3])):
+            yield from self._ended()
+        if part is not None and not self._begun and (note["cut"] or note["at"] < part.content.size):
+            if part.content.held is None:
+                part.content.replace(self._seen(part))
+            self._begun = (part, bytes(part.content.held or b""), state.frames, note["time"])
+        state.take(note)
+        if note["kind"] == "part" and not self._holding and not state.is_rewritten:
+            state.parts[-1].content.held = None
+
+    def _ended(self) -> Iterator[Rewrite]:
+        if self._begun:
+            part, before, frame, time = self._begun
+            self._begun = None
+            yield Rewrite(part, before, bytes(part.content.held or b""), frame, time)
 
     def _seen(self, part: CapturedPart) -> bytearray:
         """Read once more what a part held up to here."""
@@ -72,27 +110,24 @@ class History:
         return bytearray()
 
 
-def _ended(begun: tuple[CapturedPart, bytes, int, int, bool]) -> Rewrite:
-    part, before, frame, time, after_sealing = begun
-    return Rewrite(part, before, bytes(part.content.held or b""), frame, time, after_sealing)
-
-
 def first_seen(path: Path, name: str, head: Head) -> dict[str, bytes]:
-    """Give the parts of a session as they were first seen: lines that became others later are as they were.
-
-    What an agent writes anew itself is as it was last seen.
+    """Give the parts of a session as they were first seen: what became something else later is as it was.
 
     Raises:
         Broken: the journal is not what it was.
         OSError: it cannot be read.
     """
-    history = History(path, name, head, further=False)
+    putting_back = PuttingBack()
+    history = History(path, name, head, further=False, settled=Settled(putting_back.see))
     first: dict[int, tuple[bytes, int]] = {}
     for rewrite in history.rewrites():
-        if not rewrite.part.rewritten:
+        if isinstance(rewrite, Rewrite) and not rewrite.part.rewritten:
             kept, size = first.get(rewrite.part.number, (b"", 0))
             kept += rewrite.before[size:] + added(rewrite.before, rewrite.after)
             first[rewrite.part.number] = (kept, len(rewrite.after))
+    if history.state.is_rewritten:
+        history.settled.seal(history.state)
+        return putting_back.parts(history.state)
     found = {}
     for part in history.state.parts:
         kept, size = first.get(part.number, (b"", 0))

@@ -57,8 +57,8 @@ class State:
         self.where = where
         self.agent = self.session = ""
         self.path = Path()
-        self.began = self.last = 0
-        """When it was begun, and when the last note was made, in nanoseconds."""
+        self.began = self.last = self.changed = 0
+        """When it was begun, when the last note was made, and the last one of a part, in nanoseconds."""
         self.frames = 0
         self.parts: list[CapturedPart] = []
         self.spools: dict[str, int] = {}
@@ -68,6 +68,11 @@ class State:
         """What a hook was told last, and in which frame that is."""
         self.sealed: SealedAs | None = None
         self._unsealed: list[int] = []
+
+    @property
+    def is_rewritten(self) -> bool:
+        """Whether its agent writes the session anew, and not only to its end."""
+        return bool(self.parts) and self.parts[0].rewritten
 
     @property
     def unsealed(self) -> int:
@@ -111,6 +116,7 @@ class State:
             raise Broken("more is cut than was there", where=self.where, frame=self.frames)
         part.changes += found["cut"] > 0
         part.is_gone, part.time = False, found["time"]
+        self.changed = found["time"]
         part.content.change(found["at"], found["cut"], found["data"])
         self._unsealed.append(self.frames)
 
@@ -182,18 +188,20 @@ class SessionJournal:
         found.content.held = bytearray() if rewritten else None
         return found
 
-    def change(self, part: CapturedPart, at: int, cut: int, data: bytes, seen: int | None = None) -> None:
-        """Note that bytes of a part became others, or that some were added; it was looked at now, unless told when."""
-        if (at, cut) != (part.content.size, 0) and part.content.held is None:
+    def change(self, part: CapturedPart, *changes: tuple[int, int, bytes], seen: int | None = None) -> None:
+        """Note that bytes of a part became others, or that some were added; it was looked at now, unless told when.
+
+        Each change says where, how many bytes are no more, and which came; it is made after those before it.
+        """
+        if part.content.held is None and any((at, cut) != (part.content.size, 0) for at, cut, _ in changes):
             part.content.replace(bytearray(self.content(part)))
-        pieces = range(0, len(data), _PIECE) if data else (0,)
         now = time.time_ns() if seen is None else seen
-        self._add(
-            *(
-                note("bytes", now, part=part.number, at=at + first, cut=0 if first else cut, data=data[first : first + _PIECE])
-                for first in pieces
-            )
-        )
+        written = []
+        for at, cut, data in changes:
+            for first in range(0, len(data), _PIECE) if data else (0,):
+                piece = {"at": at + first, "cut": 0 if first else cut, "data": data[first : first + _PIECE]}
+                written.append(note("bytes", now, part=part.number, **piece))
+        self._add(*written)
         if not part.rewritten:
             part.content.held = None
 

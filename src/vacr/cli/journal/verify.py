@@ -8,7 +8,8 @@ from pathlib import Path
 
 import click
 
-from vacr.capture.checking import Checked, check
+from vacr.capture.checking import check
+from vacr.capture.checking_sessions import Checked
 from vacr.capture.covered import Covered, covered_by
 from vacr.capture.following import current
 from vacr.capture.frames import Broken

@@ -1,0 +1,103 @@
+"""What a session says, entry by entry, as its reader understands it: the words, which stay, and what is noted beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from vacr.codec import canonical_json
+from vacr.errors import VacrError
+from vacr.model import Native
+from vacr.readers.registry import readers
+from vacr.readers.source import Part, Source
+
+_WORDS = {
+    "user": ("timestamp", "content"),
+    "assistant": ("timestamp", "model-id", "content"),
+    "reasoning": ("timestamp", "content", "encrypted", "subject"),
+    "tool-call": ("timestamp", "name", "input"),
+    "tool-result": ("timestamp", "output", "is-error"),
+}
+"""What is said and done, by the types of entries. Events tell about the session, and are written anew as it goes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Saying:
+    """An entry that says or does something."""
+
+    number: int
+    kind: str
+    name: str
+    """Its own id, or that of the call; nothing where it has none."""
+    words: bytes
+    entry: Native
+    """All of it, without its children."""
+    is_open: bool = False
+    """Whether it is a call whose result is not there."""
+
+    def __str__(self) -> str:
+        """Name it."""
+        return f"entry {self.number} ({self.kind} {self.name})" if self.name else f"entry {self.number} ({self.kind})"
+
+
+def sayings(agent: str, parts: Iterable[tuple[str, bytes]]) -> list[Saying] | None:
+    """Give what a session says; nothing where that cannot be told, because a file of it is half written."""
+    source = Source(tuple(Part(name, data) for name, data in parts))
+    if not source.parts:
+        return None
+    try:
+        entries = [one for reading in readers()[agent].read(source) for one in _flat(reading.record["session"]["entries"])]
+    except VacrError:
+        return None
+    if any(entry.get("event-type") == "undecodable" for entry in entries):
+        return None
+    answered = {entry.get("call-id") for entry in entries if entry["type"] == "tool-result"}
+    found = []
+    for number, entry in enumerate(entries, 1):
+        kind = entry["type"]
+        if kind in _WORDS:
+            said = {member: entry[member] for member in _WORDS[kind] if member in entry}
+            call = entry.get("call-id")
+            is_open = kind == "tool-call" and call not in answered
+            name = str(entry.get("id") or call or "")
+            alone = {member: value for member, value in entry.items() if member != "children"}
+            found.append(Saying(number, kind, name, canonical_json.encode([kind, name, said]), alone, is_open))
+    return found
+
+
+def _flat(entries: Iterable[Any]) -> Iterator[Native]:
+    """Give entries, each before its children."""
+    for entry in entries:
+        yield entry
+        yield from _flat(entry.get("children", ()))
+
+
+def is_grown(before: Saying, after: Saying) -> bool:
+    """Tell whether somebody only went on: all that was said is there, and more after it."""
+    old, new = before.entry, after.entry
+    beside = [member for member in _WORDS[before.kind] if member not in ("content", "output")]
+    said = "output" if before.kind == "tool-result" else "content"
+    return all(old.get(one) in (None, new.get(one)) for one in beside) and _goes_on(old.get(said), new.get(said))
+
+
+def _goes_on(old: Any, new: Any) -> bool:
+    if old is None or old == new:
+        return True
+    if isinstance(old, str):
+        return isinstance(new, str) and new.startswith(old)
+    if isinstance(old, list):
+        last = len(old) - 1
+        return (
+            isinstance(new, list) and len(new) > last and old[:last] == new[:last] and (not old or _goes_on(old[-1], new[last]))
+        )
+    if isinstance(old, dict) and isinstance(new, dict):
+        return all(name in new and _goes_on(value, new[name]) for name, value in old.items())
+    return False
+
+
+def holds(entry: Any, before: Any) -> bool:
+    """Tell whether an entry still has every member that it had, with the same value."""
+    if isinstance(before, dict) and isinstance(entry, dict):
+        return all(name in entry and holds(entry[name], value) for name, value in before.items())
+    return bool(entry == before)

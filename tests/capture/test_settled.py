@@ -1,0 +1,276 @@
+"""Sessions that their agents write anew: what had settled and became something else is named, and is sealed as it was."""
+
+import json
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from tests.sources.opencode_database import SESSION, filled
+from vacr.capture.checking import check
+from vacr.capture.contents import splices
+from vacr.capture.history import first_seen
+from vacr.capture.journal import Journal
+from vacr.capture.layout import path_of
+from vacr.capture.sayings import sayings
+from vacr.readers.export import export
+
+NAME = "opencode/ses_1-0123456789abcdef"
+SECOND = 1_000_000_000
+START = 1_785_000_000 * SECOND
+
+
+def message(number, role, **more):
+    data = json.dumps({"role": role, "time": {"created": number}, **more})
+    return "message", {"id": f"msg_{number}", "session_id": "ses_1", "data": data}
+
+
+def part(number, *, of, **data):
+    return "part", {"id": f"prt_{number}", "message_id": f"msg_{of}", "session_id": "ses_1", "data": json.dumps(data)}
+
+
+def text(number, said, *, of):
+    return part(number, of=of, type="text", text=said)
+
+
+def tool(number, *, of, **state):
+    return part(number, of=of, type="tool", tool="bash", callID=f"call_{number}", state=state)
+
+
+HEAD = ("session", {"id": "ses_1", "title": "first"})
+TURN = [
+    message(1, "user"),
+    text(1, "count the files", of=1),
+    message(2, "assistant", modelID="m"),
+    text(2, "There are three.", of=2),
+]
+NEXT = [message(30, "user"), text(30, "and now?", of=30)]
+
+
+def rows(*given):
+    """Write rows in the order of the database: the messages, then the parts."""
+    tables = ("session", "message", "part")
+    return export("opencode-sqlite", "ses_1", sorted(given, key=lambda row: tables.index(row[0])))
+
+
+def said(data):
+    return [(str(one), one.words) for one in sayings("opencode", [("x.jsonl", data)])]
+
+
+class Captured:
+    """A session in a journal, which is looked at when a test says."""
+
+    def __init__(self, folder, agent="opencode", session="ses_1", file="opencode.ses_1.jsonl"):
+        self.folder = folder
+        self.journal = Journal(folder)
+        self.session = self.journal.session(NAME)
+        self.session.begin(agent, f"/nowhere/{file}", session)
+        self.part = self.session.part(file, f"/nowhere/{file}", rewritten=True)
+        self.now = START
+
+    def see(self, data, *, after):
+        """Capture what there is some seconds after the last time."""
+        self.now += after * SECOND
+        self.session.change(self.part, *splices(self.session.content(self.part), data), seen=self.now)
+
+    def seal(self):
+        self.session.seal(self.session.head, bytes(32), bytes(32))
+
+    def check(self, now=None):
+        """Check it; gives what was found, without names and times."""
+        self.journal.checkpoint()
+        current = None if now is None else lambda _state: {self.part.name: now}
+        checked = check(self.folder, current=current)
+        assert checked.notices == [] or now is not None
+        plain = [
+            [one.removeprefix(f"{NAME}: ").partition(" after it")[0] for one in told]
+            for told in (checked.findings, checked.remarks)
+        ]
+        return plain[0], plain[1]
+
+    def first_seen(self):
+        (data,) = first_seen(path_of(self.folder, NAME), NAME, self.session.head).values()
+        return data
+
+    def says(self, data):
+        """Tell whether the session says, as it was first seen, what some bytes say."""
+        return said(self.first_seen()) == said(data)
+
+
+@pytest.fixture
+def captured(tmp_path):
+    found = Captured(tmp_path / "journal")
+    yield found
+    found.journal.close()
+
+
+def test_an_agent_at_work(captured):
+    """Answers grow, calls get their results, the session's own row changes, even after long pauses."""
+    asked = [HEAD, *TURN[:3]]
+    captured.see(rows(*asked), after=1)
+    captured.see(rows(*asked, text(2, "There", of=2)), after=100)
+    captured.see(rows(*asked, text(2, "There are three", of=2)), after=100)
+    running = tool(4, of=2, status="running", input={"command": "ls"})
+    captured.see(rows(*asked, text(2, "There are three.", of=2), tool(4, of=2, status="pending", input={})), after=100)
+    captured.see(rows(*asked, text(2, "There are three.", of=2), running), after=100)
+    done = tool(4, of=2, status="completed", input={"command": "ls"}, output="a b c", time={"start": 1, "end": 2})
+    captured.see(rows(("session", {"id": "ses_1", "title": "Files"}), *TURN, done), after=100)
+    last = rows(("session", {"id": "ses_1", "title": "Files", "cost": 3}), *TURN, done, *NEXT)
+    captured.see(last, after=100)
+    assert captured.check() == ([], [])
+    assert captured.check(last) == ([], [])
+    assert captured.first_seen() == last
+
+
+@pytest.mark.parametrize(
+    ("after", "told"),
+    [
+        ([*TURN[:3], text(2, "There are four.", of=2)], "entry 2 (assistant msg_2) changed"),
+        ([TURN[0], text(1, "delete the files", of=1), *TURN[2:]], "entry 1 (user msg_1) changed"),
+        ([*TURN[:2], message(2, "assistant", modelID="other"), TURN[3]], "entry 2 (assistant msg_2) changed"),
+        ([*TURN[:2]], "entry 2 (assistant msg_2) vanished"),
+        ([message(1, "user"), *TURN[2:]], "entry 1 (user msg_1) changed"),
+    ],
+    ids=["answer", "prompt", "model", "message-gone", "part-gone"],
+)
+def test_history_that_is_rewritten(captured, after, told):
+    before, more = rows(HEAD, *TURN, *NEXT), [message(40, "assistant"), text(40, "Five.", of=40)]
+    captured.see(before, after=1)
+    captured.see(rows(HEAD, *after, *NEXT), after=61)
+    captured.see(rows(HEAD, *after, *NEXT, *more), after=5)
+    assert captured.check() == ([told], [])
+    assert captured.says(rows(HEAD, *TURN, *NEXT, *more))
+
+
+def test_the_last_answer_settles_too(captured):
+    captured.see(rows(HEAD, *TURN), after=1)
+    captured.see(rows(HEAD, *TURN[:3], text(2, "There are four.", of=2)), after=61)
+    captured.see(rows(HEAD, *TURN[:3], text(2, "There are four.", of=2), *NEXT), after=5)
+    assert captured.check() == (["entry 2 (assistant msg_2) changed"], [])
+    assert captured.first_seen() == rows(HEAD, *TURN, *NEXT)
+
+
+def test_what_is_a_few_seconds_old_has_not_settled(captured):
+    captured.see(rows(HEAD, *TURN, *NEXT), after=1)
+    last = rows(HEAD, *TURN[:3], text(2, "There are four.", of=2), *NEXT)
+    captured.see(last, after=5)
+    assert captured.check() == ([], [])
+    assert captured.first_seen() == last
+
+
+def test_a_busy_session_settles_as_it_goes(captured):
+    """There is never a minute in which nothing happens."""
+    said = [HEAD, *TURN]
+    for number in range(10, 60):
+        said = [*said, message(number, "user"), text(number, "more", of=number)]
+        captured.see(rows(*said), after=5)
+    said[4] = text(2, "There are four.", of=2)
+    captured.see(rows(*said), after=5)
+    captured.see(rows(*said, message(70, "user"), text(70, "more", of=70)), after=5)
+    assert captured.check() == (["entry 2 (assistant msg_2) changed"], [])
+    said[4] = TURN[3]
+    assert captured.first_seen() == rows(*said, message(70, "user"), text(70, "more", of=70))
+
+
+def test_what_is_sealed_has_settled(captured):
+    captured.see(rows(HEAD, *TURN, *NEXT), after=1)
+    captured.seal()
+    forged = [message(25, "user"), text(25, "delete them", of=25), message(26, "assistant"), text(26, "Done.", of=26)]
+    captured.see(rows(HEAD, *TURN, *forged, *NEXT), after=1)
+    captured.see(rows(HEAD, *TURN, *forged, *NEXT, message(40, "assistant"), text(40, "Five.", of=40)), after=5)
+    new = "entry {} ({}) is new before entry 3 (user msg_30)"
+    assert captured.check() == ([new.format(3, "user msg_25"), new.format(4, "assistant msg_26")], [])
+    assert captured.says(rows(HEAD, *TURN, *NEXT, message(40, "assistant"), text(40, "Five.", of=40)))
+
+
+def test_a_turn_that_goes_on_after_it_was_sealed(captured):
+    """Somebody allowed a call on the next morning."""
+    waiting, done = tool(5, of=2, status="running", input={}), tool(5, of=2, status="completed", input={}, output="a b c")
+    other = tool(6, of=2, status="completed", input={}, output="ok")
+    captured.see(rows(HEAD, *TURN, waiting, other), after=1)
+    captured.seal()
+    captured.see(rows(HEAD, *TURN, done, other, *NEXT), after=40_000)
+    captured.see(rows(HEAD, *TURN, done, other, *NEXT, message(40, "assistant")), after=100)
+    assert captured.check() == ([], [])
+
+
+def test_what_is_noted_beside_the_words_is_a_remark(captured):
+    captured.see(rows(HEAD, *TURN, *NEXT), after=1)
+    captured.see(rows(HEAD, *TURN[:2], message(2, "assistant", modelID="m", mode="build"), TURN[3], *NEXT), after=100)
+    captured.see(rows(HEAD, *TURN[:2], message(2, "assistant", modelID="m", mode="plan"), TURN[3], *NEXT), after=100)
+    last = rows(
+        HEAD, *TURN[:2], message(2, "assistant", modelID="m", mode="plan"), text(2, "There are three. All small.", of=2), *NEXT
+    )
+    captured.see(last, after=100)
+    assert captured.check(last) == (
+        [],
+        [
+            "entry 2 (assistant msg_2): what is noted beside its words changed",
+            "entry 2 (assistant msg_2) has gone on, though it was over",
+        ],
+    )
+
+
+def test_the_store_as_it_is_now(captured):
+    captured.see(rows(HEAD, *TURN, *NEXT), after=1)
+    assert captured.check(rows(HEAD, *TURN, *NEXT)) == ([], [])
+    assert captured.check(rows(("session", {"id": "ses_1", "title": "x"}), *TURN, *NEXT)) == ([], [])
+    changed = rows(HEAD, *TURN[:3], text(2, "There are four.", of=2), *NEXT)
+    assert captured.check(changed) == (["entry 2 (assistant msg_2) changed since it was captured"], [])
+    assert captured.check(rows(HEAD)) == (
+        [
+            f"entry {number} ({kind}) vanished since it was captured"
+            for number, kind in ((1, "user msg_1"), (2, "assistant msg_2"), (3, "user msg_30"))
+        ],
+        [],
+    )
+    assert captured.check(b'{"half')[0] == ["/nowhere/opencode.ses_1.jsonl cannot be read any more"]
+
+
+def chat(*said, indent):
+    messages = [
+        {"id": f"m{number}", "timestamp": f"2026-07-25T10:00:{number:02}.000Z", "type": kind, "content": words}
+        for number, (kind, words) in enumerate(said)
+    ]
+    return json.dumps(
+        {"sessionId": "s", "projectHash": "p", "startTime": "2026-07-25T10:00:00.000Z", "messages": messages}, indent=indent
+    ).encode()
+
+
+@pytest.mark.parametrize("indent", [2, None])
+def test_a_file_that_is_written_whole(tmp_path, indent):
+    """What was rewritten is put back where lines can be told apart; a document in one line is as it was last seen."""
+    captured = Captured(tmp_path / "journal", "gemini-cli", "", "session-1.json")
+    before = [("user", "count the files"), ("gemini", "There are three.")]
+    after = [before[0], ("gemini", "There are four.")]
+    more = [("user", "and now?"), ("gemini", "Five.")]
+    captured.see(chat(*before, indent=indent), after=1)
+    captured.see(chat(*before, indent=indent)[:70], after=100)  # half of it is written when it is looked at
+    captured.see(chat(*before, *more[:1], indent=indent), after=1)
+    captured.see(chat(*after, *more[:1], indent=indent), after=100)
+    captured.see(chat(*after, *more, indent=indent), after=5)
+    assert captured.check() == (["entry 2 (assistant m1) changed"], [])
+    kept = before if indent else after
+    assert captured.first_seen() == chat(*kept, *more, indent=indent)
+    captured.journal.close()
+
+
+def test_a_database_that_is_edited_after_its_session_was_sealed(machine):
+    path = machine.home / ".local" / "share" / "opencode" / "opencode.db"
+    path.parent.mkdir(parents=True)
+    filled(path).close()
+    machine.once("--all", "--quiet-after", 0)
+    machine.holds()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE part SET data = replace(data, 'it is done', 'it is undone')")
+        connection.commit()
+    told = machine.verify()["findings"]
+    assert any(SESSION in one for one in told)
+    assert all("changed since it was captured" in one for one in told)
+    machine.once("--all", "--quiet-after", 0)
+    again = machine.verify()["findings"]
+    assert len(again) == len(told)
+    assert all("changed after it had been captured" in one for one in again)
+    records = [path.read_text() for path in machine.sealed() if SESSION in path.read_text()]
+    assert len(records) > 0
+    assert all("it is done" in record and "it is undone" not in record for record in records)
