@@ -14,7 +14,7 @@ from cryptography.x509.oid import NameOID, ObjectIdentifier
 from tests.evidence.making import NOW, POLICY, TPM, StandIn, appraised, made
 from tests.evidence.software_tpm import needs_swtpm
 from vacr.errors import InvalidStatement, Unreachable
-from vacr.evidence import cmw, endorsement
+from vacr.evidence import endorsement, messages
 from vacr.evidence.tpm_structures import name_of
 from vacr.signing import KeySigner, keys
 from vacr.signing.certificates import load_certificates
@@ -55,6 +55,11 @@ def challenged(data, roots=(ROOT,), between=(MIDDLE,)):
     return endorsement.challenge(data, roots, between, NOW, SECRETS)
 
 
+def bare(endorsed):
+    (found,) = messages.read(endorsed).endorsements
+    return found
+
+
 def refused(function, *arguments):
     with pytest.raises(InvalidStatement) as error:
         function(*arguments)
@@ -65,7 +70,7 @@ def test_an_answer_that_is_the_secret_is_endorsed():
     made_of = challenged(request())
     answer = endorsement.encode("answer", {"secret": SECRETS[0]})
     endorsed = endorsement.confirm(made_of.kept, answer, ENDORSER, 1)
-    assert endorsement.endorsed_key(endorsed, [ENDORSER.public_key]) == name_of(TPM.public())
+    assert endorsement.endorsed_key(bare(endorsed), [ENDORSER.public_key]) == name_of(TPM.public())
     assert SECRETS[0] not in made_of.sent
 
 
@@ -76,11 +81,10 @@ def test_another_answer_is_not():
 
 def test_endorsements_of_nobody_who_is_trusted():
     answer = endorsement.encode("answer", {"secret": SECRETS[0]})
-    endorsed = endorsement.confirm(challenged(request()).kept, answer, ENDORSER, 1)
+    endorsed = bare(endorsement.confirm(challenged(request()).kept, answer, ENDORSER, 1))
     assert refused(endorsement.endorsed_key, endorsed, [KeySigner(keys.generate("es256")).public_key]) == "endorsement-untrusted"
     assert refused(endorsement.endorsed_key, endorsed, []) == "endorsement-untrusted"
-    evidence = cmw.encode_cbor(cmw.Record("application/eat+cwt", made(), cmw.EVIDENCE))
-    assert refused(endorsement.endorsed_key, evidence, [ENDORSER.public_key]) == "endorsement-malformed"
+    assert refused(endorsement.endorsed_key, made(), [ENDORSER.public_key]) == "evidence-malformed"
 
 
 CERTIFICATES = {
@@ -129,7 +133,7 @@ def test_a_real_tpm_is_endorsed_and_then_affirms_hardware(software_tpm):
     made_of = endorsement.challenge(asked, roots, between, datetime.now(UTC), random)
     secret = tpm.activate(endorsement.decode(made_of.sent, "challenge")["credential"])
     answer = endorsement.encode("answer", {"secret": secret})
-    name = endorsement.endorsed_key(endorsement.confirm(made_of.kept, answer, ENDORSER, 1), [ENDORSER.public_key])
+    name = endorsement.endorsed_key(bare(endorsement.confirm(made_of.kept, answer, ENDORSER, 1)), [ENDORSER.public_key])
     policy = replace(POLICY, attestation_keys=(), endorsed=frozenset((name,)))
     assert appraised(made(tpm=tpm), policy).vector == {"instance-identity": 2, "file-system": 2, "hardware": 2}
 

@@ -11,20 +11,21 @@ import click
 
 from vacr import __version__
 from vacr.cli import options
-from vacr.cli.evidence import Target, journal_of, nonce_of, record_at
+from vacr.cli.evidence import Target, form_of, journal_of, nonce_of, record_at
 from vacr.cli.options import PATH, Voice, plural
 from vacr.cli.statements import key_options, key_signer
 from vacr.errors import UnreadableInput, UsageError
-from vacr.evidence import carried, cmw, labels
+from vacr.evidence import carried, labels
 from vacr.evidence import reference as references
-from vacr.evidence.attester import Agent, Subject, attest, record_digest
+from vacr.evidence.attester import Agent, Subject, agent_in, attest, record_digest
 from vacr.evidence.components import Component
 from vacr.evidence.journal import JournalHead, journal_in
+from vacr.evidence.messages import CWT, WRAPPED, Messages
 from vacr.evidence.tpm_structures import read_attestation_key
 from vacr.recording.files import write
 from vacr.signing import KeySigner, Signer, keys
 from vacr.sources import STDIN, measuring, read_bytes
-from vacr.sources.evidence_files import EVIDENCE
+from vacr.sources.evidence_files import EVIDENCE, load_endorsements
 from vacr.sources.tpm import PCRS, Tpm
 
 _REFERENCE, _ATTESTATION_KEY = "reference.cbor", "ak.pub.pem"
@@ -45,6 +46,7 @@ _REFERENCE, _ATTESTATION_KEY = "reference.cbor", "ak.pub.pem"
 @click.option("--configuration", metavar="FILE", type=PATH, multiple=True, help="A file of configuration to measure.")
 @click.option("--agent-executable", metavar="FILE", help="The executable of the agent, to measure it, too.")
 @click.option("--agent", metavar="NAME", help="Whose executable it is, for reference values.  [default: as the record says]")
+@click.option("--endorsement", metavar="FILE", type=PATH, multiple=True, help="An endorsement to go along with the evidence.")
 @click.option("--into", metavar="STATEMENT", type=PATH, help="Put the evidence into the header of a statement as well.")
 @click.option("--reference", is_flag=True, help="Write what this installation measures as: reference values for a verifier.")
 @click.option("--attestation-key", is_flag=True, help="Write the public attestation key of the TPM.")
@@ -64,6 +66,7 @@ def command(
     configuration: tuple[str, ...],
     agent_executable: str | None,
     agent: str | None,
+    endorsement: tuple[str, ...],
     into: str | None,
     reference: bool,  # noqa: FBT001
     attestation_key: bool,  # noqa: FBT001
@@ -96,7 +99,7 @@ def command(
     measured = [*measuring.recorder(), *map(measuring.configuration, configuration)]
     if reference:
         if agent_executable is not None:
-            said_by = _agent(record_at(record)[1]) if agent is None and record is not None else None
+            said_by = agent_in(record_at(record)[1]) if agent is None and record is not None else None
             name = agent or (said_by.name if said_by is not None else Path(agent_executable).name)
             measured.append(measuring.agent(name, None, agent_executable))
         return _write_reference(measured, signer, target)
@@ -108,18 +111,19 @@ def command(
         if tpm is None:
             raise UsageError("evidence of a software attester needs --key", hint="vacr key generate makes one.")
         signer = KeySigner(keys.generate("es256"))
+    along = tuple(one for name in endorsement for one in load_endorsements(name))
     data, said = record_at(record)
     subject = _subject(data, said, record, journal_head, measured, agent_executable)
     if subject.journal is None:
         voice.notice(f"{record}: recorded without a journal, which the evidence then does not name")
     evidence = attest(subject, nonce_of(nonce), int(time.time()), signer, tpm.quote if tpm is not None else None)
-    return _write_evidence(evidence, subject, attester, record, into, target)
+    return _write_evidence(Messages(evidence, endorsements=along), subject, attester, record, into, target)
 
 
 def _subject(
     data: bytes, said: dict[str, Any], path: str, head: str | None, measured: list[Component], executable: str | None
 ) -> Subject:
-    journal, agent = _journal(said, path, head), _agent(said)
+    journal, agent = _journal(said, path, head), agent_in(said)
     if executable is not None:
         name, version = (agent.name, agent.version) if agent is not None else (Path(executable).name, None)
         measured.append(measuring.agent(name, version, executable))
@@ -138,15 +142,6 @@ def _journal(said: dict[str, Any], path: str, head: str | None) -> JournalHead |
     return named or given
 
 
-def _agent(said: dict[str, Any]) -> Agent | None:
-    """Give the agent whose session a record is of, as the record says."""
-    session = said.get("session")
-    meta = session.get("agent-meta") if isinstance(session, dict) else None
-    name = meta.get("cli-name") if isinstance(meta, dict) else None
-    version = meta.get("cli-version") if isinstance(meta, dict) else None
-    return Agent(name, version if isinstance(version, str) else None) if isinstance(name, str) else None
-
-
 def _registers(text: str) -> list[int]:
     try:
         return [int(one) for one in text.split(",")]
@@ -154,13 +149,12 @@ def _registers(text: str) -> list[int]:
         raise UsageError(f"--pcrs {text} is no list of registers", hint="For example: --pcrs 0,1,7") from error
 
 
-def _write_evidence(evidence: bytes, subject: Subject, kind: str, record: str, into: str | None, target: Target) -> int:
-    wrapped = cmw.Record(labels.EAT_CWT, evidence, cmw.EVIDENCE)
+def _write_evidence(found: Messages, subject: Subject, kind: str, record: str, into: str | None, target: Target) -> int:
+    form = form_of(target.output, None, (*WRAPPED, CWT))
+    data = found.encode(form)
     if into is not None:
-        statement = carried.with_message(read_bytes(into), wrapped, subject.record)
+        statement = carried.with_message(read_bytes(into), found.wrapped(), subject.record)
         write(Path(into), [statement], Path(into), durable=True)
-    as_json = target.output is not None and target.output.endswith(".json")
-    data = cmw.encode_json(wrapped) if as_json else cmw.encode_cbor(wrapped)
     weaker = " (a key in software: whoever can read it could have made this)" if kind == labels.SOFTWARE else ""
     told = f"evidence by {kind}, {plural(len(subject.components), 'component')}{weaker}"
     document = {
@@ -170,9 +164,10 @@ def _write_evidence(evidence: bytes, subject: Subject, kind: str, record: str, i
         "profile": labels.PROFILE,
         "components": [_component(one) for one in subject.components],
         "journal": subject.journal is not None,
+        "endorsements": len(found.endorsements),
         "statement": into,
     }
-    target.write(data, f"{record}{EVIDENCE}", record, told, document)
+    target.write(data, f"{record}{EVIDENCE}.{form}", record, told, document)
     return 0
 
 

@@ -102,15 +102,12 @@ def confirm(kept: bytes, answer: bytes, signer: Signer, issued_at: int) -> bytes
 
 
 def endorsed_key(data: bytes, trusted: Sequence[PublicKey]) -> bytes:
-    """Give the name of the key that an endorsement is for.
+    """Give the name of the key that an endorsement, out of its wrapper, is for.
 
     Raises:
         InvalidStatement: it is none, or nobody who is trusted signed it.
     """
-    wrapped = cmw.decode(data)
-    if not isinstance(wrapped, cmw.Record) or wrapped.indicator != cmw.ENDORSEMENTS or wrapped.media_type != labels.EAT_CWT:
-        raise InvalidStatement("this is no endorsement", reason="endorsement-malformed")
-    token = cwt.read_token(wrapped.value)
+    token = cwt.read_token(data)
     structure.check(token.claims, "endorsement", "claims of an endorsement")
     if not any(_signed(token, key) for key in trusted):
         raise InvalidStatement("nobody who is trusted signed the endorsement", reason="endorsement-untrusted")
