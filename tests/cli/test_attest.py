@@ -188,6 +188,8 @@ def test_reference_values_of_an_agent_have_its_name(ready, vacr, attest, apprais
     done, said = appraise()
     assert done.returncode == 0
     assert [one["decided"] for one in said["checks"] if one["name"] == "agent:claude-code"] == [True]
+    done = attest("--agent", "codex", "--agent-executable", "./agent")
+    assert (done.returncode, "another one than the record names, claude-code" in done.err) == (2, True)
     (ready / "agent").write_text("#!/bin/sh\n# changed\n")
     attest("--agent-executable", "./agent")
     assert appraise()[1]["reason"] == "measurement-changed"
