@@ -91,7 +91,7 @@ def command(
         made = replace(found, result=token) if passport else Messages(result=token)
         name = f"{_about(evidence)}{PASSPORT if passport else RESULT}.{form}"
         written = Target(output, overwrite, voice).put(made.encode(form), name, evidence)
-    _tell(appraisal, evidence, written, voice)
+    _tell(appraisal, evidence, written, voice, passport=passport)
     return 0 if appraisal.status is Tier.AFFIRMING else FAILED
 
 
@@ -109,11 +109,11 @@ def _about(evidence: str) -> str:
     return next((evidence.removesuffix(ending) for ending in endings if evidence.endswith(ending)), evidence)
 
 
-def _tell(appraisal: Appraisal, evidence: str, written: str | None, voice: Voice) -> None:
+def _tell(appraisal: Appraisal, evidence: str, written: str | None, voice: Voice, *, passport: bool) -> None:
     vector = ", ".join(f"{name} {value}" for name, value in appraisal.vector.items())
     voice.result(f"{evidence}: {appraisal.status.label} by {appraisal.policy} ({vector or 'nothing is claimed'})")
     if written is not None:
-        voice.result(f"{written}: the result")
+        voice.result(f"{written}: {'the passport' if passport else 'the result'}")
     worst = appraisal.worst_check
     if appraisal.status is not Tier.AFFIRMING:
         told = f"{worst.name}: {worst.told}" if worst is not None else "there are no reference values to compare with"

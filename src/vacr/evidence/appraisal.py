@@ -66,7 +66,7 @@ class Appraisal:
         self.key_storage = None
         for at, one in enumerate(self.checks):
             if one.tier <= Tier.AFFIRMING and one.decided and not one.stands:
-                self.checks[at] = replace(one, value=values.NO_CLAIM, told=f"{one.told}; nobody vouches for it", decided=False)
+                self.checks[at] = replace(one, value=values.NO_CLAIM, told=f"{one.told}; not proven", decided=False)
 
     @property
     def vector(self) -> dict[str, int]:
