@@ -5,6 +5,7 @@ import os
 import pytest
 
 from tests import forking
+from tests.cli.attested import appraise, attest, prepared, ready  # noqa: F401 - fixtures
 
 
 @pytest.fixture

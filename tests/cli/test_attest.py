@@ -1,66 +1,15 @@
 """`vacr attest`, `vacr appraise` and `vacr verify --require-evidence`, as a user runs them."""
 
+import hashlib
 import json
 import shutil
-import subprocess
-import sys
 
 import pytest
 
+from tests.cli.attested import BACKGROUND, NONCE, PASSPORT, POLICY, TRUST
 from tests.conftest import EXAMPLES
 from vacr.evidence import cmw, cwt, labels
 from vacr.identity import identify
-
-NONCE = "00112233445566778899aabbccddeeff"
-POLICY = (
-    'id = "urn:example:p"\nreferences = ["reference.cbor"]\nattester-keys = ["keys/signing.pub.pem"]\nsoftware-is-enough = true\n'
-)
-TRUST = ("--trust", "keys/signing.pub.pem")
-BACKGROUND = ("--require-evidence", "affirming", "--evidence-policy", "policy.toml", "--nonce", NONCE)
-PASSPORT = ("--require-evidence", "affirming", "--verifier-key", "verifier/signing.pub.pem")
-
-
-@pytest.fixture(scope="module")
-def prepared(tmp_path_factory):
-    """A signed record, keys, reference values and a policy, made once."""
-    folder = tmp_path_factory.mktemp("prepared")
-    shutil.copy(EXAMPLES / "claude-code.jsonl", folder / "s.jsonl")
-    (folder / "policy.toml").write_text(POLICY)
-    for arguments in (
-        ("record", "s.jsonl"),
-        ("key", "generate", "-o", "keys/"),
-        ("key", "generate", "-o", "verifier/"),
-        ("sign", "s.acr.json", "--key", "keys/signing.pem"),
-        ("attest", "--reference", "-o", "reference.cbor"),
-    ):
-        subprocess.run([sys.executable, "-m", "vacr", *arguments], cwd=folder, check=True, capture_output=True)
-    return folder
-
-
-@pytest.fixture
-def ready(prepared, tmp_path):
-    """A copy of that, in the folder in which the command runs."""
-    shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
-    return tmp_path
-
-
-@pytest.fixture
-def attest(vacr):
-    def run(*more, record="s.acr.json", nonce=NONCE):
-        given = ("--record", record, "--nonce", nonce, "--attester", "software", "--key", "keys/signing.pem", "--overwrite")
-        return vacr("attest", *given, *more)
-
-    return run
-
-
-@pytest.fixture
-def appraise(vacr):
-    def run(*more, evidence="s.acr.json.evidence.cbor", nonce=NONCE):
-        done = vacr("appraise", evidence, "--policy", "policy.toml", "--nonce", nonce, "--format", "json", *more)
-        return done, json.loads(done.out) if done.out else None
-
-    run.vacr = vacr
-    return run
 
 
 def claims_of(path):
@@ -75,7 +24,7 @@ def test_evidence_beside_a_record_is_found(vacr, ready, attest, appraise):
     assert said["components"][0]["files"] > 300
     assert "without a journal" in done.err
     done, said = appraise("--record", "s.acr.json", "--key", "verifier/signing.pem")
-    assert (done.returncode, said["status"], said["result"]) == (0, "affirming", "s.acr.json.result.cwt")
+    assert (done.returncode, said["status"], said["result"]) == (0, "affirming", "s.acr.json.result.cbor")
     assert claims_of(ready / "s.acr.json.evidence.cbor")[labels.AGENT] == {"name": "claude-code", "version": "2.1.72"}
     for options in (BACKGROUND, PASSPORT):
         done = vacr("verify", "s.acr.json", *TRUST, *options, "--format", "json")
@@ -122,7 +71,7 @@ def test_evidence_of_another_record_is_refused(vacr, ready, attest):
 
 def test_results_as_jwt_and_wrappers_as_json(vacr, ready, attest, appraise):
     assert attest("-o", "evidence.json").returncode == 0
-    assert json.loads((ready / "evidence.json").read_bytes())[0] == "application/eat+cwt"
+    assert json.loads((ready / "evidence.json").read_bytes())[0].startswith("application/eat+cwt; eat_profile=")
     done, said = appraise("--key", "verifier/signing.pem", "-o", "result.jwt", evidence="evidence.json")
     assert (done.returncode, said["status"]) == (0, "affirming")
     assert (ready / "result.jwt").read_bytes().count(b".") == 2
@@ -160,7 +109,7 @@ def test_configuration_and_the_agent_are_measured(ready, vacr, attest, appraise)
     assert (done.returncode, said["reason"]) == (1, "measurement-unknown")
     assert vacr("attest", "--reference", "--configuration", "vacr.toml", "-o", "reference.cbor", "--overwrite").returncode == 0
     done, said = appraise()
-    assert (done.returncode, said["vector"]) == (0, {"file-system": 2, "configuration": 2})
+    assert (done.returncode, said["vector"]) == (0, {"file-system": 2, "configuration": 2, "hardware": 0})
     assert [one["decided"] for one in said["checks"] if one["name"] == "agent:claude-code"] == [False]
     (ready / "vacr.toml").write_text("a = 2\n")
     attest(*given)
@@ -178,24 +127,72 @@ def test_reference_values_that_have_to_be_signed(ready, vacr, attest, appraise):
         assert appraise()[0].returncode == code
 
 
-def test_replayed_old_and_damaged_evidence(ready, attest, appraise):
+def test_replayed_evidence(ready, attest, appraise):
     attest()
     done, said = appraise("--key", "verifier/signing.pem", nonce="ff" * 16)
     assert (done.returncode, said["reason"], set(said["vector"].values())) == (1, "nonce", {99})
-    whole = (ready / "s.acr.json.evidence.cbor").read_bytes()
-    for data in (b"", b"x", whole[:-1], whole[:100], whole + b"x", b"{}", b"eyJ.x.y"):
-        (ready / "bad.cbor").write_bytes(data)
-        done, said = appraise(evidence="bad.cbor")
-        assert (done.returncode, said) == (1, None)
-        assert done.err.startswith("vacr: ")
-    shown = json.loads(appraise.vacr("inspect", "s.acr.json.evidence.cbor", "s.acr.json.result.cwt", "--format", "json").out)[
+    assert not [one for one in said["checks"] if one["tier"] == "affirming"]
+    shown = json.loads(appraise.vacr("inspect", "s.acr.json.evidence.cbor", "s.acr.json.result.cbor", "--format", "json").out)[
         "files"
     ]
     assert [one["kind"] for one in shown] == ["token", "token"]
     assert shown[0]["tokens"][0]["key-storage"] == "software"
     assert shown[1]["tokens"][0]["submods"]["vacr"]["ear_status"] == 96
     (ready / "policy.toml").write_text(POLICY + "maximum-age = 0\n")
-    assert appraise()[0].returncode == 0  # clocks may differ by some minutes
+    done, _ = appraise()
+    assert (done.returncode, "maximum-age is 0" in done.err) == (3, True)
+
+
+def test_what_is_no_evidence_gives_no_verdict(ready, attest, appraise):
+    attest()
+    appraise("--key", "verifier/signing.pem")
+    whole = (ready / "s.acr.json.evidence.cbor").read_bytes()
+    (ready / "folder").mkdir()
+    cases = {
+        "empty": (b"", "empty: there is no evidence in it"),
+        "random": (hashlib.sha512(b"random").digest(), "not CBOR"),
+        "cut": (whole[:-1], "not CBOR"),
+        "longer": (whole + b"x", "not CBOR"),
+        "json": (b'{"a": 1}', "neither a record nor a tag nor a collection"),
+        "text": (b"Some words.\n", "not a wrapped message (CMW)"),
+        "token": (b"eyJ.x.y", "a part of a JWT"),
+        "record": ((ready / "s.acr.json").read_bytes(), "not a wrapped message (CMW)"),
+        "statement": ((ready / "s.acr.json.cose").read_bytes(), "no token"),
+        "result": ((ready / "s.acr.json.result.cbor").read_bytes(), "this is a result, not evidence"),
+        "folder": (None, "a folder, not a file"),
+        "nowhere": (None, "there is no such file"),
+    }
+    for name, (data, told) in cases.items():
+        if data is not None:
+            (ready / name).write_bytes(data)
+        done, said = appraise(evidence=name)
+        assert (name, done.returncode, said) == (name, 3, None)
+        assert done.err.startswith(f"vacr: {name}: "), done.err
+        assert told in done.err
+
+
+def test_reference_values_of_an_agent_have_its_name(ready, vacr, attest, appraise):
+    (ready / "agent").write_text("#!/bin/sh\n")
+    (ready / "agent").chmod(0o755)
+    made = ("attest", "--reference", "--agent-executable", "./agent", "-o", "reference.cbor", "--overwrite")
+    for more, name in (
+        ((), "agent:agent"),
+        (("--record", "s.acr.json"), "agent:claude-code"),
+        (("--agent", "claude-code"), "agent:claude-code"),
+    ):
+        names = [one["name"] for one in json.loads(vacr(*made, *more, "--format", "json").out)["components"]]
+        assert names == ["vacr", "python", name]
+    with (ready / "policy.toml").open("a") as file:
+        file.write('required = ["agent"]\n')
+    attest("--agent-executable", "./agent")
+    done, said = appraise()
+    assert done.returncode == 0
+    assert [one["decided"] for one in said["checks"] if one["name"] == "agent:claude-code"] == [True]
+    done = attest("--agent", "codex", "--agent-executable", "./agent")
+    assert (done.returncode, "another one than the record names, claude-code" in done.err) == (2, True)
+    (ready / "agent").write_text("#!/bin/sh\n# changed\n")
+    attest("--agent-executable", "./agent")
+    assert appraise()[1]["reason"] == "measurement-changed"
 
 
 USAGE = {
@@ -227,6 +224,9 @@ USAGE = {
     "registers that are none": ("attest", "--record", "s.acr.json", "--nonce", NONCE, "--attester", "tpm", "--pcrs", "a"),
     "no such executable": ("attest", "--reference", "--agent-executable", "nowhere"),
     "a result without a key": ("appraise", "x", "--policy", "policy.toml", "--nonce", NONCE, "-o", "r.cwt"),
+    "a form without a key": ("appraise", "x", "--policy", "policy.toml", "--nonce", NONCE, "--to", "cwt"),
+    "a passport without a key": ("appraise", "x", "--policy", "policy.toml", "--nonce", NONCE, "--passport"),
+    "hardware without evidence": ("verify", "s.acr.json", *TRUST, "--require-hardware"),
     "evidence that is not asked for": ("verify", "s.acr.json", *TRUST, "--evidence-policy", "policy.toml"),
     "neither policy nor verifier": ("verify", "s.acr.json", *TRUST, "--require-evidence", "affirming"),
     "both": ("verify", "s.acr.json", *TRUST, *BACKGROUND, "--verifier-key", "verifier/signing.pub.pem"),

@@ -65,7 +65,11 @@ def test_an_answer_is_compared_before_anything_is_signed(vacr, folder):
 
 def test_messages_in_each_others_places(vacr, folder):
     done = vacr("endorse", "answer", "request.cbor", "-o", "x.cbor")
-    assert (done.returncode, "no challenge" in done.err) == (1, True)
-    done = vacr("endorse", "answer", "keys/signing.pub.pem", "-o", "x.cbor")
-    assert (done.returncode, done.err.startswith("vacr: ")) == (1, True)
+    assert (done.returncode, "request.cbor: this is no challenge" in done.err) == (3, True)
+    for name in ("keys/signing.pub.pem", "empty", "keys", "nowhere"):
+        (folder / "empty").touch()
+        done = vacr("endorse", "answer", name, "-o", "x.cbor")
+        assert (done.returncode, done.err.startswith(f"vacr: {name}: ")) == (3, True)
+    done = vacr("endorse", "confirm", "kept.cbor", "--secret", "answer.cbor", "--key", "keys/signing.pem", "-o", "x.cbor")
+    assert (done.returncode, "answer.cbor: this is no secret" in done.err) == (3, True)
     assert not (folder / "x.cbor").exists()

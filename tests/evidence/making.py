@@ -96,8 +96,8 @@ def made(subject=SUBJECT, nonce=NONCE, when=MADE, signer=ATTESTER, tpm=TPM):
     return attest(subject, nonce, when, signer, tpm.quote if tpm is not None else None)
 
 
-def appraised(evidence, policy=POLICY, nonce=NONCE, record=RECORD, now=NOW, journal=None):
-    return appraise(evidence, policy, nonce=nonce, record=record, now=now, journal=journal)
+def appraised(evidence, policy=POLICY, nonce=NONCE, record=RECORD, now=NOW, **more):
+    return appraise(evidence, policy, nonce=nonce, record=record, now=now, **more)
 
 
 def changed(evidence, change, signer=ATTESTER):

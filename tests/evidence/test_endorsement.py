@@ -1,24 +1,19 @@
 """Endorsements: a real TPM shows that its attestation key is in it, and nobody else can."""
 
-import os
-from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID, ObjectIdentifier
 
-from tests.evidence.making import NOW, POLICY, TPM, StandIn, appraised, made
-from tests.evidence.software_tpm import needs_swtpm
-from vacr.errors import InvalidStatement, Unreachable
-from vacr.evidence import cmw, endorsement
+from tests.evidence.making import NOW, TPM, StandIn, made
+from vacr.errors import InvalidStatement
+from vacr.evidence import endorsement, messages
 from vacr.evidence.tpm_structures import name_of
 from vacr.signing import KeySigner, keys
-from vacr.signing.certificates import load_certificates
-from vacr.sources.tpm import Tpm
 
 ENDORSER = KeySigner(keys.generate("es256"))
 SECRETS = (b"\x05" * 32, b"\x06" * 32)
@@ -55,6 +50,11 @@ def challenged(data, roots=(ROOT,), between=(MIDDLE,)):
     return endorsement.challenge(data, roots, between, NOW, SECRETS)
 
 
+def bare(endorsed):
+    (found,) = messages.read(endorsed).endorsements
+    return found
+
+
 def refused(function, *arguments):
     with pytest.raises(InvalidStatement) as error:
         function(*arguments)
@@ -65,8 +65,14 @@ def test_an_answer_that_is_the_secret_is_endorsed():
     made_of = challenged(request())
     answer = endorsement.encode("answer", {"secret": SECRETS[0]})
     endorsed = endorsement.confirm(made_of.kept, answer, ENDORSER, 1)
-    assert endorsement.endorsed_key(endorsed, [ENDORSER.public_key]) == name_of(TPM.public())
+    assert endorsement.endorsed_key(bare(endorsed), [ENDORSER.public_key]) == name_of(TPM.public())
     assert SECRETS[0] not in made_of.sent
+
+
+def test_a_challenge_says_for_which_key_of_the_tpm_it_is():
+    on_curve = certificate(ec.generate_private_key(ec.SECP256R1()), "tpm", "between", BETWEEN)
+    for found, kind in ((GOOD, "rsa"), (on_curve, "ecc")):
+        assert endorsement.decode(challenged(request(found)).sent, "challenge")["ek"] == kind
 
 
 def test_another_answer_is_not():
@@ -76,11 +82,10 @@ def test_another_answer_is_not():
 
 def test_endorsements_of_nobody_who_is_trusted():
     answer = endorsement.encode("answer", {"secret": SECRETS[0]})
-    endorsed = endorsement.confirm(challenged(request()).kept, answer, ENDORSER, 1)
+    endorsed = bare(endorsement.confirm(challenged(request()).kept, answer, ENDORSER, 1))
     assert refused(endorsement.endorsed_key, endorsed, [KeySigner(keys.generate("es256")).public_key]) == "endorsement-untrusted"
     assert refused(endorsement.endorsed_key, endorsed, []) == "endorsement-untrusted"
-    evidence = cmw.encode_cbor(cmw.Record("application/eat+cwt", made(), cmw.EVIDENCE))
-    assert refused(endorsement.endorsed_key, evidence, [ENDORSER.public_key]) == "endorsement-malformed"
+    assert refused(endorsement.endorsed_key, made(), [ENDORSER.public_key]) == "evidence-malformed"
 
 
 CERTIFICATES = {
@@ -93,6 +98,7 @@ CERTIFICATES = {
     ),
     "for nothing": (certificate(EK, "tpm", "between", BETWEEN, usage=None), "ek-certificate"),
     "of another size": (certificate(rsa_key(3072), "tpm", "between", BETWEEN), "ek-certificate"),
+    "of another curve": (certificate(ec.generate_private_key(ec.SECP384R1()), "tpm", "between", BETWEEN), "ek-certificate"),
 }
 
 
@@ -116,32 +122,3 @@ def test_messages_in_each_others_places():
     assert refused(challenged, sent) == "enrolment-malformed"
     assert refused(endorsement.decode, request(), "answer") == "enrolment-malformed"
     assert refused(endorsement.decode, endorsement.encode("answer", {"secret": b"short"}), "answer") == "evidence-malformed"
-
-
-@needs_swtpm
-def test_a_real_tpm_is_endorsed_and_then_affirms_hardware(software_tpm):
-    tcti, folder = software_tpm
-    tpm = Tpm(tcti)
-    roots = load_certificates((folder / "ca" / "swtpm-localca-rootca-cert.pem").read_bytes())
-    between = load_certificates((folder / "ca" / "issuercert.pem").read_bytes())
-    asked = endorsement.encode("request", {"attestation-key": tpm.attestation_key(), "ek-certificate": tpm.ek_certificate()})
-    random = (os.urandom(32), os.urandom(32))
-    made_of = endorsement.challenge(asked, roots, between, datetime.now(UTC), random)
-    secret = tpm.activate(endorsement.decode(made_of.sent, "challenge")["credential"])
-    answer = endorsement.encode("answer", {"secret": secret})
-    name = endorsement.endorsed_key(endorsement.confirm(made_of.kept, answer, ENDORSER, 1), [ENDORSER.public_key])
-    policy = replace(POLICY, attestation_keys=(), endorsed=frozenset((name,)))
-    assert appraised(made(tpm=tpm), policy).vector == {"instance-identity": 2, "file-system": 2, "hardware": 2}
-
-
-@needs_swtpm
-def test_a_tpm_does_not_answer_for_a_key_that_is_not_in_it(software_tpm):
-    tpm = Tpm(software_tpm[0])
-    from vacr.evidence.credential import ek_of, make_credential
-
-    ek = ek_of(x509.load_der_x509_certificate(tpm.ek_certificate()))
-    with pytest.raises(Unreachable):
-        tpm.activate(make_credential(ek, name_of(TPM.public()), *SECRETS))  # another attestation key
-    with pytest.raises(Unreachable):
-        tpm.activate(make_credential(EK.public_key(), name_of(tpm.attestation_key()), *SECRETS))  # another TPM
-    assert tpm.activate(make_credential(ek, name_of(tpm.attestation_key()), *SECRETS)) == SECRETS[0]

@@ -7,6 +7,7 @@ from tests.evidence.making import ATTESTER, NONCE, NOW, POLICY, RECORD, TPM, app
 from tests.evidence.test_results import PASSPORT, result
 from vacr.errors import InvalidStatement
 from vacr.evidence import cmw, cwt, labels
+from vacr.evidence.messages import Messages
 from vacr.evidence.relying_party import Needed, check
 from vacr.evidence.tpm_structures import read_attestation_key, read_quote, read_signature
 from vacr.evidence.trust_tiers import Tier
@@ -89,6 +90,16 @@ def test_another_submodule_is_not_affirmed(data, value):
     module[label] = mutated(before, data.draw) if isinstance(before, bytes) else value
     if module[label] != before:
         assert not is_affirmed(cwt.sign_claims(claims, ATTESTER), BACKGROUND)
+
+
+@settings(max_examples=400)
+@given(st.sampled_from(RESULTS), st.data())
+def test_a_changed_passport_is_believed_for_its_result_alone(token, data):
+    passport = Messages(EVIDENCE, token).encode("cbor")
+    assert is_affirmed(passport, PASSPORT)
+    other = mutated(passport, data.draw)
+    assert not is_affirmed(other, PASSPORT) or token in other
+    assert not is_affirmed(other, BACKGROUND) or EVIDENCE in other
 
 
 QUOTED = TPM.quote(b"\x01" * 32)

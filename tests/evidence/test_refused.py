@@ -163,20 +163,39 @@ def test_a_journal_that_the_record_does_not_name_is_refused():
 
 def test_a_file_that_differs_is_named():
     (check,) = [one for one in appraised(made(of_package(**CHANGED))).checks if one.name == "vacr"]
-    assert check.told == "vacr 0.1.0: readers/lines.py differs"
+    assert check.told == "version 0.1.0, readers/lines.py differs"
     gone = {name: value for name, value in FILES.items() if name != "signing/keys.py"} | {"x.py": digest("x")}
     (check,) = [
         one
         for one in appraised(made(replace(SUBJECT, components=(of_files("vacr", "0.1.0", gone), PYTHON)))).checks
         if one.name == "vacr"
     ]
-    assert check.told == "vacr 0.1.0: signing/keys.py is missing, x.py is not expected"
+    assert check.told == "version 0.1.0, signing/keys.py is missing, x.py is not expected"
 
 
 def test_without_reference_values_nothing_is_affirmed():
     bare = appraised(made(), replace(POLICY, references=()))
     assert bare.status is Tier.WARNING  # what is measured is not known
     assert {check.reason for check in bare.checks if check.reason} == {"measurement-unknown"}
+
+
+NOBODY = {
+    "a quote of other evidence": (changed(made(), other_quote), {"nonce": NONCE}),
+    "replayed": (made(), {"nonce": b"\x09" * 32}),
+    "a TPM that nobody knows": (made(tpm=StandIn()), {}),
+    "a key in software that nobody knows": (made(tpm=None, signer=STRANGER), {}),
+}
+
+
+@pytest.mark.parametrize(("evidence", "asked"), NOBODY.values(), ids=NOBODY)
+def test_what_nobody_vouches_for_is_not_shown_as_good(evidence, asked):
+    appraisal = appraised(evidence, **asked)
+    good = {check.name for check in appraisal.checks if check.decided and check.tier <= Tier.AFFIRMING}
+    assert good == {"signature"}
+    assert {check.name for check in appraisal.checks} >= {"vacr", "python", "record"}
+    assert all(check.value == 0 for check in appraisal.checks if check.name in ("vacr", "python"))
+    assert appraisal.vector.get("file-system") in (None, 99)
+    assert appraisal.key_storage is None
 
 
 def malformed(change):

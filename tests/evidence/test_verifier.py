@@ -1,10 +1,11 @@
 """What is affirmed, and how far."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
-from tests.evidence.making import PACKAGE, POLICY, PYTHON, SETTINGS, SUBJECT, TPM, appraised, digest, made
+from tests.evidence.making import NOW, PACKAGE, POLICY, PYTHON, SETTINGS, SUBJECT, TPM, appraised, digest, made
 from vacr.evidence.components import Component
 from vacr.evidence.tpm_structures import name_of
 from vacr.evidence.trust_tiers import TIERS, Tier, is_enough, tier_of, worst
@@ -12,7 +13,7 @@ from vacr.evidence.trust_tiers import TIERS, Tier, is_enough, tier_of, worst
 
 def test_a_quote_of_a_known_tpm_affirms_the_instance_and_no_hardware():
     appraisal = appraised(made())
-    assert (appraisal.status, appraisal.vector) == (Tier.AFFIRMING, {"instance-identity": 2, "file-system": 2})
+    assert (appraisal.status, appraisal.vector) == (Tier.AFFIRMING, {"instance-identity": 2, "file-system": 2, "hardware": 0})
     assert appraisal.details == {
         "clock": 1234,
         "reset-count": 3,
@@ -29,9 +30,30 @@ def test_a_quote_of_an_endorsed_tpm_affirms_hardware():
 
 def test_a_key_in_software_affirms_no_identity_even_where_it_is_enough():
     appraisal = appraised(made(tpm=None), replace(POLICY, software_is_enough=True))
-    assert (appraisal.status, appraisal.vector) == (Tier.AFFIRMING, {"file-system": 2})
+    assert (appraisal.status, appraisal.vector) == (Tier.AFFIRMING, {"file-system": 2, "hardware": 0})
     capped = appraised(made(tpm=None))
-    assert (capped.status, capped.vector) == (Tier.WARNING, {"instance-identity": -33, "file-system": 2})
+    assert (capped.status, capped.vector) == (Tier.WARNING, {"instance-identity": -33, "file-system": 2, "hardware": 0})
+
+
+def test_hardware_that_a_policy_asks_for_has_to_be_endorsed():
+    policy = replace(POLICY, required=frozenset(("hardware",)))
+    assert appraised(made(), policy).vector["hardware"] == 97
+    assert appraised(made(), replace(policy, endorsed=frozenset((name_of(TPM.public()),)))).status is Tier.AFFIRMING
+
+
+def test_nothing_is_named_twice():
+    subject = replace(SUBJECT, components=(PACKAGE, PYTHON, SETTINGS, Component("agent:x", digest("a"))))
+    for references in ((), (PACKAGE, PYTHON, SETTINGS), (replace(PACKAGE, digest=digest("x"), manifest=None),)):
+        for check in appraised(made(subject), replace(POLICY, references=references)).checks:
+            assert check.name not in check.told, check
+
+
+def test_evidence_is_as_old_as_the_policy_says_and_no_older():
+    policy = replace(POLICY, maximum_age=60)
+    assert appraised(made(), policy).status is Tier.AFFIRMING
+    assert appraised(made(), policy, now=NOW + timedelta(seconds=1)).worst_check.reason == "evidence-old"
+    assert appraised(made(), policy, now=NOW - timedelta(seconds=360)).status is Tier.AFFIRMING
+    assert appraised(made(), policy, now=NOW - timedelta(seconds=361)).worst_check.reason == "evidence-in-future"
 
 
 def test_registers_of_the_boot_affirm_what_was_booted():
@@ -50,7 +72,7 @@ def test_configuration_is_affirmed_where_it_has_a_reference_value():
 def test_an_agent_is_told_of_and_affirms_nothing():
     subject = replace(SUBJECT, components=(PACKAGE, PYTHON, Component("agent:claude-code", digest("a"), "2.1.72")))
     appraisal = appraised(made(subject))
-    assert (appraisal.status, appraisal.vector) == (Tier.AFFIRMING, {"instance-identity": 2, "file-system": 2})
+    assert (appraisal.status, appraisal.vector) == (Tier.AFFIRMING, {"instance-identity": 2, "file-system": 2, "hardware": 0})
     known = replace(POLICY, references=(PACKAGE, PYTHON, Component("agent:claude-code", digest("b"), "2.1.72")))
     assert appraised(made(subject), known).vector["sourced-data"] == 96
 

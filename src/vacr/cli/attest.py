@@ -11,23 +11,20 @@ import click
 
 from vacr import __version__
 from vacr.cli import options
-from vacr.cli.evidence import Target, journal_of, nonce_of, record_at
+from vacr.cli.evidence import Target, form_of, journal_of, nonce_of, record_at
 from vacr.cli.options import PATH, Voice, plural
+from vacr.cli.references import component, write_attestation_key, write_reference
 from vacr.cli.statements import key_options, key_signer
 from vacr.errors import UnreadableInput, UsageError
-from vacr.evidence import carried, cmw, labels
-from vacr.evidence import reference as references
-from vacr.evidence.attester import Agent, Subject, attest, record_digest
-from vacr.evidence.components import Component
+from vacr.evidence import carried, labels
+from vacr.evidence.attester import Agent, Subject, agent_in, attest, record_digest
 from vacr.evidence.journal import JournalHead, journal_in
-from vacr.evidence.tpm_structures import read_attestation_key
+from vacr.evidence.messages import CWT, WRAPPED, Messages
 from vacr.recording.files import write
-from vacr.signing import KeySigner, Signer, keys
+from vacr.signing import KeySigner, keys
 from vacr.sources import STDIN, measuring, read_bytes
-from vacr.sources.evidence_files import EVIDENCE
+from vacr.sources.evidence_files import EVIDENCE, load_endorsements
 from vacr.sources.tpm import PCRS, Tpm
-
-_REFERENCE, _ATTESTATION_KEY = "reference.cbor", "ak.pub.pem"
 
 
 @click.command(no_args_is_help=True)
@@ -44,7 +41,8 @@ _REFERENCE, _ATTESTATION_KEY = "reference.cbor", "ak.pub.pem"
 @click.option("--journal-head", metavar="FILE|HEX", help="How far the recorder's journal went.  [default: what the record says]")
 @click.option("--configuration", metavar="FILE", type=PATH, multiple=True, help="A file of configuration to measure.")
 @click.option("--agent-executable", metavar="FILE", help="The executable of the agent, to measure it, too.")
-@click.option("--agent", metavar="NAME", help="Whose executable it is, for reference values.  [default: as the record says]")
+@click.option("--agent", metavar="NAME", help="Whose session or executable it is.  [default: as the record says]")
+@click.option("--endorsement", metavar="FILE", type=PATH, multiple=True, help="An endorsement to go along with the evidence.")
 @click.option("--into", metavar="STATEMENT", type=PATH, help="Put the evidence into the header of a statement as well.")
 @click.option("--reference", is_flag=True, help="Write what this installation measures as: reference values for a verifier.")
 @click.option("--attestation-key", is_flag=True, help="Write the public attestation key of the TPM.")
@@ -64,6 +62,7 @@ def command(
     configuration: tuple[str, ...],
     agent_executable: str | None,
     agent: str | None,
+    endorsement: tuple[str, ...],
     into: str | None,
     reference: bool,  # noqa: FBT001
     attestation_key: bool,  # noqa: FBT001
@@ -92,14 +91,14 @@ def command(
     if reference and attestation_key:
         raise UsageError("--reference and --attestation-key are two things", hint="Ask for one at a time.")
     if attestation_key:
-        return _write_attestation_key(Tpm(tcti), target)
+        return write_attestation_key(Tpm(tcti), target)
     measured = [*measuring.recorder(), *map(measuring.configuration, configuration)]
     if reference:
-        if agent_executable is not None:
-            said_by = _agent(record_at(record)[1]) if agent is None and record is not None else None
-            name = agent or (said_by.name if said_by is not None else Path(agent_executable).name)
-            measured.append(measuring.agent(name, None, agent_executable))
-        return _write_reference(measured, signer, target)
+        who = _agent(agent, record_at(record)[1] if record is not None else {}, agent_executable)
+        if who is not None and agent_executable is not None:
+            # A release is known by its bytes, whatever version a record says.
+            measured.append(measuring.agent(who.name, None, agent_executable))
+        return write_reference(measured, signer, target)
     if record is None or nonce is None or attester is None:
         missing = [name for name, value in (("--record", record), ("--nonce", nonce), ("--attester", attester)) if value is None]
         raise UsageError(f"evidence needs {', '.join(missing)}", hint="vacr attest --help shows examples.")
@@ -108,23 +107,25 @@ def command(
         if tpm is None:
             raise UsageError("evidence of a software attester needs --key", hint="vacr key generate makes one.")
         signer = KeySigner(keys.generate("es256"))
+    along = tuple(one for name in endorsement for one in load_endorsements(name))
     data, said = record_at(record)
-    subject = _subject(data, said, record, journal_head, measured, agent_executable)
+    who = _agent(agent, said, agent_executable)
+    if who is not None and agent_executable is not None:
+        measured.append(measuring.agent(who.name, who.version, agent_executable))
+    subject = Subject(record_digest(data), __version__, measured, _journal(said, record, journal_head), who)
     if subject.journal is None:
         voice.notice(f"{record}: recorded without a journal, which the evidence then does not name")
     evidence = attest(subject, nonce_of(nonce), int(time.time()), signer, tpm.quote if tpm is not None else None)
-    return _write_evidence(evidence, subject, attester, record, into, target)
+    return _write_evidence(Messages(evidence, endorsements=along), subject, attester, record, into, target)
 
 
-def _subject(
-    data: bytes, said: dict[str, Any], path: str, head: str | None, measured: list[Component], executable: str | None
-) -> Subject:
-    journal, agent = _journal(said, path, head), _agent(said)
-    if executable is not None:
-        name, version = (agent.name, agent.version) if agent is not None else (Path(executable).name, None)
-        measured.append(measuring.agent(name, version, executable))
-        agent = agent or Agent(name)
-    return Subject(record_digest(data), __version__, measured, journal, agent)
+def _agent(name: str | None, said: dict[str, Any], executable: str | None) -> Agent | None:
+    """Give the agent whose session a record is of; where the record does not say, the one that was named, or measured."""
+    found = agent_in(said)
+    if found is not None and name not in (None, found.name):
+        raise UsageError(f"--agent is another one than the record names, {found.name}", hint="Leave it out.")
+    named = name or (Path(executable).name if executable is not None else None)
+    return found or (Agent(named) if named is not None else None)
 
 
 def _journal(said: dict[str, Any], path: str, head: str | None) -> JournalHead | None:
@@ -138,15 +139,6 @@ def _journal(said: dict[str, Any], path: str, head: str | None) -> JournalHead |
     return named or given
 
 
-def _agent(said: dict[str, Any]) -> Agent | None:
-    """Give the agent whose session a record is of, as the record says."""
-    session = said.get("session")
-    meta = session.get("agent-meta") if isinstance(session, dict) else None
-    name = meta.get("cli-name") if isinstance(meta, dict) else None
-    version = meta.get("cli-version") if isinstance(meta, dict) else None
-    return Agent(name, version if isinstance(version, str) else None) if isinstance(name, str) else None
-
-
 def _registers(text: str) -> list[int]:
     try:
         return [int(one) for one in text.split(",")]
@@ -154,13 +146,12 @@ def _registers(text: str) -> list[int]:
         raise UsageError(f"--pcrs {text} is no list of registers", hint="For example: --pcrs 0,1,7") from error
 
 
-def _write_evidence(evidence: bytes, subject: Subject, kind: str, record: str, into: str | None, target: Target) -> int:
-    wrapped = cmw.Record(labels.EAT_CWT, evidence, cmw.EVIDENCE)
+def _write_evidence(found: Messages, subject: Subject, kind: str, record: str, into: str | None, target: Target) -> int:
+    form = form_of(target.output, None, (*WRAPPED, CWT))
+    data = found.encode(form)
     if into is not None:
-        statement = carried.with_message(read_bytes(into), wrapped, subject.record)
+        statement = carried.with_message(read_bytes(into), found.wrapped(), subject.record)
         write(Path(into), [statement], Path(into), durable=True)
-    as_json = target.output is not None and target.output.endswith(".json")
-    data = cmw.encode_json(wrapped) if as_json else cmw.encode_cbor(wrapped)
     weaker = " (a key in software: whoever can read it could have made this)" if kind == labels.SOFTWARE else ""
     told = f"evidence by {kind}, {plural(len(subject.components), 'component')}{weaker}"
     document = {
@@ -168,32 +159,10 @@ def _write_evidence(evidence: bytes, subject: Subject, kind: str, record: str, i
         "sha-256": subject.record.hex(),
         "attester": kind,
         "profile": labels.PROFILE,
-        "components": [_component(one) for one in subject.components],
+        "components": [component(one) for one in subject.components],
         "journal": subject.journal is not None,
+        "endorsements": len(found.endorsements),
         "statement": into,
     }
-    target.write(data, f"{record}{EVIDENCE}", record, told, document)
+    target.write(data, f"{record}{EVIDENCE}.{form}", record, told, document)
     return 0
-
-
-def _write_reference(measured: list[Component], signer: Signer | None, target: Target) -> int:
-    data = references.encode(measured, signer, int(time.time()) if signer is not None else None)
-    told = f"reference values of {', '.join(_named(one) for one in measured)}, {'signed' if signer is not None else 'not signed'}"
-    document = {"components": [_component(one) for one in measured], "signed": signer is not None}
-    target.write(data, _REFERENCE, "", told, document)
-    return 0
-
-
-def _write_attestation_key(tpm: Tpm, target: Target) -> int:
-    key = read_attestation_key(tpm.attestation_key())
-    name = keys.thumbprint_uri(key.key)
-    target.write(keys.public_pem(key.key), _ATTESTATION_KEY, "", name, {"thumbprint": name, "name": key.name.hex()})
-    return 0
-
-
-def _named(one: Component) -> str:
-    return one.name if one.version is None else f"{one.name} {one.version}"
-
-
-def _component(one: Component) -> dict[str, Any]:
-    return {"name": one.name, "version": one.version, "sha-256": one.digest.hex(), "files": len(one.manifest or {})}

@@ -15,7 +15,7 @@ import click
 from vacr.cli import options, outputs
 from vacr.cli.options import PATH, Voice
 from vacr.cli.statements import key_options, key_signer
-from vacr.errors import UsageError
+from vacr.errors import InvalidStatement, UnreadableInput, UsageError
 from vacr.evidence import endorsement
 from vacr.evidence.credential import SECRET, SEED
 from vacr.recording.files import Output, write_all
@@ -53,6 +53,21 @@ def _refuse_there(name: str, option: str) -> None:
     """Refuse to write over a file: a step that is done again needs the others again, too."""
     if Path(name).exists():
         raise UsageError(f"{name} is there already", hint=f"Give another name with {option}.")
+
+
+def _read(name: str, kind: str) -> bytes:
+    """Read a message of an enrolment.
+
+    Raises:
+        UnreadableInput: the file holds something else.
+    """
+    data = read_bytes(name, _LARGEST)
+    try:
+        endorsement.decode(data, kind)
+    except InvalidStatement as error:
+        hint = f"vacr endorse --help shows which step writes a {kind}."
+        raise UnreadableInput(f"this is no {kind}: {error.message}", where=name, hint=hint) from error
+    return data
 
 
 def _write(output: str, data: bytes, told: str, voice: Voice, **document: Any) -> int:
@@ -113,7 +128,7 @@ def challenge(
     roots = [one for name in ek_root for one in certificates_in(name)]
     between = [one for name in ek_chain for one in certificates_in(name)]
     random = (secrets.token_bytes(SECRET), secrets.token_bytes(SEED))
-    made = endorsement.challenge(read_bytes(file, _LARGEST), roots, between, datetime.now(UTC), random)
+    made = endorsement.challenge(_read(file, "request"), roots, between, datetime.now(UTC), random)
     _refuse_there(output, "-o")
     _refuse_there(secret, "--secret")
     path = Path(secret)
@@ -141,8 +156,8 @@ def answer(
     Example:
       vacr endorse answer challenge.cbor -o answer.cbor
     """
-    said = endorsement.decode(read_bytes(file, _LARGEST), "challenge")
-    secret = Tpm(tcti).activate(said["credential"])
+    said = endorsement.decode(_read(file, "challenge"), "challenge")
+    secret = Tpm(tcti).activate(said["credential"], said["ek"])
     return _write(output, endorsement.encode("answer", {"secret": secret}), "the answer", Voice(format, quiet, verbose))
 
 
@@ -171,5 +186,5 @@ def confirm(
       vacr endorse confirm answer.cbor --secret secret.cbor --key verifier/signing.pem -o laptop.endorsement.cbor
     """
     signer = key_signer(key=key, alg=alg, passphrase_file=passphrase_file, force=force)
-    made = endorsement.confirm(read_bytes(secret, _LARGEST), read_bytes(file, _LARGEST), signer, int(time.time()))
+    made = endorsement.confirm(_read(secret, "secret"), _read(file, "answer"), signer, int(time.time()))
     return _write(output, made, "the endorsement", Voice(format, quiet, verbose))

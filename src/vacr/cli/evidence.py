@@ -1,4 +1,4 @@
-"""What the verbs about evidence have in common: nonces, journals, and files that lie beside what they are about."""
+"""What the verbs that make and judge evidence have in common: nonces, journals, records, and what is read and written."""
 
 from __future__ import annotations
 
@@ -10,71 +10,53 @@ from typing import Any
 
 from vacr.cli import outputs
 from vacr.cli.options import Voice
-from vacr.errors import UnreadableInput, UsageError
+from vacr.errors import InvalidStatement, UnreadableInput, UsageError
 from vacr.evidence.attester import check_nonce
 from vacr.evidence.journal import FORM, JournalHead, head_of
-from vacr.evidence.relying_party import Needed
-from vacr.evidence.trust_tiers import TIERS
+from vacr.evidence.messages import CBOR, Messages, read
+from vacr.evidence.relying_party import BELIEVE
 from vacr.sources import STDIN, read_bytes
-from vacr.sources.evidence_files import beside, load_keys, load_policy
-from vacr.sources.statements import COSE, Pair
 from vacr.verification.contents import record_in
 
 _HEAD = re.compile(r"([0-9A-Fa-f]{2,128}):([0-9]{1,18}):([0-9A-Fa-f]{2,128})")
-_LARGEST = 1 << 26
+LARGEST = 1 << 26
+"""How many bytes of a file are read that may be evidence."""
 
 
-@dataclass(frozen=True)
-class WantedEvidence:
-    """What is asked of evidence, as it can be handed to another process."""
-
-    tier: str
-    file: str | None = None
-    policy: str | None = None
-    verifier_keys: tuple[str, ...] = ()
-    nonce: str | None = None
-
-    def __post_init__(self) -> None:
-        """Check that it goes together.
-
-        Raises:
-            UsageError: it does not.
-        """
-        if (self.policy is None) == (not self.verifier_keys):
-            hint = "Give --evidence-policy to appraise evidence, or --verifier-key to believe a verifier's result."
-            raise UsageError("evidence is appraised here, or its result believed: one of both has to be chosen", hint=hint)
-        if self.policy is not None and self.nonce is None:
-            hint = "Give --nonce, the one that the evidence was asked for with."
-            raise UsageError("evidence cannot be appraised without its nonce", hint=hint)
-
-
-def needed_of(wanted: WantedEvidence) -> Needed:
-    """Read what trust in evidence rests on.
+def evidence_in(path: str) -> Messages:
+    """Read evidence, and what came along with it.
 
     Raises:
-        UsageError: the nonce is none.
-        Unreachable: a file that trust rests on cannot be read.
-        UnreadableInput: it holds something else.
+        UnreadableInput: there is none.
     """
-    return Needed(
-        TIERS[wanted.tier],
-        load_policy(wanted.policy) if wanted.policy is not None else None,
-        tuple(key for name in wanted.verifier_keys for key in load_keys(name)),
-        nonce_of(wanted.nonce) if wanted.nonce is not None else None,
-    )
+    hint = "vacr attest makes evidence; vacr inspect shows what a file holds."
+    data = read_bytes(path, LARGEST)
+    if not data:
+        raise UnreadableInput("empty: there is no evidence in it", where=path, hint=hint)
+    try:
+        found = read(data)
+    except InvalidStatement as error:
+        raise UnreadableInput(f"there is no evidence in it: {error.message}", where=path, hint=hint) from error
+    if found.evidence is None:
+        told, hint = ("a result", BELIEVE) if found.result is not None else ("an endorsement", hint)
+        raise UnreadableInput(f"this is {told}, not evidence", where=path, hint=hint)
+    return found
 
 
-def evidence_for(pair: Pair, wanted: WantedEvidence) -> bytes | None:
-    """Read the evidence, or the result, for a file: the one that is named, or the one beside it.
+def form_of(output: str | None, to: str | None, known: tuple[str, ...]) -> str:
+    """Give the form to write: the one that was asked for, or else the one that the name of a file ends in.
 
     Raises:
-        UnreadableInput: it cannot be read.
+        UsageError: the name says nothing that is known.
     """
-    if wanted.file is not None:
-        return read_bytes(wanted.file, _LARGEST)
-    about = pair.file or (pair.statement or "").removesuffix(COSE)
-    found = beside(about, results=bool(wanted.verifier_keys))
-    return read_bytes(found, _LARGEST) if found is not None else None
+    if to is not None or outputs.is_folder(output) or output == STDIN:
+        found = to or CBOR
+    else:
+        found = Path(output or "").suffix.removeprefix(".").lower()
+    if found not in known:
+        hint = f"End the name in {', '.join(f'.{one}' for one in known[:-1])} or .{known[-1]}."
+        raise UsageError(f"{output or found} does not say in which form to write", hint=hint)
+    return found
 
 
 def nonce_of(text: str) -> bytes:
@@ -131,14 +113,20 @@ class Target:
     overwrite: bool
     voice: Voice
 
-    def write(self, data: bytes, name: str, source: str, told: str, document: dict[str, Any]) -> None:
-        """Write what was made; `name` is its name where a folder is given, and its path where nothing is."""
+    def put(self, data: bytes, name: str, source: str) -> str | None:
+        """Write what was made, and say where; `name` is its name where a folder is given, and its path where nothing is."""
         if self.output == STDIN:
             outputs.write_stdout([data])
-            return
+            return None
         path = Path(name)
         if self.output is not None:
             path = Path(self.output) / path.name if outputs.is_folder(self.output) else Path(self.output)
         outputs.write_new(path, data, source, (source,), overwrite=self.overwrite)
-        self.voice.result(f"{path}: {told}")
-        self.voice.data({"output": str(path), "bytes": len(data), **document})
+        return str(path)
+
+    def write(self, data: bytes, name: str, source: str, told: str, document: dict[str, Any]) -> None:
+        """Write what was made, and tell about it."""
+        path = self.put(data, name, source)
+        if path is not None:
+            self.voice.result(f"{path}: {told}")
+            self.voice.data({"output": path, "bytes": len(data), **document})

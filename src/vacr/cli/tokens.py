@@ -31,14 +31,18 @@ _MODULES = "submods"
 def tokens_in(data: bytes) -> list[tuple[str, dict[Any, Any]]]:
     """Give the tokens in a file, each with what it is and its claims by name; nothing where there are none."""
     try:
-        if jwt.looks_like_one(data):
-            return [("JWT", jwt.read_token(data).claims)]
-        if data.startswith(cwt.TAG):
-            return [("CWT", _named(cwt.read_token(data).claims))]
-        records = [one for one in cmw.records_in(cmw.decode(data)) if one.media_type == labels.EAT_CWT]
-        return [("CWT in a CMW", _named(cwt.read_token(one.value).claims)) for one in records]
+        if jwt.looks_like_one(data) or data.startswith(cwt.TAG):
+            return [_bare(data)]
+        records = [one.value for one in cmw.records_in(cmw.decode(data)) if one.media_type in (labels.EAT_CWT, labels.EAT_JWT)]
+        return [(f"{kind} in a CMW", claims) for kind, claims in map(_bare, records)]
     except InvalidStatement:
         return []
+
+
+def _bare(data: bytes) -> tuple[str, dict[Any, Any]]:
+    if jwt.looks_like_one(data):
+        return "JWT", jwt.read_token(data).claims
+    return "CWT", _named(cwt.read_token(data).claims)
 
 
 def _named(claims: dict[Any, Any]) -> dict[Any, Any]:

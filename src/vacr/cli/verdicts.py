@@ -10,7 +10,7 @@ from typing import Any
 
 from vacr.attribution import Base
 from vacr.attribution.checking import Joint
-from vacr.cli.evidence import WantedEvidence, evidence_for, needed_of
+from vacr.cli.relying import WantedEvidence, evidence_for, hint_for, needed_of
 from vacr.errors import InvalidStatement, UnreadableInput, VacrError
 from vacr.readers.source import Source
 from vacr.receipts.entries import STATEMENT
@@ -96,7 +96,9 @@ def judge(pair: Pair, wanted: Wanted, beside: tuple[str, ...], now: datetime) ->
         verified = _verified(pair, wanted, beside, now)
     except VerificationFailed as error:
         checks = [_check(one) for one in error.checks]
-        return {**told, "reason": error.reason, "message": error.message, "hint": error.hint, "checks": checks, "exit": FAILED}
+        asked = wanted.evidence if error.reason == "evidence-missing" else None
+        hint = (hint_for(pair, asked) if asked is not None else None) or error.hint
+        return {**told, "reason": error.reason, "message": error.message, "hint": hint, "checks": checks, "exit": FAILED}
     except VacrError as error:
         reason = error.reason if isinstance(error, InvalidStatement) else "unreadable"
         return {**told, "reason": reason, "message": str(error), "hint": error.hint, "exit": error.exit_code}

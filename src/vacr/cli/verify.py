@@ -13,8 +13,8 @@ from typing import Any
 import click
 
 from vacr.cli import options
-from vacr.cli.evidence import WantedEvidence
 from vacr.cli.options import PATH, Voice, plural
+from vacr.cli.relying import WantedEvidence
 from vacr.cli.tables import columns_of, laid_out
 from vacr.cli.verdicts import FAILED, Wanted, judge, policy_of
 from vacr.errors import UsageError
@@ -58,6 +58,7 @@ _HANDFUL = 16
 @click.option("--evidence-policy", metavar="FILE", type=PATH, help="Appraise evidence here, by a policy in TOML.")
 @click.option("--verifier-key", metavar="FILE", type=PATH, multiple=True, help="A verifier whose results are believed.")
 @click.option("--nonce", metavar="HEX", help="The nonce that evidence was asked for with.")
+@click.option("--require-hardware", is_flag=True, help="Fail unless certified hardware vouches for it, not a key in software.")
 @options.voice_options
 def command(
     files: tuple[str, ...],
@@ -78,6 +79,7 @@ def command(
     evidence_policy: str | None,
     verifier_key: tuple[str, ...],
     nonce: str | None,
+    require_hardware: bool,  # noqa: FBT001
     format: str,  # noqa: A002 - the option's name
     quiet: bool,  # noqa: FBT001
     verbose: int,
@@ -96,9 +98,10 @@ def command(
       vacr verify abc.acr.json --trust keys/signing.pub.pem --require-evidence affirming --verifier-key verifier.pub.pem
     """
     voice = Voice(format, quiet, verbose)
-    if require_evidence is None and (evidence or evidence_policy or verifier_key or nonce):
+    if require_evidence is None and (evidence or evidence_policy or verifier_key or nonce or require_hardware):
         raise UsageError("evidence is looked at when it is asked for", hint="Give --require-evidence affirming as well.")
-    needed = WantedEvidence(require_evidence, evidence, evidence_policy, verifier_key, nonce) if require_evidence else None
+    asked = (evidence, evidence_policy, verifier_key, nonce, require_hardware)
+    needed = WantedEvidence(require_evidence, *asked) if require_evidence else None
     wanted = Wanted(
         trust=trust,
         issuer=issuer,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from vacr.evidence import trust_tiers as values
@@ -20,6 +20,8 @@ class Check:
     reason: str = ""
     decided: bool = True
     """Whether anything was compared: what is only said, or is missing, is not."""
+    stands: bool = False
+    """Whether it holds by itself, whatever else is wrong: as a signature does."""
 
     @property
     def tier(self) -> Tier:
@@ -40,10 +42,12 @@ class Appraisal:
     """What else is worth knowing, such as the counters of the TPM; none of it is in the result."""
     bound: bool = True
     """Whether the evidence is authentic, fresh, and about what was asked for."""
+    key_storage: str | None = None
+    """Where the key is that vouches for the evidence, once that is known to be so."""
 
-    def found(self, name: str, claim: str, value: int, told: str, reason: str = "") -> None:
+    def found(self, name: str, claim: str, value: int, told: str, reason: str = "", *, stands: bool = False) -> None:
         """Add what a check found."""
-        self.checks.append(Check(name, claim, value, told, reason))
+        self.checks.append(Check(name, claim, value, told, reason, stands=stands))
 
     def undecided(self, name: str, claim: str, told: str) -> None:
         """Add what is said or missing, and cannot be compared with anything."""
@@ -54,6 +58,16 @@ class Appraisal:
         self.bound = False
         self.found(name, "instance-identity", values.NOT_VALIDATED, told, reason)
 
+    def settle(self) -> None:
+        """Take back what was found good, where nobody who is known stands behind it; that is so when all checks are made."""
+        stranger = tier_of(worst(one.value for one in self.checks if one.claim == "instance-identity")) is Tier.CONTRAINDICATED
+        if self.bound and not stranger:
+            return
+        self.key_storage = None
+        for at, one in enumerate(self.checks):
+            if one.tier <= Tier.AFFIRMING and one.decided and not one.stands:
+                self.checks[at] = replace(one, value=values.NO_CLAIM, told=f"{one.told}; not proven", decided=False)
+
     @property
     def vector(self) -> dict[str, int]:
         """The worst value of each claim; all are invalid where the evidence is not authentic, not fresh, or of something else."""
@@ -61,7 +75,8 @@ class Appraisal:
         if not self.bound:
             return dict.fromkeys((claim for claim in values.CLAIMS if claim in claims), values.NOT_VALIDATED)
         vector = {name: worst(one.value for one in self.checks if one.claim == name) for name in values.CLAIMS if name in claims}
-        return {name: value for name, value in vector.items() if value != values.NO_CLAIM}
+        # That no hardware vouches for it is said, and not left to be noticed by what is missing.
+        return {name: value for name, value in vector.items() if value != values.NO_CLAIM or name == "hardware"}
 
     @property
     def status(self) -> Tier:

@@ -52,6 +52,16 @@ class Subject:
     agent: Agent | None = None
 
 
+def agent_in(record: dict[str, Any]) -> Agent | None:
+    """Give the agent whose session a record is of, as the record says."""
+    session = record.get("session")
+    meta = session.get("agent-meta") if isinstance(session, dict) else None
+    if not isinstance(meta, dict) or not isinstance(meta.get("cli-name"), str):
+        return None
+    version = meta.get("cli-version")
+    return Agent(meta["cli-name"], version if isinstance(version, str) else None)
+
+
 def record_digest(record: bytes) -> bytes:
     """Name a record by its bytes."""
     return hashlib.sha256(record).digest()

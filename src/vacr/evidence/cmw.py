@@ -6,8 +6,6 @@ is a map of names to wrappers. In JSON values are base64url, and there are no ta
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -17,6 +15,7 @@ import cbor2
 
 from vacr.codec import canonical_json, deterministic_cbor
 from vacr.errors import InvalidStatement, UnreadableInput, UsageError
+from vacr.evidence import base64url
 
 REFERENCE_VALUES, ENDORSEMENTS, EVIDENCE, RESULTS, APPRAISAL_POLICY = 1, 2, 4, 8, 16
 """What a record holds, as bits."""
@@ -29,7 +28,6 @@ _RECORD_PARTS = (2, 3)
 _DEPTH, _MOST, _DEEPEST = 12, 10_000, 4
 _TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+(?:;[ \t]*[^;\x00-\x1f]+)*")
 _URI_OR_OID = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[!-~]+|[0-2](?:\.(?:0|[1-9][0-9]*))+")
-_BASE64URL = re.compile(r"[A-Za-z0-9_-]+")
 
 Type = str | int
 """A media type, or the number of a CoAP content format."""
@@ -87,17 +85,6 @@ def to_cbor(wrapped: Wrapped) -> Any:
     return said | {name: to_cbor(member) for name, member in wrapped.members.items()}
 
 
-def encode_tag(record: Record) -> bytes:
-    """Write a record as a tag, which has no room for its indicator.
-
-    Raises:
-        UsageError: its type is no content format.
-    """
-    if not isinstance(record.type, int):
-        raise UsageError(f"{record.type} has no tag: only content formats do")
-    return deterministic_cbor.encode(cbor2.CBORTag(tag_of(record.type), record.value))
-
-
 def encode_json(wrapped: Wrapped) -> bytes:
     """Write a wrapper as JSON.
 
@@ -111,8 +98,7 @@ def _to_json(wrapped: Wrapped) -> Any:
     if isinstance(wrapped, Record):
         if not isinstance(wrapped.type, str):
             raise UsageError(f"content format {wrapped.type} cannot be written as JSON", hint="Name the media type.")
-        value = base64.urlsafe_b64encode(wrapped.value).rstrip(b"=").decode()
-        return [wrapped.type, value, *([] if wrapped.indicator is None else [wrapped.indicator])]
+        return [wrapped.type, base64url.encode(wrapped.value), *([] if wrapped.indicator is None else [wrapped.indicator])]
     said: dict[str, Any] = {COLLECTION_TYPE: wrapped.type} if wrapped.type is not None else {}
     for name, member in wrapped.members.items():
         if not isinstance(name, str):
@@ -148,7 +134,7 @@ def from_value(value: Any, *, is_json: bool = False, depth: int = 0) -> Wrapped:
         return _tagged(value)
     if isinstance(value, dict):
         return _collection(value, is_json=is_json, depth=depth)
-    raise _refusal("neither a record nor a tag nor a collection")
+    raise _refusal("there is a value that is neither a record nor a tag nor a collection")
 
 
 def _record(value: Any, *, is_json: bool) -> Record:
@@ -171,16 +157,10 @@ def _content(content: Any, *, is_json: bool) -> bytes:
         if type(content) is not bytes:
             raise _refusal("a record whose value is no byte string")
         return content
-    if not isinstance(content, str) or not _BASE64URL.fullmatch(content):
-        raise _refusal("a record whose value is not base64url")
     try:
-        value = base64.urlsafe_b64decode(content + "=" * (-len(content) % 4))
-    except (binascii.Error, ValueError) as error:
+        return base64url.decode(content)
+    except (ValueError, AttributeError) as error:
         raise _refusal("a record whose value is not base64url") from error
-    # The last letter may hold bits that belong to nothing: then two texts would be one value.
-    if base64.urlsafe_b64encode(value).rstrip(b"=").decode() != content:
-        raise _refusal("a record whose value is not base64url")
-    return value
 
 
 def _tagged(value: cbor2.CBORTag) -> Record:
@@ -211,4 +191,4 @@ def _collection(value: dict[Any, Any], *, is_json: bool, depth: int) -> Collecti
 
 
 def _refusal(told: str) -> InvalidStatement:
-    return InvalidStatement(f"not a wrapped message: {told}", reason="cmw-malformed")
+    return InvalidStatement(f"not a wrapped message (CMW): {told}", reason="cmw-malformed")

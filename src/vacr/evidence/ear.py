@@ -14,7 +14,7 @@ from vacr.errors import InvalidStatement
 from vacr.evidence import cwt, jwt, labels
 from vacr.evidence.appraisal import Appraisal
 from vacr.evidence.ear_claims import named, numbered
-from vacr.evidence.trust_tiers import CLAIMS, Tier, tier_of, worst
+from vacr.evidence.trust_tiers import CLAIMS, NO_CLAIM, Tier, tier_of, worst
 from vacr.signing import keys
 from vacr.signing.algorithms import PublicKey
 from vacr.signing.signers import Signer
@@ -23,6 +23,10 @@ from vacr.version import __version__
 SUBMODULE = "vacr"
 DEVELOPER = "vacr"
 """Who made the verifier, and which of its builds it is: `ear_verifier_id`."""
+_WEAKER: dict[str | None, str] = {
+    labels.SOFTWARE: "the weaker claim of a key in software",
+    labels.TPM: "by a TPM that nothing shows to be a chip",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,8 @@ class Result:
     issued_at: int
     expires_at: int | None
     verifier: PublicKey
+    key_storage: str | None = None
+    """Where the key is that vouched for the evidence."""
 
 
 def encode(appraisal: Appraisal, signer: Signer, issued_at: int, validity: int, *, as_jwt: bool = False) -> bytes:
@@ -55,6 +61,8 @@ def encode(appraisal: Appraisal, signer: Signer, issued_at: int, validity: int, 
     }
     if appraisal.journal is not None:
         module[labels.JOURNAL] = appraisal.journal
+    if appraisal.key_storage is not None:
+        module[labels.KEY_STORAGE] = appraisal.key_storage
     claims = {
         labels.EAT_PROFILE: labels.EAR_PROFILE,
         labels.IAT: issued_at,
@@ -107,10 +115,21 @@ def _result(claims: dict[Any, Any], verifier: PublicKey) -> Result:
         raise ValueError("a number of another type")
     if status is not Tier.NONE and status < tier_of(worst(vector.values())):
         raise ValueError("a status that is better than the vector allows")
-    return Result(status, vector, record, nonce, journal, tuple(map(str, policies)), issued, expires, verifier)
+    storage = module.get(labels.KEY_STORAGE)
+    if storage not in (None, labels.SOFTWARE, labels.TPM):
+        raise ValueError("a place for the key that is not known")
+    return Result(status, vector, record, nonce, journal, tuple(map(str, policies)), issued, expires, verifier, storage)
 
 
 def told(result: Result) -> str:
     """Say what a result says, in a line."""
     values = ", ".join(f"{name} {value}" for name, value in result.vector.items())
-    return f"{result.status.label} by verifier {keys.thumbprint(result.verifier).hex()[:16]} ({values or 'nothing else said'})"
+    by = f"{result.status.label} by verifier {keys.thumbprint(result.verifier).hex()[:16]}"
+    return f"{by} ({values or 'nothing else said'}){weaker(result.key_storage, result.vector)}"
+
+
+def weaker(storage: str | None, vector: dict[str, int]) -> str:
+    """Say how much less than hardware vouches; nothing where hardware is affirmed."""
+    if tier_of(vector.get("hardware", NO_CLAIM)) is Tier.AFFIRMING:
+        return ""
+    return f"; {_WEAKER.get(storage, 'nothing is said of hardware')}"

@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from vacr.codec import deterministic_cbor
 from vacr.errors import InvalidStatement, UnreadableInput
 from vacr.evidence import cmw, cwt, labels, structure
-from vacr.evidence.credential import ek_of, make_credential
+from vacr.evidence.credential import ek_of, kind_of, make_credential
 from vacr.evidence.tpm_structures import AttestationKey, read_attestation_key
 from vacr.signing.algorithms import PublicKey
 from vacr.signing.certificates import chain_of
@@ -51,7 +51,7 @@ def decode(data: bytes, kind: str) -> dict[str, Any]:
     """
     wrapped = cmw.decode(data)
     if not isinstance(wrapped, cmw.Record) or wrapped.media_type != labels.ENROLMENT[kind]:
-        raise InvalidStatement(f"this is no {kind} of an enrolment", reason="enrolment-malformed")
+        raise InvalidStatement("a message of another kind", reason="enrolment-malformed")
     try:
         value = deterministic_cbor.decode_shortest(wrapped.value, max_depth=_DEPTH, most=_MOST)
     except UnreadableInput as error:
@@ -78,7 +78,8 @@ def challenge(
     _check_path(certificate, roots, between, now)
     key = _attestation_key(said["attestation-key"])
     secret, seed = random
-    sent = encode("challenge", {"credential": make_credential(ek_of(certificate), key.name, secret, seed)})
+    ek = ek_of(certificate)
+    sent = encode("challenge", {"credential": make_credential(ek, key.name, secret, seed), "ek": kind_of(ek)})
     kept = {"secret": secret, "name": key.name, "ek-certificate": _digest(certificate)}
     return Challenge(sent, encode("secret", kept))
 
@@ -102,15 +103,12 @@ def confirm(kept: bytes, answer: bytes, signer: Signer, issued_at: int) -> bytes
 
 
 def endorsed_key(data: bytes, trusted: Sequence[PublicKey]) -> bytes:
-    """Give the name of the key that an endorsement is for.
+    """Give the name of the key that an endorsement, out of its wrapper, is for.
 
     Raises:
         InvalidStatement: it is none, or nobody who is trusted signed it.
     """
-    wrapped = cmw.decode(data)
-    if not isinstance(wrapped, cmw.Record) or wrapped.indicator != cmw.ENDORSEMENTS or wrapped.media_type != labels.EAT_CWT:
-        raise InvalidStatement("this is no endorsement", reason="endorsement-malformed")
-    token = cwt.read_token(wrapped.value)
+    token = cwt.read_token(data)
     structure.check(token.claims, "endorsement", "claims of an endorsement")
     if not any(_signed(token, key) for key in trusted):
         raise InvalidStatement("nobody who is trusted signed the endorsement", reason="endorsement-untrusted")

@@ -46,6 +46,7 @@ def _check_software(key: PublicKey, policy: AppraisalPolicy, appraisal: Appraisa
     else:
         told = "a key in software: whoever could read it may have signed"
         appraisal.found("identity", "instance-identity", values.KEY_IN_SOFTWARE, told, "key-in-software")
+    appraisal.key_storage = labels.SOFTWARE
     appraisal.undecided("hardware", "hardware", "none vouches for it")
 
 
@@ -56,6 +57,7 @@ def _check_tpm(submodule: dict[Any, Any], claims: dict[Any, Any], policy: Apprai
         appraisal.unbound("quote", error.message, error.reason)
         return
     appraisal.details |= _counters(quote)
+    appraisal.key_storage = labels.TPM
     told = f"over these claims, restart {quote.restart_count} of reset {quote.reset_count}"
     appraisal.found("quote", "instance-identity", values.NO_CLAIM, told)
     _check_key(key, policy, appraisal)

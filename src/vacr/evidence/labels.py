@@ -36,6 +36,7 @@ EAR_NAMES = {
     EAR_VECTOR: "ear_trustworthiness_vector",
     EAR_POLICY_IDS: "ear_appraisal_policy_ids",
     EAR_VERIFIER_ID: "ear_verifier_id",
+    KEY_STORAGE: "vacr_key_storage",
     RECORD: "vacr_record",
     JOURNAL: "vacr_journal",
 }

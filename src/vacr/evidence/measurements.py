@@ -48,16 +48,16 @@ def _measured(claims: dict[Any, Any]) -> list[Component]:
 
 def _check(one: Component, policy: AppraisalPolicy, appraisal: Appraisal) -> None:
     references = [known for known in policy.references if known.name == one.name]
-    named = one.name if one.version is None else f"{one.name} {one.version}"
+    version = "" if one.version is None else f"version {one.version}, "
     if any(_is_same(one, known) for known in references):
         good = values.NO_CLAIM if _claim(one.name) == "sourced-data" else values.APPROVED
-        appraisal.found(one.name, _claim(one.name), good, f"{named}, as its reference value")
+        appraisal.found(one.name, _claim(one.name), good, f"{version}as its reference value")
     elif references:
-        appraisal.found(one.name, _claim(one.name), _changed(one.name), _told(one, named, references), "measurement-changed")
+        appraisal.found(one.name, _claim(one.name), _changed(one.name), version + _told(one, references), "measurement-changed")
     elif one.name.startswith(components.AGENT) and "agent" not in policy.required:
-        appraisal.undecided(one.name, "sourced-data", f"{named}: there is no reference value for it")
+        appraisal.undecided(one.name, "sourced-data", f"{version}there is no reference value for it")
     else:
-        told = f"{named}: there is no reference value for it"
+        told = f"{version}there is no reference value for it"
         appraisal.found(one.name, _claim(one.name), _unknown(one.name), told, "measurement-unknown")
 
 
@@ -65,15 +65,15 @@ def _is_same(one: Component, known: Component) -> bool:
     return one.digest == known.digest and (known.version is None or one.version == known.version)
 
 
-def _told(one: Component, named: str, references: list[Component]) -> str:
+def _told(one: Component, references: list[Component]) -> str:
     """Say what differs from the reference value that comes nearest."""
     manifests = [known.manifest for known in references if known.manifest is not None]
     if one.manifest is None or not manifests:
-        return f"{named}: another one than its reference value"
+        return "another one than its reference value"
     found = one.manifest
     said = min((differences(found, expected) for expected in manifests), key=len)
     more = f", and {len(said) - _SHOWN} more" if len(said) > _SHOWN else ""
-    return f"{named}: {', '.join(said[:_SHOWN]) or 'another version'}{more}"
+    return f"{', '.join(said[:_SHOWN]) or 'which is another one than its reference value has'}{more}"
 
 
 def _claim(name: str) -> str:

@@ -10,7 +10,7 @@ from vacr.signing.algorithms import PublicKey
 
 HOUR, DAY = 3600, 86400
 
-REQUIRABLE = ("agent", "configuration", "journal", "tpm")
+REQUIRABLE = ("agent", "configuration", "hardware", "journal", "tpm")
 """What a policy can ask for beside what all evidence has."""
 
 
@@ -27,6 +27,8 @@ class AppraisalPolicy:
     """Keys of TPMs that are known, each by itself."""
     endorsed: frozenset[bytes] = frozenset()
     """Names of keys that were shown to be in a TPM whose maker certified it."""
+    endorser_keys: tuple[PublicKey, ...] = ()
+    """Who may endorse keys in messages that come along with evidence."""
     software_is_enough: bool = False
     """Whether evidence can be affirmed that no hardware vouches for."""
     profiles: frozenset[str] = frozenset((labels.PROFILE,))

@@ -10,15 +10,18 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from vacr.errors import InvalidStatement
-from vacr.evidence import cmw, cwt, ear, jwt, labels
+from vacr.evidence import cwt, ear, labels, messages
 from vacr.evidence.journal import JournalHead
 from vacr.evidence.policy import AppraisalPolicy
-from vacr.evidence.trust_tiers import Tier, is_enough
+from vacr.evidence.trust_tiers import NO_CLAIM, Tier, is_enough, tier_of
 from vacr.evidence.verifier import appraise
 from vacr.signing.algorithms import PublicKey
 
 _CLOCKS_DIFFER_BY = 300
-_SIGN1 = b"\xd2"
+"""By how many seconds a verifier's clock may be ahead of ours."""
+ASK = "Have it appraised: vacr appraise --key writes a result. Or do it here: --evidence-policy and --nonce, not --verifier-key."
+BELIEVE = "vacr verify --verifier-key believes a verifier's result; what --evidence-policy and vacr appraise take is evidence."
+"""What to do where there is only evidence, and where there is only a result."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,8 @@ class Needed:
     """For a passport: whose results are believed."""
     nonce: bytes | None = None
     """The nonce that was asked with; without it a result may be one that was shown before, and evidence cannot be appraised."""
+    hardware: bool = False
+    """Whether hardware has to be affirmed, which a key in software never is."""
 
 
 def check(data: bytes | None, record: bytes, needed: Needed, now: datetime, journal: JournalHead | None = None) -> str:
@@ -43,69 +48,69 @@ def check(data: bytes | None, record: bytes, needed: Needed, now: datetime, jour
     if data is None:
         hint = "vacr attest makes evidence, vacr appraise a result."
         raise InvalidStatement("nothing vouches for how it was recorded", reason="evidence-missing", hint=hint)
-    message, is_result = unwrap(data, wants_result=bool(needed.verifiers))
-    if is_result and needed.verifiers:
-        return _passport(message, record, needed, now, journal)
-    if not is_result and needed.policy is not None:
-        return _background_check(message, record, needed, now, journal)
-    what, option = ("a result", "a verifier's key") if is_result else ("evidence", "a policy to appraise it by")
-    raise InvalidStatement(f"there is {what}, and {option} was not given", reason="evidence-undecided")
+    found = messages.read(data)
+    if found.result is not None and needed.verifiers:
+        return _passport(found.result, found.evidence, record, needed, now, journal)
+    if found.evidence is not None and needed.policy is not None:
+        return _background_check(found, record, needed, now, journal)
+    told, hint = ("evidence, and no result", ASK) if needed.verifiers else ("a result, and no evidence", BELIEVE)
+    raise InvalidStatement(f"there is {told}", reason="evidence-undecided", hint=hint)
 
 
-def unwrap(data: bytes, *, wants_result: bool) -> tuple[bytes, bool]:
-    """Take the message out of its wrapper, and tell whether it is a result; of a collection, the one that is wanted.
-
-    Raises:
-        InvalidStatement: there is neither evidence nor a result, or more than one of them.
-    """
-    if jwt.looks_like_one(data):
-        return data, True
-    if data.startswith((cwt.TAG, _SIGN1)):
-        return data, wants_result
-    found = [(one.value, _is_result(one)) for one in cmw.records_in(cmw.decode(data)) if _is_token(one)]
-    chosen = [one for one in found if one[1] == wants_result] or found
-    if len(chosen) != 1:
-        told = "neither evidence nor a result" if not chosen else "more than one message that could be meant"
-        raise InvalidStatement(f"the wrapper holds {told}", reason="evidence-missing")
-    return chosen[0]
-
-
-def _is_token(record: cmw.Record) -> bool:
-    return record.media_type in (labels.EAT_CWT, labels.EAT_JWT) and record.indicator in (None, cmw.EVIDENCE, cmw.RESULTS)
-
-
-def _is_result(record: cmw.Record) -> bool:
-    return record.indicator == cmw.RESULTS or record.media_type == labels.EAT_JWT
-
-
-def _passport(message: bytes, record: bytes, needed: Needed, now: datetime, journal: JournalHead | None) -> str:
+def _passport(
+    message: bytes, evidence: bytes | None, record: bytes, needed: Needed, now: datetime, journal: JournalHead | None
+) -> str:
     result = ear.decode(message, needed.verifiers)
+    if evidence is not None and not _is_of(result, evidence):
+        raise InvalidStatement("the result is of other evidence than lies beside it", reason="result-evidence")
     if result.record != record:
         raise InvalidStatement("the result is about another record", reason="result-record")
     if journal is not None and result.journal != journal.claim():
         raise InvalidStatement("the record names another journal than the result", reason="result-journal")
     if needed.nonce is not None and result.nonce != needed.nonce:
         raise InvalidStatement("the result is for another nonce", reason="result-nonce")
-    if result.expires_at is None or now.timestamp() > result.expires_at + _CLOCKS_DIFFER_BY:
+    if result.expires_at is None or now.timestamp() >= result.expires_at:
         told = "for ever, as it says" if result.expires_at is None else f"until {_moment(result.expires_at)}"
         raise InvalidStatement(f"the result held {told}", reason="result-expired")
     if result.issued_at > now.timestamp() + _CLOCKS_DIFFER_BY:
         raise InvalidStatement(f"the result says that it will be made at {_moment(result.issued_at)}", reason="result-in-future")
     if not is_enough(result.status, needed.tier):
         raise InvalidStatement(f"{ear.told(result)}, not {needed.tier.label}", reason=f"evidence-{result.status.label}")
+    _check_hardware(result.vector, ear.told(result), needed)
     return ear.told(result)
 
 
-def _background_check(message: bytes, record: bytes, needed: Needed, now: datetime, journal: JournalHead | None) -> str:
-    if needed.policy is None or needed.nonce is None:
+def _is_of(result: ear.Result, evidence: bytes) -> bool:
+    claims = cwt.read_token(evidence).claims
+    return claims.get(labels.NONCE) == result.nonce and claims.get(labels.RECORD) == [labels.SHA256, result.record]
+
+
+def _check_hardware(vector: dict[str, int], told: str, needed: Needed) -> None:
+    if needed.hardware and tier_of(vector.get("hardware", NO_CLAIM)) is not Tier.AFFIRMING:
+        hint = "vacr attest --attester tpm with an endorsement of its key (vacr endorse) shows hardware."
+        raise InvalidStatement(f"{told}, and no hardware vouches for it", reason="hardware-missing", hint=hint)
+
+
+def _background_check(found: messages.Messages, record: bytes, needed: Needed, now: datetime, journal: JournalHead | None) -> str:
+    if found.evidence is None or needed.policy is None or needed.nonce is None:
         raise InvalidStatement("evidence cannot be appraised without the nonce that it was asked with", reason="nonce-missing")
-    appraisal = appraise(message, needed.policy, nonce=needed.nonce, record=record, now=now, journal=journal)
+    appraisal = appraise(
+        found.evidence,
+        needed.policy,
+        nonce=needed.nonce,
+        record=record,
+        now=now,
+        journal=journal,
+        endorsements=found.endorsements,
+    )
     status, worst = appraisal.status, appraisal.worst_check
     if not is_enough(status, needed.tier):
         told = f": {worst.name}: {worst.told}" if worst is not None else ""
         reason = worst.reason if worst is not None and worst.reason else f"evidence-{status.label}"
         raise InvalidStatement(f"{status.label}, not {needed.tier.label}{told}", reason=reason)
-    return f"{status.label} by {appraisal.policy}"
+    told = f"{status.label} by {appraisal.policy}{ear.weaker(appraisal.key_storage, appraisal.vector)}"
+    _check_hardware(appraisal.vector, told, needed)
+    return told
 
 
 def _moment(time: int) -> str:

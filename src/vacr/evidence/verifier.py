@@ -7,6 +7,8 @@ said by anybody.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,15 +16,16 @@ from vacr.errors import InvalidStatement, UnreadableInput
 from vacr.evidence import cwt, identity, labels, measurements, structure
 from vacr.evidence import trust_tiers as values
 from vacr.evidence.appraisal import Appraisal
+from vacr.evidence.endorsement import endorsed_key
 from vacr.evidence.journal import JournalHead
 from vacr.evidence.policy import AppraisalPolicy
 from vacr.signing import keys
 from vacr.signing import labels as cose
 
 _CLOCKS_DIFFER_BY = 300
-"""By how many seconds an attester's clock may be wrong by ours."""
-_ABOUT = {"journal": "sourced-data", "agent": "sourced-data", "tpm": "hardware", "configuration": "configuration"}
-"""The claims of the vector that what a policy can ask for is about."""
+"""By how many seconds an attester's clock may be ahead of ours."""
+_ABOUT = {"journal": "sourced-data", "agent": "sourced-data", "configuration": "configuration"}
+"""The claims of the vector that what a policy can ask for is about; where it is none of these, hardware."""
 
 
 def appraise(
@@ -33,9 +36,10 @@ def appraise(
     record: bytes | None,
     now: datetime,
     journal: JournalHead | None = None,
+    endorsements: Sequence[bytes] = (),
 ) -> Appraisal:
-    """Appraise evidence against a policy; `nonce` is the one that was asked with, `record` the digest it has to be about, and
-    `journal` the head that the record names.
+    """Appraise evidence against a policy; `nonce` is the one that was asked with, `record` the digest it has to be about,
+    `journal` the head that the record names, and `endorsements` what came along with the evidence.
 
     Raises:
         InvalidStatement: the bytes are no evidence of our profile.
@@ -47,13 +51,26 @@ def appraise(
     appraisal = Appraisal(policy.id, claims[labels.NONCE], claims[labels.RECORD][1], claims.get(labels.JOURNAL))
     if not _check_signature(token, appraisal):
         return appraisal
+    policy = _endorsed(policy, endorsements, appraisal)
     _check_fresh(claims, policy, nonce, now, appraisal)
     _check_record(claims, record, appraisal)
     identity.check_identity(claims, policy, appraisal)
     _check_journal(claims.get(labels.JOURNAL), journal, policy, appraisal)
     _check_claims(claims, policy, appraisal)
     measurements.check_measurements(claims, policy, appraisal)
+    appraisal.settle()
     return appraisal
+
+
+def _endorsed(policy: AppraisalPolicy, endorsements: Sequence[bytes], appraisal: Appraisal) -> AppraisalPolicy:
+    """Add to a policy the keys that are endorsed along with the evidence, by somebody whom the policy trusts to do so."""
+    names = set(policy.endorsed)
+    for one in endorsements:
+        try:
+            names.add(endorsed_key(one, policy.endorser_keys))
+        except InvalidStatement as error:
+            appraisal.undecided("endorsement", "hardware", f"not counted: {error.message}")
+    return replace(policy, endorsed=frozenset(names))
 
 
 def _check_profile(claims: dict[Any, Any], policy: AppraisalPolicy) -> None:
@@ -74,7 +91,7 @@ def _check_signature(token: cwt.Token, appraisal: Appraisal) -> bool:
     if token.message.protected.get(cose.KID) != keys.thumbprint(key):
         appraisal.unbound("signature", "another key is named than the one that signed", "evidence-signature")
         return False
-    appraisal.found("signature", "instance-identity", values.NO_CLAIM, f"by key {keys.thumbprint(key).hex()[:16]}")
+    appraisal.found("signature", "instance-identity", values.NO_CLAIM, f"by key {keys.thumbprint(key).hex()[:16]}", stands=True)
     return True
 
 
@@ -83,9 +100,9 @@ def _check_fresh(claims: dict[Any, Any], policy: AppraisalPolicy, nonce: bytes, 
         appraisal.unbound("nonce", "made for another nonce than was asked with: a replay, or for somebody else", "nonce")
     else:
         appraisal.found("nonce", "instance-identity", values.NO_CLAIM, "the one that was asked with")
-    age = now.timestamp() - claims[labels.IAT]
+    age = int(now.timestamp()) - claims[labels.IAT]
     when = f"{datetime.fromtimestamp(claims[labels.IAT], UTC):%Y-%m-%dT%H:%M:%SZ}"
-    if age > policy.maximum_age + _CLOCKS_DIFFER_BY:
+    if age > policy.maximum_age:
         appraisal.unbound("age", f"made at {when}, more than {policy.maximum_age} seconds ago", "evidence-old")
     elif age < -_CLOCKS_DIFFER_BY:
         appraisal.unbound("age", f"it says that it will be made at {when}", "evidence-in-future")
@@ -126,11 +143,13 @@ def _check_claims(claims: dict[Any, Any], policy: AppraisalPolicy, appraisal: Ap
         "agent": labels.AGENT not in claims,
         "tpm": claims[labels.KEY_STORAGE] != labels.TPM,
         "configuration": not measurements.has_configuration(claims),
+        "hardware": appraisal.vector.get("hardware") != values.APPROVED,
     }
     for name in sorted(policy.required):
         if missing.get(name, True):
-            value = values.NOT_RECOGNISED if name == "tpm" else values.REFUSED
-            appraisal.found(name, _ABOUT[name], value, "the policy asks for it, and there is none", "claim-missing")
+            about = _ABOUT.get(name, "hardware")
+            value = values.NOT_RECOGNISED if about == "hardware" else values.REFUSED
+            appraisal.found(name, about, value, "the policy asks for it, and there is none", "claim-missing")
     version = claims[labels.SWVERSION][0]
     if policy.versions and version not in policy.versions:
         appraisal.found("version", "file-system", values.REFUSED, f"vacr {version} is not accepted", "version")

@@ -8,18 +8,21 @@ from pathlib import Path
 from typing import Any
 
 from vacr.errors import InvalidStatement, Unreachable, UnreadableInput
-from vacr.evidence import reference
+from vacr.evidence import messages, reference
 from vacr.evidence.components import Component
 from vacr.evidence.endorsement import endorsed_key
 from vacr.evidence.labels import PROFILE
+from vacr.evidence.messages import BARE, WRAPPED
 from vacr.evidence.policy import DAY, HOUR, REQUIRABLE, AppraisalPolicy
 from vacr.signing import keys
 from vacr.signing.algorithms import PublicKey
 from vacr.sources.files import read_bytes
 from vacr.sources.key_files import trust_bytes
 
-EVIDENCE, RESULTS = ".evidence.cbor", (".result.cwt", ".result.jwt")
-"""What the names of evidence and of results end in, beside the file they are about."""
+EVIDENCE, RESULT, PASSPORT = ".evidence", ".result", ".passport"
+"""What the names of evidence, of results and of both in one end in, beside the file they are about; then their form follows."""
+_EVIDENCE = [f"{name}.{form}" for name in (EVIDENCE, PASSPORT) for form in WRAPPED]
+_RESULTS = [f"{RESULT}.{form}" for form in (*WRAPPED, *BARE)] + [f"{PASSPORT}.{form}" for form in WRAPPED]
 
 _LARGEST = 1 << 26
 _DIGEST = re.compile(r"[0-9A-Fa-f]{64}")
@@ -63,7 +66,8 @@ def load_policy(name: str) -> AppraisalPolicy:
         references=tuple(one for path in said.get("references", ()) for one in load_reference(folder / path, signed_by)),
         attester_keys=_keys(said, "attester-keys", folder),
         attestation_keys=_keys(said, "attestation-keys", folder),
-        endorsed=frozenset(_endorsed(folder / path, endorsers) for path in said.get("endorsements", ())),
+        endorsed=frozenset(name for path in said.get("endorsements", ()) for name in _endorsed(folder / path, endorsers)),
+        endorser_keys=endorsers,
         software_is_enough=said.get("software-is-enough", False),
         profiles=frozenset(said.get("profiles", (PROFILE,))),
         versions=frozenset(said.get("versions", ())),
@@ -92,13 +96,32 @@ def load_reference(path: Path, signed_by: tuple[PublicKey, ...] = ()) -> list[Co
         raise UnreadableInput(error.message, where=str(path), hint=hint) from error
 
 
-def _endorsed(path: Path, endorsers: tuple[PublicKey, ...]) -> bytes:
-    """Give the name of the attestation key that is endorsed in a file."""
+def _endorsed(path: Path, endorsers: tuple[PublicKey, ...]) -> list[bytes]:
+    """Give the names of the attestation keys that are endorsed in a file."""
+    found = load_endorsements(str(path))
     try:
-        return endorsed_key(trust_bytes(str(path)), endorsers)
+        return [endorsed_key(one, endorsers) for one in found]
     except InvalidStatement as error:
-        hint = "vacr endorse makes endorsements; the policy names who may by endorser-keys."
-        raise UnreadableInput(error.message, where=str(path), hint=hint) from error
+        raise UnreadableInput(
+            error.message, where=str(path), hint="The policy names who may endorse by endorser-keys."
+        ) from error
+
+
+def load_endorsements(name: str) -> tuple[bytes, ...]:
+    """Read endorsements, whose signatures are not checked yet.
+
+    Raises:
+        Unreachable: the file cannot be read.
+        UnreadableInput: it holds none.
+    """
+    hint = "vacr endorse makes endorsements."
+    try:
+        found = messages.read(trust_bytes(name)).endorsements
+    except InvalidStatement as error:
+        raise UnreadableInput(f"no endorsement: {error.message}", where=name, hint=hint) from error
+    if not found:
+        raise UnreadableInput("there is no endorsement in it", where=name, hint=hint)
+    return found
 
 
 def load_keys(path: str | Path) -> list[PublicKey]:
@@ -116,7 +139,7 @@ def load_keys(path: str | Path) -> list[PublicKey]:
 
 def beside(file: str, *, results: bool) -> str | None:
     """Give the evidence, or the result, that lies beside a file."""
-    endings = RESULTS if results else (EVIDENCE,)
+    endings = _RESULTS if results else _EVIDENCE
     return next((file + ending for ending in endings if Path(file + ending).is_file()), None)
 
 
@@ -133,6 +156,10 @@ def _check_types(said: dict[str, Any], name: str) -> None:
             raise UnreadableInput(f"{member} has to be {_CALLED[_KNOWN[member]]}", where=name, hint=_HINT)
     if not said.get("id"):
         raise UnreadableInput("the policy has no id, which results name it by", where=name, hint=_HINT)
+    for member in ("maximum-age", "result-validity"):
+        if said.get(member) == 0:
+            hint = f"Leave {member} out, or give a number above 0."
+            raise UnreadableInput(f"{member} is 0: nothing would ever be new enough", where=name, hint=hint)
     for one in said.get("required", ()):
         if one not in REQUIRABLE:
             raise UnreadableInput(f"{one} cannot be required", where=name, hint=f"Known: {', '.join(REQUIRABLE)}.")

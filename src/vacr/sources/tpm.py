@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vacr.errors import Unreachable, UsageError
+from vacr.evidence.credential import ECC, RSA
 from vacr.evidence.quote import Quoted
 
 PCRS = (0, 1, 2, 3, 4, 5, 6, 7)
@@ -28,8 +29,8 @@ _SECONDS = 120
 """A TPM is slow, and never that slow."""
 _LAST_PCR, _PCR = 23, 32
 _SIZE = 2
-_EK_CERTIFICATE = "0x1c00002"
-"""Where makers of TPMs put the certificate of the RSA key."""
+_EK_CERTIFICATES = {RSA: "0x1c00002", ECC: "0x1c0000a"}
+"""Where makers of TPMs put the certificates of their keys; EK credential profile, section 2.2.1.4."""
 _SEQUENCE, _LONG = 0x30, 0x82
 _NOT_TOLD = re.compile(r"^(?:WARNING|WARN)|src/tss2", re.IGNORECASE)
 
@@ -91,18 +92,19 @@ class Tpm:
             Unreachable: there is none.
         """
         with tempfile.TemporaryDirectory(prefix="vacr-tpm-") as name:
-            folder = Path(name)
-            try:
-                self._run(folder, "nvread", _EK_CERTIFICATE, "-o", "certificate")
-            except Unreachable as error:
-                told = f"the TPM has no certificate of an RSA key from its maker ({error.message})"
-                raise Unreachable(
-                    told, hint="Have its attestation key trusted by itself: vacr attest --attestation-key."
-                ) from error
-            return _without_padding((folder / "certificate").read_bytes())
+            folder, said = Path(name), ""
+            for place in _EK_CERTIFICATES.values():
+                try:
+                    self._run(folder, "nvread", place, "-o", "certificate")
+                except Unreachable as error:
+                    said = said or error.message
+                    continue
+                return _without_padding((folder / "certificate").read_bytes())
+        told = f"the TPM has no certificate from its maker, neither of an RSA key nor of one on P-256 ({said})"
+        raise Unreachable(told, hint="Have its attestation key trusted by itself: vacr attest --attestation-key.")
 
-    def activate(self, credential: bytes) -> bytes:
-        """Read the secret of a credential, which only this TPM can do.
+    def activate(self, credential: bytes, ek: str = RSA) -> bytes:
+        """Read the secret of a credential, which only this TPM can do, with the endorsement key that it is for.
 
         Raises:
             Unreachable: it does not, as for a credential that is for another TPM or another key.
@@ -112,7 +114,7 @@ class Tpm:
             (folder / "credential").write_bytes(credential)
             self._make_key(folder)
             try:
-                self._run(folder, "createek", "-G", "rsa", "-c", "ek")
+                self._run(folder, "createek", "-G", ek, "-c", "ek")
                 self._forget(folder)
                 self._run(folder, "startauthsession", "--policy-session", "-S", "session")
                 self._run(folder, "policysecret", "-S", "session", "-c", "e")

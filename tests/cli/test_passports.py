@@ -1,0 +1,96 @@
+"""Results and passports: the forms they are written in, and how `vacr verify` relies on them."""
+
+import json
+
+import pytest
+
+from tests.cli.attested import BACKGROUND, PASSPORT, TRUST
+from tests.evidence.test_messages import ENDORSED
+from vacr.evidence.messages import Messages, read
+
+KEY = ("--key", "verifier/signing.pem")
+FORMS = {"cwt": b"\xd8\x3d", "jwt": b"ey", "cbor": b"\x83", "json": b"["}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_result_has_the_form_that_its_name_says(vacr, ready, attest, appraise, form):
+    attest()
+    for more, written in (
+        (("-o", f"r.{form}"), f"r.{form}"),
+        (("--to", form), f"s.acr.json.result.{form}"),
+        (("--to", form, "-o", "out/"), f"out/s.acr.json.result.{form}"),
+        (("--to", form, "-o", "any.thing"), "any.thing"),
+    ):
+        done, said = appraise(*KEY, *more)
+        assert (done.returncode, said["result"]) == (0, written)
+        assert (ready / written).read_bytes().startswith(FORMS[form])
+        assert vacr("verify", "s.acr.json", *TRUST, *PASSPORT, "--evidence", written).returncode == 0
+    assert vacr("verify", "s.acr.json", *TRUST, *PASSPORT).returncode == 0  # the one beside it
+
+
+@pytest.mark.usefixtures("ready")
+def test_a_name_that_says_no_form_is_refused(attest, appraise, tmp_path):
+    attest()
+    for name in ("r.txt", "r"):
+        done, _ = appraise(*KEY, "-o", name)
+        assert (done.returncode, "End the name in .cbor, .json, .cwt or .jwt" in done.err) == (2, True)
+        assert not (tmp_path / name).exists()
+    assert appraise(*KEY, "--passport", "-o", "p.jwt")[0].returncode == 2
+    assert attest("-o", "e.jwt").returncode == 2
+
+
+@pytest.mark.parametrize("form", ["cbor", "json"])
+def test_a_passport_is_one_file_for_either_kind_of_relying_party(vacr, ready, attest, appraise, form):
+    attest()
+    done, said = appraise(*KEY, "--passport", "--to", form)
+    assert (done.returncode, said["result"]) == (0, f"s.acr.json.passport.{form}")
+    (ready / "s.acr.json.evidence.cbor").unlink()
+    for options in (BACKGROUND, PASSPORT):
+        done = vacr("verify", "s.acr.json", *TRUST, *options)
+        assert (done.returncode, "the weaker claim of a key in software" in done.out) == (0, True)
+        done = vacr("verify", "s.acr.json", *TRUST, *options, "--require-hardware")
+        assert (done.returncode, "no hardware vouches for it" in done.err) == (1, True)
+    done, said = appraise(*KEY, evidence=f"s.acr.json.passport.{form}")
+    assert (done.returncode, said["result"]) == (0, "s.acr.json.result.cbor")
+    shown = json.loads(vacr("inspect", f"s.acr.json.passport.{form}", "--format", "json").out)["files"]
+    assert len(shown[0]["tokens"]) == 2
+
+
+def test_endorsements_go_along_with_evidence(ready, attest, appraise):
+    (ready / "e.cbor").write_bytes(Messages(endorsements=(ENDORSED,)).encode("cbor"))
+    assert json.loads(attest("--endorsement", "e.cbor", "--format", "json").out)["endorsements"] == 1
+    done, said = appraise(*KEY, "--passport")
+    (check,) = [one for one in said["checks"] if one["name"] == "endorsement"]
+    assert (done.returncode, check["told"]) == (0, "not counted: nobody who is trusted signed the endorsement")
+    assert read((ready / "s.acr.json.passport.cbor").read_bytes()).endorsements == (ENDORSED,)
+    done = attest("--endorsement", "reference.cbor")
+    assert (done.returncode, "vacr endorse makes" in done.err) == (3, True)
+    assert attest("--endorsement", "e.cbor", "-o", "e.cwt").returncode == 2
+
+
+def test_where_the_other_kind_lies_beside_it_is_said_what_to_do(vacr, ready, attest, appraise):
+    attest()
+    for more in ((), ("--evidence", "s.acr.json.evidence.cbor")):
+        done = vacr("verify", "s.acr.json", *TRUST, *PASSPORT, *more)
+        assert (done.returncode, "vacr appraise --key writes a result" in done.err) == (1, True)
+    appraise(*KEY)
+    (ready / "s.acr.json.evidence.cbor").unlink()
+    done = vacr("verify", "s.acr.json", *TRUST, *BACKGROUND)
+    assert (done.returncode, "s.acr.json.result.cbor is a result" in done.err) == (1, True)
+
+
+def test_a_hostile_passport_is_refused(vacr, ready, attest, appraise):
+    attest()
+    appraise(*KEY, "--passport", "--to", "json")
+    passport = json.loads((ready / "s.acr.json.passport.json").read_bytes())
+    for name, other in {
+        "two results": passport | {"another": passport["result"]},
+        "an unknown type": passport | {"another": ["application/json", "e30"]},
+        "a wrong type": passport | {"result": ["application/eat+cwt", *passport["result"][1:]]},
+        "too deep": {"a": {"a": {"a": {"a": {"a": passport}}}}},
+    }.items():
+        (ready / "bad.json").write_text(json.dumps(other))
+        for options in (PASSPORT, BACKGROUND):
+            done = vacr("verify", "s.acr.json", *TRUST, *options, "--evidence", "bad.json")
+            assert (name, done.returncode, "✗ evidence" in done.out) == (name, 1, True)
+        assert appraise(evidence="bad.json")[0].returncode == 3
