@@ -205,22 +205,32 @@ def append(state: bytes, agent: bytes, session: bytes, payload: bytes) -> None:
         OSError: it cannot be written.
     """
     os.makedirs(state, 0o700, exist_ok=True)
-    folder = os.open(state, _FOLDER)
+    folders = [os.open(state, _FOLDER)]
     for name in (b"spool", file_name(agent)):
         try:
-            os.mkdir(name, 0o700, dir_fd=folder)
+            os.mkdir(name, 0o700, dir_fd=folders[-1])
         except FileExistsError:
             pass
-        folder = os.open(name, _FOLDER | _NO_LINK, dir_fd=folder)
-    name = file_name(session) + b".spool"
+        folders.append(os.open(name, _FOLDER | _NO_LINK, dir_fd=folders[-1]))
+    handle = os.open(file_name(session) + b".spool", _FILE, 0o600, dir_fd=folders[-1])
     try:
-        handle, new = os.open(name, _FILE | os.O_EXCL, 0o600, dir_fd=folder), True
-    except FileExistsError:
-        handle, new = os.open(name, _FILE, 0o600, dir_fd=folder), False
-    _write(handle, payload)
-    getattr(os, "fdatasync", os.fsync)(handle)
-    if new:
-        os.fsync(folder)
+        # Nothing is in a spool whose name the disk does not have, whoever made it.
+        if not os.fstat(handle).st_size:
+            for folder in folders:
+                os.fsync(folder)
+            _sync_above(state)
+    finally:
+        _write(handle, payload)
+        getattr(os, "fdatasync", os.fsync)(handle)
+
+
+def _sync_above(path: bytes) -> None:
+    """Have on the disk that a folder is there, and those above it, as far as they are ours to be synced."""
+    try:
+        while path != (path := os.path.dirname(path)):
+            os.fsync(os.open(path, _FOLDER))
+    except OSError:
+        pass
 
 
 def _write(handle: int, payload: bytes) -> None:

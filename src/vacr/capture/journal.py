@@ -20,9 +20,8 @@ from vacr.capture.frames import NOTHING, Broken, Chain, Head
 from vacr.capture.layout import CHECKPOINTS, SESSIONS, names, path_of
 from vacr.capture.session_journal import SessionJournal
 from vacr.errors import UnreadableInput, UsageError
-from vacr.log import durable
 from vacr.log.locks import held
-from vacr.recording.files import sync_folder
+from vacr.recording.files import sync_path
 from vacr.signing import keys
 from vacr.sources.files import reason_of
 
@@ -68,8 +67,7 @@ class Journal:
     def _begin(self) -> None:
         self.folder.parent.mkdir(_OWNER_ONLY, parents=True, exist_ok=True)
         self.folder.mkdir(_OWNER_ONLY, exist_ok=True)
-        durable.make_folder(self.folder / SESSIONS, self.folder)
-        sync_folder(self.folder.parent)
+        (self.folder / SESSIONS).mkdir(exist_ok=True)
         os.chmod(self.folder, _OWNER_ONLY)  # noqa: PTH101 - conversations are nobody else's
         self._stack.enter_context(held(self.folder / "lock", _WAIT))
         shutil.rmtree(self.work, ignore_errors=True)
@@ -83,6 +81,7 @@ class Journal:
             raise Broken("there are journals of sessions, and the checkpoint is missing", where=self.covered.where, frame=0)
         self._keys = EpochKeys(self.folder)
         if self.covered.key is None:
+            sync_path(self.folder)
             self._signer = self._keys.begin()
             self.checkpoint()
         else:
@@ -122,7 +121,7 @@ class Journal:
 
     def _opened(self, name: str) -> SessionJournal:
         path = path_of(self.folder, name)
-        durable.make_folder(path.parent, self.folder)
+        path.parent.mkdir(exist_ok=True)
         while len(self._open) >= _OPEN:
             oldest, closed = next(iter(self._open.items()))
             self._grown[oldest] = closed.head
