@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import pwd
 import resource
 import signal
 import socket
@@ -212,6 +213,7 @@ FOLDERS = [
     {"XDG_STATE_HOME": "/x"},
     {"HOME": "/h"},
     {"HOME": ""},
+    {"HOME": "h"},
     {},
 ]
 
@@ -220,6 +222,13 @@ FOLDERS = [
 def test_hook_and_package_find_the_same_folder(variables):
     encoded = {os.fsencode(name): os.fsencode(value) for name, value in variables.items()}
     assert os.fsdecode(script.state_folder(encoded)) == str(state_folder(variables))
+
+
+@pytest.mark.parametrize("variables", [{"HOME": ""}, {"HOME": "h"}, {}, {"HOME": "", "XDG_STATE_HOME": "x"}], ids=str)
+def test_without_a_home_that_of_the_account_counts(variables, monkeypatch):
+    """Also where the process itself has such a HOME, by which Python would go."""
+    monkeypatch.setenv("HOME", "")
+    assert str(state_folder(variables)) == f"{pwd.getpwuid(os.getuid()).pw_dir}/.local/state/vacr"
 
 
 def test_a_state_folder_is_absolute():

@@ -192,10 +192,13 @@ def file_name(name: bytes) -> bytes:
 
 def state_folder(environment: "os._Environ[bytes]") -> bytes:
     """Give the folder that vacr keeps its state in, as `vacr.sources.state` has it."""
-    for named in (environment.get(b"VACR_STATE", b""), os.path.join(environment.get(b"XDG_STATE_HOME", b""), b"vacr")):
+    for variable, under in ((b"VACR_STATE", b""), (b"XDG_STATE_HOME", b"vacr"), (b"HOME", b".local/state/vacr")):
+        named = environment.get(variable, b"")
         if os.path.isabs(named):
-            return named
-    return os.path.join(environment.get(b"HOME") or os.path.expanduser(b"~"), b".local/state/vacr")
+            return os.path.join(named, under) if under else named
+    import pwd
+
+    return os.path.join(os.fsencode(pwd.getpwuid(os.getuid()).pw_dir), b".local/state/vacr")
 
 
 def append(state: bytes, agent: bytes, session: bytes, payload: bytes) -> None:

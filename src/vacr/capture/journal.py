@@ -16,7 +16,7 @@ from vacr import codec
 from vacr.capture.checkpoints import MOST, Checkpoint
 from vacr.capture.covered import Covered
 from vacr.capture.epoch_keys import EpochKeys
-from vacr.capture.frames import NOTHING, Broken, Chain, Head
+from vacr.capture.frames import NOTHING, Broken, Chain, Head, NotWritten
 from vacr.capture.layout import CHECKPOINTS, SESSIONS, names, path_of
 from vacr.capture.session_journal import SessionJournal
 from vacr.errors import UnreadableInput, UsageError
@@ -24,6 +24,7 @@ from vacr.log.locks import held
 from vacr.recording.files import sync_path
 from vacr.signing import keys
 from vacr.sources.files import reason_of
+from vacr.sources.state import unusable
 
 _WAIT = 0.2
 _OPEN = 256
@@ -46,34 +47,32 @@ class Journal:
         """Where copies of sessions may lie meanwhile; what a watcher that was killed left there is removed."""
         self._open: dict[str, SessionJournal] = {}
         self._grown: dict[str, Head] = {}
-        self._stack = ExitStack()
         try:
-            self._begin()
+            with ExitStack() as opened:
+                self._begin(opened)
+                self._opened_here = opened.pop_all()
         except TimeoutError as error:
-            self._stack.close()
             hint = "Stop that one, or name another folder with VACR_STATE."
             raise UsageError("another vacr watch adds to this journal", hint=hint) from error
-        except OSError as error:
-            self._stack.close()
-            raise UnreadableInput(reason_of(error), where=str(folder)) from error
+        except (OSError, NotWritten, UnreadableInput) as error:
+            cause = error if isinstance(error, OSError) else error.__cause__
+            if isinstance(cause, OSError):
+                raise unusable(folder, cause) from error
+            raise
         except Broken as error:
-            self._stack.close()
             error.hint = "vacr journal verify tells what is left of it. To begin another, move its folder away."
             raise
-        except BaseException:
-            self._stack.close()
-            raise
 
-    def _begin(self) -> None:
+    def _begin(self, opened: ExitStack) -> None:
         self.folder.parent.mkdir(_OWNER_ONLY, parents=True, exist_ok=True)
         self.folder.mkdir(_OWNER_ONLY, exist_ok=True)
         (self.folder / SESSIONS).mkdir(exist_ok=True)
         os.chmod(self.folder, _OWNER_ONLY)  # noqa: PTH101 - conversations are nobody else's
-        self._stack.enter_context(held(self.folder / "lock", _WAIT))
+        opened.enter_context(held(self.folder / "lock", _WAIT))
         shutil.rmtree(self.work, ignore_errors=True)
         self.work.mkdir(_OWNER_ONLY, exist_ok=True)
         self._chain = Chain(self.folder / CHECKPOINTS)
-        self._stack.callback(self._chain.close)
+        opened.callback(self._chain.close)
         self.covered = Covered(str(self._chain.path))
         for before, payload in self._chain.recover(one_by_one=True):
             self.covered.take(payload, before)
@@ -92,7 +91,7 @@ class Journal:
         for journal in self._open.values():
             journal.close()
         self._open.clear()
-        self._stack.close()
+        self._opened_here.close()
 
     # --- sessions ---
 

@@ -87,8 +87,8 @@ def _plain(name: str) -> str:
 def read(source: bytes | Path, offset: int = 0, most: int = MOST) -> tuple[list[Event], int]:
     """Give the next events from an offset on, and the offset to go on from.
 
-    Of a file about `most` bytes are read, so there may be more events where some came: go on until none comes. What is given is on
-    the disk, though its hook may still be waiting for that: a spool never becomes shorter than it was read.
+    Of a file about `most` bytes are read, so there may be more events where some came: go on until none comes. What is given is
+    on the disk, though its hook may still be waiting for that: a spool never becomes shorter than it was read.
 
     Raises:
         UnreadableInput: the file cannot be read, or has become shorter than the offset.
