@@ -237,6 +237,42 @@ def test_a_state_folder_is_absolute():
     assert script.state_folder({b"VACR_STATE": b"here", b"HOME": b"/h"}) == b"/h/.local/state/vacr"
 
 
+NAMED = [
+    (b'{"session_id":"s"}', b"s"),
+    (b' {"a":1,"b":null, "c" : "d", "session_id" : "s" , "e":[]}', b"s"),
+    (b'{"a":"session_id","session_id":"s"}', b"s"),
+    (b'{"a":{"session_id":"inner"},"session_id":"s"}', b"s"),
+    (b'{"a":"{[","session_id":"s"}', b"s"),
+    (b'{"a":"\\"","session_id":"\\u0073"}', b"s"),
+    (b'{"session_id":"a{b"}', b"a{b"),
+    (b'{"session_id":null,"a":"b"}', b""),
+    (b'{"session_id":7}', b""),
+    (b'{"a":"b"}', b""),
+    (b'"session_id":"s"', b""),
+    (b'["session_id",{"session_id":"s"}]', b""),
+    (b'x{"session_id":"s"}', b""),
+    (b'{"session_id":"s', b""),
+    (b"", b""),
+]
+
+
+@pytest.mark.parametrize(("payload", "session"), NAMED, ids=str)
+def test_the_session_that_an_event_names(payload, session):
+    assert script.session_of(payload, b"session_id") == session
+
+
+def test_names_that_cannot_be_synced_lose_no_event(tmp_path, monkeypatch):
+    """Not every file system can sync a folder."""
+
+    def refused(_handle):
+        raise OSError(22, "Invalid argument")
+
+    monkeypatch.setattr(os, "fsync", refused)
+    with pytest.raises(OSError, match="Invalid"):
+        script.append(os.fsencode(tmp_path), b"claude-code", b"s-1", EVENT)
+    assert spooled(tmp_path) == {("claude-code", "s-1"): [EVENT]}
+
+
 @given(
     st.dictionaries(st.text(max_size=5), st.recursive(st.text() | st.integers() | st.none(), st.lists, max_leaves=5), max_size=5),
     st.text(min_size=1),

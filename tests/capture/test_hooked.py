@@ -80,6 +80,17 @@ def test_what_was_read_is_removed_and_nothing_is_lost_or_doubled(tmp_path, watch
     assert sorted(captured(tmp_path)) == [0, 1, 1, 2, 3]
 
 
+def test_half_an_event_at_the_end_keeps_no_spool(tmp_path, watcher, monkeypatch):
+    tell(tmp_path, 0)
+    (one,) = spools(tmp_path)
+    with one.path.open("ab") as file:
+        file.write(one.path.read_bytes()[:30])  # its hook was killed, or the power failed
+    watcher.step(None)
+    for _ in range(3):
+        later(watcher, monkeypatch)
+    assert (captured(tmp_path), list(spools(tmp_path))) == ([0], [])
+
+
 def test_a_watcher_that_starts_anew_goes_on(tmp_path, watcher, monkeypatch):
     tell(tmp_path, 0)
     watcher.step(None)

@@ -147,3 +147,4 @@ def check_again(machine, told, where):
             (part,) = machine.state_of(last).parts
             assert (bytes(part.content.held), part.changes > 0) == (path.read_bytes(), part.rewritten and part.changes > 0), where
     assert not list((machine.journal / "work").iterdir()), where
+    assert not list(machine.journal.glob(".*.tmp")), f"{where}: a key is left"

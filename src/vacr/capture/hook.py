@@ -114,67 +114,30 @@ def is_whole(data: bytearray) -> bool:
 
 def session_of(payload: bytes, member: bytes) -> bytes:
     """Find the session that an event names. Only its own members count, not those of what it carries."""
+    found = _named_first(payload, member)
+    if found is not None:
+        return found
+    # What is not as simple as agents have it is left to a whole parser.
+    import json
+
     try:
-        return _named_first(payload, member)
-    except (ValueError, IndexError):
-        # What is not as simple as agents have it is left to a whole parser.
-        import json
-    try:
-        found = json.loads(payload.decode("utf-8", "replace"))
-        session = found.get(member.decode())
+        session = json.loads(payload.decode("utf-8", "replace")).get(member.decode())
         return session.encode("utf-8", "surrogatepass") if isinstance(session, str) else b""
     except (ValueError, RecursionError, AttributeError):
         return b""
 
 
-def _named_first(payload: bytes, member: bytes) -> bytes:
-    """Find a text member among the first of an object, before any that is an object or a list.
-
-    Raises:
-        ValueError: it is not there, or has an escape, or this is no object.
-        IndexError: the bytes end.
-    """
-    at = _token(payload, 0, b"{")
-    while True:
-        start = _token(payload, at, b'"')
-        end = _string_end(payload, start)
-        at = _token(payload, end + 1, b":")
-        if payload[start:end] == member:
-            start = _token(payload, at, b'"')
-            text = payload[start : _string_end(payload, start)]
-            if b"\\" in text:
-                raise ValueError
+def _named_first(payload: bytes, member: bytes) -> "bytes | None":
+    """Find a text among the first members of an object, before any object, list or escape: there every quote divides."""
+    start = payload.find(b"{") + 1
+    if not start or payload[: start - 1].strip(_SPACE):
+        return None
+    ends = [at for at in (payload.find(sign, start) for sign in (b"{", b"[", b"\\")) if at >= 0]
+    words = payload[start : min(ends, default=len(payload))].split(b'"')
+    for name, between, text, _ in zip(words[1::2], words[2::2], words[3::2], words[4::2], strict=False):
+        if name == member and between.strip(_SPACE) == b":":
             return text
-        at = _skip(payload, at)
-        if payload[at] in b"[{":
-            raise ValueError
-        if payload[at] == 0x22:  # noqa: PLR2004 - a quotation mark
-            at = _string_end(payload, at + 1) + 1
-        at = payload.index(b",", at) + 1
-
-
-def _skip(payload: bytes, at: int) -> int:
-    while payload[at] in _SPACE:
-        at += 1
-    return at
-
-
-def _token(payload: bytes, at: int, token: bytes) -> int:
-    at = _skip(payload, at)
-    if payload[at] != token[0]:
-        raise ValueError
-    return at + 1
-
-
-def _string_end(payload: bytes, at: int) -> int:
-    while True:
-        end = payload.index(b'"', at)
-        escapes = end
-        while payload[escapes - 1] == 0x5C:  # noqa: PLR2004 - a backslash
-            escapes -= 1
-        if (end - escapes) % 2 == 0:
-            return end
-        at = end + 1
+    return None
 
 
 def file_name(name: bytes) -> bytes:
