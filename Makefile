@@ -13,7 +13,7 @@ debian = { $(SUDO) apt-get install -y -qq $(1) 2>/dev/null || { $(SUDO) apt-get 
 help:
 	@echo "make demo   record, validate, convert and restore the examples of every agent; seal one, and log it"
 	@echo "make test   every check: ruff, mypy, import contracts, docs, pytest"
-	@echo "make faults all faults that a log has to survive, where make test tries some of each kind"
+	@echo "make faults all faults that a log and a journal have to survive, where make test tries some of each kind"
 	@echo "make bench  speed and memory, as ratios"
 	@echo "make docs   write docs/mapping again from the readers' tables"
 	@echo "make lock   resolve the dependencies again"

@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import pwd
 import resource
 import signal
 import socket
@@ -212,6 +213,7 @@ FOLDERS = [
     {"XDG_STATE_HOME": "/x"},
     {"HOME": "/h"},
     {"HOME": ""},
+    {"HOME": "h"},
     {},
 ]
 
@@ -222,10 +224,53 @@ def test_hook_and_package_find_the_same_folder(variables):
     assert os.fsdecode(script.state_folder(encoded)) == str(state_folder(variables))
 
 
+@pytest.mark.parametrize("variables", [{"HOME": ""}, {"HOME": "h"}, {}, {"HOME": "", "XDG_STATE_HOME": "x"}], ids=str)
+def test_without_a_home_that_of_the_account_counts(variables, monkeypatch):
+    """Also where the process itself has such a HOME, by which Python would go."""
+    monkeypatch.setenv("HOME", "")
+    assert str(state_folder(variables)) == f"{pwd.getpwuid(os.getuid()).pw_dir}/.local/state/vacr"
+
+
 def test_a_state_folder_is_absolute():
     with pytest.raises(UsageError, match="no absolute path"):
         state_folder({"VACR_STATE": "here"})
     assert script.state_folder({b"VACR_STATE": b"here", b"HOME": b"/h"}) == b"/h/.local/state/vacr"
+
+
+NAMED = [
+    (b'{"session_id":"s"}', b"s"),
+    (b' {"a":1,"b":null, "c" : "d", "session_id" : "s" , "e":[]}', b"s"),
+    (b'{"a":"session_id","session_id":"s"}', b"s"),
+    (b'{"a":{"session_id":"inner"},"session_id":"s"}', b"s"),
+    (b'{"a":"{[","session_id":"s"}', b"s"),
+    (b'{"a":"\\"","session_id":"\\u0073"}', b"s"),
+    (b'{"session_id":"a{b"}', b"a{b"),
+    (b'{"session_id":null,"a":"b"}', b""),
+    (b'{"session_id":7}', b""),
+    (b'{"a":"b"}', b""),
+    (b'"session_id":"s"', b""),
+    (b'["session_id",{"session_id":"s"}]', b""),
+    (b'x{"session_id":"s"}', b""),
+    (b'{"session_id":"s', b""),
+    (b"", b""),
+]
+
+
+@pytest.mark.parametrize(("payload", "session"), NAMED, ids=str)
+def test_the_session_that_an_event_names(payload, session):
+    assert script.session_of(payload, b"session_id") == session
+
+
+def test_names_that_cannot_be_synced_lose_no_event(tmp_path, monkeypatch):
+    """Not every file system can sync a folder."""
+
+    def refused(_handle):
+        raise OSError(22, "Invalid argument")
+
+    monkeypatch.setattr(os, "fsync", refused)
+    with pytest.raises(OSError, match="Invalid"):
+        script.append(os.fsencode(tmp_path), b"claude-code", b"s-1", EVENT)
+    assert spooled(tmp_path) == {("claude-code", "s-1"): [EVENT]}
 
 
 @given(

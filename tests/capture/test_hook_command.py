@@ -31,6 +31,28 @@ def test_a_dry_run_shows_the_change_and_makes_none(home):
     assert (home / ".claude" / "settings.json").read_text() == SETTINGS
 
 
+def test_a_change_of_a_file_in_one_line_can_be_read(home):
+    path = home / ".claude" / "settings.json"
+    path.write_text('{"model":"opus","hooks":{"Stop":[{"hooks":[{"type":"command","command":"true"}]}]}}')
+    done = vacr(home, "install", "--dry-run")
+    assert '\n+    "SessionStart": [\n' in done.stdout
+    assert "\n-" not in done.stdout.replace("\n---", "")
+    assert done.stdout.endswith("(Laid out to be read. In the file, what is in one line stays in one line.)\n")
+    (told,) = json.loads(vacr(home, "install", "--dry-run", "--format", "json").stdout)["agents"]
+    assert told["diff"].count("\n+{") == 1
+    assert vacr(home, "install", "--yes").returncode == 0
+    assert path.read_text().count("\n") == 0
+
+
+def test_what_is_left_to_do_is_said_where_something_was_installed(home):
+    notice = "The agents have to be started with VACR_STATE"
+    for arguments in (["--dry-run"], ["--agent", "claude-code"]):
+        assert notice not in vacr(home, "install", *arguments).stderr
+    assert notice in vacr(home, "install", "--yes").stderr
+    assert notice not in vacr(home, "install", "--yes").stderr, "all is there already"
+    assert "/hooks" in vacr(home, "install", "--yes", "--agent", "codex-cli").stderr
+
+
 def test_without_a_terminal_nobody_is_asked(home):
     done = vacr(home, "install", "--agent", "claude-code")
     assert done.returncode == 2

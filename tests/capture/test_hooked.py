@@ -6,6 +6,7 @@ import time
 import pytest
 
 from tests.capture.hooks import hook
+from tests.capture.watching import add, lines
 from vacr.capture import hooked
 from vacr.capture.frames import NOTHING
 from vacr.capture.journal import Journal
@@ -79,6 +80,17 @@ def test_what_was_read_is_removed_and_nothing_is_lost_or_doubled(tmp_path, watch
     assert sorted(captured(tmp_path)) == [0, 1, 1, 2, 3]
 
 
+def test_half_an_event_at_the_end_keeps_no_spool(tmp_path, watcher, monkeypatch):
+    tell(tmp_path, 0)
+    (one,) = spools(tmp_path)
+    with one.path.open("ab") as file:
+        file.write(one.path.read_bytes()[:30])  # its hook was killed, or the power failed
+    watcher.step(None)
+    for _ in range(3):
+        later(watcher, monkeypatch)
+    assert (captured(tmp_path), list(spools(tmp_path))) == ([0], [])
+
+
 def test_a_watcher_that_starts_anew_goes_on(tmp_path, watcher, monkeypatch):
     tell(tmp_path, 0)
     watcher.step(None)
@@ -104,3 +116,40 @@ def test_what_is_fresh_stays(tmp_path, watcher):
     (one,) = spools(tmp_path)
     assert not one.is_taken
     assert time.time() - one.path.stat().st_mtime < hooked._OLD
+
+
+# --- sessions of which there is nothing but events, yet ---
+
+
+def test_a_journal_of_events_alone_is_begun_when_nothing_else_will_come(tmp_path):
+    journal = Journal(tmp_path / "journal")
+    watcher = Watcher(journal, [], tmp_path, Settings())
+    tell(tmp_path, 0)
+    (one,) = spools(tmp_path)
+    for seconds in (0, Settings.settling - 10):
+        os.utime(one.path, (time.time() - seconds,) * 2)
+        watcher.step(set())
+        watcher.step(None)
+        assert captured(tmp_path) == []
+    os.utime(one.path, (time.time() - Settings.settling,) * 2)
+    watcher.step(set())
+    assert captured(tmp_path) == [0]
+    tell(tmp_path, 1)  # from then on it waits no more
+    watcher.step(None)
+    assert captured(tmp_path) == [0, 1]
+    journal.close()
+
+
+def test_events_wait_for_the_transcript_that_comes_after_them(machine):
+    path = machine.transcript()
+    path.parent.mkdir(parents=True)
+    watching = machine.watch("--no-seal")
+    hook(machine.state, "claude-code", given=b'{"session_id":"%s"}' % path.stem.encode())
+    add(machine.transcript("another"), lines(1, session="another"))
+    watching.sees(machine.transcript("another"))
+    assert machine.names() == [machine.name_of(machine.transcript("another"))]
+    add(path, lines(2))
+    watching.until(lambda: (found := machine.state_of(machine.name_of(path))) is not None and found.events == 1)
+    watching.stop()
+    assert len(machine.names()) == 2
+    machine.holds()

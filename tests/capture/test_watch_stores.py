@@ -1,10 +1,12 @@
 """`vacr watch` as a real process: sessions that agents keep in databases and folders, which they write to meanwhile."""
 
 import json
+import os
 import shutil
 import sqlite3
 import subprocess
 import sys
+import time
 from contextlib import closing, contextmanager
 
 import pytest
@@ -12,7 +14,7 @@ import pytest
 from tests.conftest import FIXTURES, ROOT
 from tests.sources import cursor_databases, homes, writer
 from tests.sources.opencode_database import CHILD, SESSION, filled
-from tests.sources.test_cursor_editor import CID
+from tests.sources.test_cursor_editor import CID, FORMS
 from vacr.capture.following import exported, sessions_at
 from vacr.capture.places import Place
 
@@ -70,6 +72,73 @@ def test_what_does_not_show_in_the_list_of_sessions(machine):
         connection.commit()
     watching.until(lambda: b"it is undone" in b"".join(machine.last_seen(path, "opencode", SESSION).values()))
     watching.stop()
+
+
+_LATER = (
+    "UPDATE part SET data = replace(data, 'it is done', 'it is undone'), time_updated = time_updated + 1 WHERE session_id = ?"
+)
+_MORE = (
+    "INSERT INTO part SELECT id || 'x', message_id, session_id, time_created, time_updated, data FROM part WHERE session_id = ?"
+)
+_LESS = "DELETE FROM part WHERE session_id = ? AND data LIKE '%it is done%'"
+
+
+@pytest.mark.parametrize("change", [_LATER, _MORE, _LESS], ids=["changed", "added", "removed"])
+def test_a_session_that_was_quiet_and_changes_where_the_list_does_not_show_it(machine, change):
+    path = machine.home / ".local" / "share" / "opencode" / "opencode.db"
+    path.parent.mkdir(parents=True)
+    filled(path).close()
+    watching = machine.watch("--all", "--quiet-after", 0, "--no-seal")
+    for session in (SESSION, CHILD):
+        watching.until(lambda session=session: machine.last_seen(path, "opencode", session) == now(path, "opencode", session))
+    before, other = now(path, "opencode", SESSION), machine.state_of(machine.name_of(path, "opencode", CHILD)).frames
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(change, [SESSION])
+        connection.commit()
+    assert before != now(path, "opencode", SESSION)
+    watching.until(lambda: machine.last_seen(path, "opencode", SESSION) == now(path, "opencode", SESSION))
+    watching.stop()
+    assert machine.state_of(machine.name_of(path, "opencode", CHILD)).frames == other
+
+
+def test_a_conversation_of_cursor_that_was_quiet_and_whose_bubble_is_written_anew(machine):
+    rows = {key.replace(CID, "other"): value for key, value in FORMS["headers"].items()} | FORMS["headers"]
+    path = machine.home / ".config" / "Cursor" / "User" / "globalStorage" / "state.vscdb"
+    path.parent.mkdir(parents=True)
+    cursor_databases.editor(path, rows)
+    watching = machine.watch("--all", "--quiet-after", 0, "--no-seal")
+    watching.until(lambda: machine.last_seen(path, "cursor", CID) == now(path, "cursor", CID))
+    for number in range(2):
+        # The last row of the table, too, gets another number.
+        with closing(sqlite3.connect(path)) as connection:
+            key, value = list(rows)[-1], json.dumps(list(rows.values())[-1] | {"text": f"written anew {number}"})
+            assert key.startswith(f"bubbleId:{CID}")
+            connection.execute("INSERT INTO cursorDiskKV VALUES (?, ?)", [key, value])
+            connection.commit()
+        watching.until(lambda: machine.last_seen(path, "cursor", CID) == now(path, "cursor", CID))
+        assert f"written anew {number}".encode() in b"".join(machine.last_seen(path, "cursor", CID).values())
+    watching.stop()
+
+
+def test_a_chat_of_cursor_is_as_new_as_its_file(machine):
+    """It says when it was begun, and nothing later; the log beside it counts as the file does."""
+    homes.cursor_chats(machine.home / ".cursor")
+    path = machine.home / ".cursor" / "chats" / "0f" / "1" / "store.db"
+    (session,) = sessions_at(path, "cursor")
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode = wal")
+        connection.execute("CREATE TABLE IF NOT EXISTS written (it)")
+        connection.commit()
+        log = path.with_name("store.db-wal")
+        assert log.stat().st_size
+        long_ago = time.time() - 30 * 86_400
+        for file in (path, log):
+            os.utime(file, (long_ago, long_ago))
+        machine.once("--no-seal")
+        assert machine.last_seen(path, "cursor", session) == {}
+        os.utime(log)
+        machine.once("--no-seal")
+        assert machine.last_seen(path, "cursor", session) == now(path, "cursor", session)
 
 
 def test_the_databases_of_cursor(machine, ways):

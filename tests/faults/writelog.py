@@ -6,9 +6,12 @@ from tests.faults.disk import File, Folder
 from tests.faults.handed import Handed
 from tests.faults.tracing import scenario, whole_lines
 
-_TRACED = "openat,close,write,pwrite64,writev,ftruncate,rename,unlink,unlinkat,rmdir,mkdir,chmod,fchmod,fsync,fdatasync"
-_OTHERS = "pwritev,pwritev2,renameat,renameat2,link,linkat,mkdirat,truncate,fallocate,copy_file_range,sendfile,fchmodat"
-_LINE = re.compile(r"\d+ +(\w+)\((.*)\) += (-?\d+)")
+_TRACED = (
+    "openat,close,write,pwrite64,writev,ftruncate,rename,link,unlink,unlinkat,rmdir,mkdir,mkdirat,chmod,fchmod,fsync,fdatasync"
+)
+_OTHERS = "pwritev,pwritev2,renameat,renameat2,linkat,truncate,fallocate,copy_file_range,sendfile,fchmodat"
+_BEGINS = "clone,clone3,fork,vfork"
+_LINE = re.compile(r"(\d+) +(\w+)\((.*)\) += (-?\d+)")
 _TEXT = re.compile(r'"((?:\\x[0-9a-f]{2})*)"')
 _LONGEST = 1 << 20
 
@@ -18,39 +21,67 @@ def record(stage, path, statements, output, *injected):
 
     Gives the calls in order; those that failed are left out, except for syncs.
     """
-    options = ["-xx", "-s", str(_LONGEST), "-e", f"trace={_TRACED},{_OTHERS}", *injected]
-    code, handed = scenario(stage, path, statements, *options, output=output)
+    code, handed = scenario(stage, path, statements, *tracing(), *injected, output=output)
     assert injected or (code, handed.failures) == (0, [])
+    return calls_in(output)
+
+
+def tracing():
+    """Give the options by which strace writes down all that is asked of the disk."""
+    return ["-xx", "-s", str(_LONGEST), "-e", f"trace={_TRACED},{_OTHERS},{_BEGINS}"]
+
+
+def calls_in(output):
+    """Give the calls that strace wrote down, in order, each with its process; those that failed only where they are syncs."""
+    found = [matched.groups() for line in whole_lines(output) if (matched := _LINE.match(line)) is not None]
+    # Threads share what is open with the process they are of, and others do not.
+    begun = {int(result): thread for thread, name, raw, result in found if name in _BEGINS.split(",") and "CLONE_THREAD" in raw}
     calls = []
-    for line in whole_lines(output):
-        matched = _LINE.match(line)
-        if matched is not None and (int(matched[3]) >= 0 or matched[1] in ("fsync", "fdatasync")):
-            texts = [bytes.fromhex(text.replace("\\x", "")) for text in _TEXT.findall(matched[2])]
-            numbers = [int(part) for part in _TEXT.sub("", matched[2]).split(", ") if re.fullmatch(r"-?\d+", part)]
-            calls.append((matched[1], texts, numbers, matched[2], int(matched[3])))
+    for thread, name, raw, result in found:
+        if name not in _BEGINS.split(",") and (int(result) >= 0 or name in ("fsync", "fdatasync")):
+            texts = [bytes.fromhex(text.replace("\\x", "")) for text in _TEXT.findall(raw)]
+            numbers = [int(part) for part in _TEXT.sub("", raw).split(", ") if re.fullmatch(r"-?\d+", part)]
+            calls.append((name, texts, numbers, raw, int(result), _process(int(thread), begun)))
     return calls
+
+
+def _process(thread, begun):
+    while thread in begun:
+        thread = int(begun[thread])
+    return thread
 
 
 class Replay:
     """A run that is done again, call by call."""
 
-    def __init__(self, disk):
+    def __init__(self, disk, handed=None):
         self.disk = disk
+        self.opened = {}
+        """Process → descriptor → what it is of, how far it was written (nothing where it is appended), and its path."""
         self.open = {}
-        """Descriptor → what it is of, and how far it was written."""
-        self.handed = Handed()
+        """The descriptors of the process whose call is done."""
+        self.handed = handed or Handed()
 
     def do(self, call):
         """Do a call again; tells whether it asked something of the disk."""
-        name, texts, numbers, raw, result = call
+        name, texts, numbers, raw, result, process = call
+        self.open = self.opened.setdefault(process, {})
         if name in _OTHERS.split(","):
             assert not any(self.disk.find(text.decode(errors="replace"))[2] for text in texts), f"{name} is not replayed"
             return False
         return getattr(self, f"_{name}")(texts, numbers, raw, result)
 
-    def _openat(self, texts, _, raw, result):
+    def _path(self, text, numbers, raw):
+        """Give a path; one that is not whole begins at the folder that is open."""
+        path = text.decode(errors="replace")
+        if path.startswith("/") or not raw[0].isdigit() or numbers[0] not in self.open:
+            return path
+        return f"{self.open[numbers[0]][2]}/{path}"
+
+    def _openat(self, texts, numbers, raw, result):
+        path = self._path(texts[0], numbers, raw)
         self.open.pop(result, None)
-        folder, name, node = self.disk.find(texts[0].decode())
+        folder, name, node = self.disk.find(path)
         if (folder is None and node is None) or name.endswith("-shm"):
             return False
         made = node is None
@@ -58,7 +89,7 @@ class Replay:
             folder.change(**{name: (node := File(mode=int(raw.rpartition(", ")[2], 8)))})
         if "O_TRUNC" in raw:
             node.truncate(0)
-        self.open[result] = [node, 0]
+        self.open[result] = [node, None if "O_APPEND" in raw else 0, path]
         return made
 
     def _close(self, _, numbers, __, ___):
@@ -68,8 +99,9 @@ class Replay:
     def _write(self, texts, numbers, _, result):
         node = self.open.get(numbers[0])
         if node is not None:
-            node[0].write(node[1], texts[0][:result])
-            node[1] += result
+            at = len(node[0].left(None)) if node[1] is None else node[1]
+            node[0].write(at, b"".join(texts)[:result])
+            node[1] = None if node[1] is None else at + result
         return node is not None
 
     def _pwrite64(self, texts, numbers, _, result):
@@ -78,8 +110,10 @@ class Replay:
             node[0].write(numbers[-1], texts[0][:result])
         return node is not None
 
-    def _writev(self, texts, *_):
-        """What goes out by `tests.faults.scenario.tell`: from now on it is handed out."""
+    def _writev(self, texts, numbers, raw, result):
+        """What goes to no file goes out by `tests.faults.scenario.tell`: from now on it is handed out."""
+        if numbers[0] in self.open:
+            return self._write(texts, numbers, raw, result)
         for text in texts:
             self.handed.read(text)
         return False
@@ -108,19 +142,28 @@ class Replay:
             folder.change(**{name: None, new: node})
         return node is not None
 
-    def _unlink(self, texts, *_):
-        folder, name, node = self.disk.find(texts[-1].decode())
+    def _link(self, texts, *_):
+        node = self.disk.find(texts[0].decode())[2]
+        folder, name, _ = self.disk.find(texts[1].decode())
+        if node is not None:
+            folder.change(**{name: node})
+        return node is not None
+
+    def _unlink(self, texts, numbers, raw, _result):
+        folder, name, node = self.disk.find(self._path(texts[-1], numbers, raw))
         if node is not None:
             folder.change(**{name: None})
         return node is not None
 
     _unlinkat = _rmdir = _unlink
 
-    def _mkdir(self, texts, _numbers, raw, _result):
-        folder, name, _ = self.disk.find(texts[0].decode())
+    def _mkdir(self, texts, numbers, raw, _result):
+        folder, name, _ = self.disk.find(self._path(texts[0], numbers, raw))
         if folder is not None:
             folder.change(**{name: Folder(mode=int(raw.rpartition(", ")[2], 8) & 0o755)})
         return folder is not None
+
+    _mkdirat = _mkdir
 
     def _chmod(self, texts, _, raw, __):
         node = self.disk.find(texts[0].decode())[2]

@@ -32,6 +32,7 @@ class EpochKeys:
 
     def begin(self) -> KeySigner:
         """Make the first key."""
+        self._tidy()
         return self._made(self._path)
 
     def current(self, thumbprint: bytes) -> KeySigner:
@@ -40,6 +41,7 @@ class EpochKeys:
         Raises:
             UnreadableInput: it is not there.
         """
+        self._tidy()
         for path in (self._next, self._path):
             with suppress(UnreadableInput, InvalidStatement):
                 found = KeySigner(keys.load_private(read_bytes(path)))
@@ -89,6 +91,11 @@ class EpochKeys:
         # What is at that path is the key of this epoch from now on, and must not be erased by another try.
         self._is_named = False
         sync_folder(self._path.parent)
+
+    def _tidy(self) -> None:
+        """Remove keys that were being written when somebody was killed; nothing was ever signed with them."""
+        for path in self._path.parent.glob(f".*{self._path.name}-*.tmp"):
+            path.unlink(missing_ok=True)
 
     @staticmethod
     def _made(path: Path) -> KeySigner:

@@ -81,7 +81,7 @@ def exported(place: Place) -> Iterator[Part]:
 def sessions_at(path: Path, agent: str) -> dict[str, tuple[int | None, object]]:
     """List the sessions of a store: when each was changed, in milliseconds, and what is another after a change.
 
-    Not every change of a session in a database shows in the list of its sessions.
+    Not every change of a session in a database shows so, but those do that its agent makes.
 
     Raises:
         UnreadableInput: it cannot be read.
@@ -89,7 +89,9 @@ def sessions_at(path: Path, agent: str) -> dict[str, tuple[int | None, object]]:
     try:
         if is_database(path):
             with closing(DatabaseFile(path, agent)) as database:
-                return {one.session_id: (_changed(one, path), one) for one in database.sessions()}
+                # What is changed between the two looks is seen by the next one.
+                signs = database.signs()
+                return {one.session_id: (_changed(one, path), (one, signs.get(one.session_id))) for one in database.sessions()}
         store = folder_store(path)
         if store is None or store.reader.name != agent:
             return {}

@@ -132,10 +132,7 @@ class Chain:
             Broken: it does not hold up to the head that somebody vouches for, or to the last of frames added one by one.
             OSError: it cannot be read.
         """
-        new = not self.path.exists()
         self._handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, _OWNER_ONLY)
-        if new:
-            sync_folder(self.path.parent)
         scan = Scan()
         with open(self._handle, "rb", closefd=False) as file:
             yield from frames(file, str(self.path), scan, vouched, one_by_one=one_by_one)
@@ -143,6 +140,10 @@ class Chain:
         for at in range(scan.vouched, scan.size, _PIECE):
             os.pwrite(self._handle, os.pread(self._handle, min(_PIECE, scan.size - at), at), at)
         os.fsync(self._handle)
+        if not scan.size:
+            # Whoever made the file, or its folder, may have been killed before the disk had their names.
+            sync_folder(self.path.parent)
+            sync_folder(self.path.parent.parent)
         self.head, self._size = scan.head, scan.size
 
     def append(self, payloads: Sequence[bytes]) -> Head:

@@ -114,67 +114,30 @@ def is_whole(data: bytearray) -> bool:
 
 def session_of(payload: bytes, member: bytes) -> bytes:
     """Find the session that an event names. Only its own members count, not those of what it carries."""
+    found = _named_first(payload, member)
+    if found is not None:
+        return found
+    # What is not as simple as agents have it is left to a whole parser.
+    import json
+
     try:
-        return _named_first(payload, member)
-    except (ValueError, IndexError):
-        # What is not as simple as agents have it is left to a whole parser.
-        import json
-    try:
-        found = json.loads(payload.decode("utf-8", "replace"))
-        session = found.get(member.decode())
+        session = json.loads(payload.decode("utf-8", "replace")).get(member.decode())
         return session.encode("utf-8", "surrogatepass") if isinstance(session, str) else b""
     except (ValueError, RecursionError, AttributeError):
         return b""
 
 
-def _named_first(payload: bytes, member: bytes) -> bytes:
-    """Find a text member among the first of an object, before any that is an object or a list.
-
-    Raises:
-        ValueError: it is not there, or has an escape, or this is no object.
-        IndexError: the bytes end.
-    """
-    at = _token(payload, 0, b"{")
-    while True:
-        start = _token(payload, at, b'"')
-        end = _string_end(payload, start)
-        at = _token(payload, end + 1, b":")
-        if payload[start:end] == member:
-            start = _token(payload, at, b'"')
-            text = payload[start : _string_end(payload, start)]
-            if b"\\" in text:
-                raise ValueError
+def _named_first(payload: bytes, member: bytes) -> "bytes | None":
+    """Find a text among the first members of an object, before any object, list or escape: there every quote divides."""
+    start = payload.find(b"{") + 1
+    if not start or payload[: start - 1].strip(_SPACE):
+        return None
+    ends = [at for at in (payload.find(sign, start) for sign in (b"{", b"[", b"\\")) if at >= 0]
+    words = payload[start : min(ends, default=len(payload))].split(b'"')
+    for name, between, text, _ in zip(words[1::2], words[2::2], words[3::2], words[4::2], strict=False):
+        if name == member and between.strip(_SPACE) == b":":
             return text
-        at = _skip(payload, at)
-        if payload[at] in b"[{":
-            raise ValueError
-        if payload[at] == 0x22:  # noqa: PLR2004 - a quotation mark
-            at = _string_end(payload, at + 1) + 1
-        at = payload.index(b",", at) + 1
-
-
-def _skip(payload: bytes, at: int) -> int:
-    while payload[at] in _SPACE:
-        at += 1
-    return at
-
-
-def _token(payload: bytes, at: int, token: bytes) -> int:
-    at = _skip(payload, at)
-    if payload[at] != token[0]:
-        raise ValueError
-    return at + 1
-
-
-def _string_end(payload: bytes, at: int) -> int:
-    while True:
-        end = payload.index(b'"', at)
-        escapes = end
-        while payload[escapes - 1] == 0x5C:  # noqa: PLR2004 - a backslash
-            escapes -= 1
-        if (end - escapes) % 2 == 0:
-            return end
-        at = end + 1
+    return None
 
 
 def file_name(name: bytes) -> bytes:
@@ -192,10 +155,13 @@ def file_name(name: bytes) -> bytes:
 
 def state_folder(environment: "os._Environ[bytes]") -> bytes:
     """Give the folder that vacr keeps its state in, as `vacr.sources.state` has it."""
-    for named in (environment.get(b"VACR_STATE", b""), os.path.join(environment.get(b"XDG_STATE_HOME", b""), b"vacr")):
+    for variable, under in ((b"VACR_STATE", b""), (b"XDG_STATE_HOME", b"vacr"), (b"HOME", b".local/state/vacr")):
+        named = environment.get(variable, b"")
         if os.path.isabs(named):
-            return named
-    return os.path.join(environment.get(b"HOME") or os.path.expanduser(b"~"), b".local/state/vacr")
+            return os.path.join(named, under) if under else named
+    import pwd
+
+    return os.path.join(os.fsencode(pwd.getpwuid(os.getuid()).pw_dir), b".local/state/vacr")
 
 
 def append(state: bytes, agent: bytes, session: bytes, payload: bytes) -> None:
@@ -205,22 +171,32 @@ def append(state: bytes, agent: bytes, session: bytes, payload: bytes) -> None:
         OSError: it cannot be written.
     """
     os.makedirs(state, 0o700, exist_ok=True)
-    folder = os.open(state, _FOLDER)
+    folders = [os.open(state, _FOLDER)]
     for name in (b"spool", file_name(agent)):
         try:
-            os.mkdir(name, 0o700, dir_fd=folder)
+            os.mkdir(name, 0o700, dir_fd=folders[-1])
         except FileExistsError:
             pass
-        folder = os.open(name, _FOLDER | _NO_LINK, dir_fd=folder)
-    name = file_name(session) + b".spool"
+        folders.append(os.open(name, _FOLDER | _NO_LINK, dir_fd=folders[-1]))
+    handle = os.open(file_name(session) + b".spool", _FILE, 0o600, dir_fd=folders[-1])
     try:
-        handle, new = os.open(name, _FILE | os.O_EXCL, 0o600, dir_fd=folder), True
-    except FileExistsError:
-        handle, new = os.open(name, _FILE, 0o600, dir_fd=folder), False
-    _write(handle, payload)
-    getattr(os, "fdatasync", os.fsync)(handle)
-    if new:
-        os.fsync(folder)
+        # Nothing is in a spool whose name the disk does not have, whoever made it.
+        if not os.fstat(handle).st_size:
+            for folder in folders:
+                os.fsync(folder)
+            _sync_above(state)
+    finally:
+        _write(handle, payload)
+        getattr(os, "fdatasync", os.fsync)(handle)
+
+
+def _sync_above(path: bytes) -> None:
+    """Have on the disk that a folder is there, and those above it, as far as they are ours to be synced."""
+    try:
+        while path != (path := os.path.dirname(path)):
+            os.fsync(os.open(path, _FOLDER))
+    except OSError:
+        pass
 
 
 def _write(handle: int, payload: bytes) -> None:

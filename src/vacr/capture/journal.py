@@ -16,15 +16,15 @@ from vacr import codec
 from vacr.capture.checkpoints import MOST, Checkpoint
 from vacr.capture.covered import Covered
 from vacr.capture.epoch_keys import EpochKeys
-from vacr.capture.frames import NOTHING, Broken, Chain, Head
+from vacr.capture.frames import NOTHING, Broken, Chain, Head, NotWritten
 from vacr.capture.layout import CHECKPOINTS, SESSIONS, names, path_of
 from vacr.capture.session_journal import SessionJournal
 from vacr.errors import UnreadableInput, UsageError
-from vacr.log import durable
 from vacr.log.locks import held
-from vacr.recording.files import sync_folder
+from vacr.recording.files import sync_path
 from vacr.signing import keys
 from vacr.sources.files import reason_of
+from vacr.sources.state import unusable
 
 _WAIT = 0.2
 _OPEN = 256
@@ -47,35 +47,32 @@ class Journal:
         """Where copies of sessions may lie meanwhile; what a watcher that was killed left there is removed."""
         self._open: dict[str, SessionJournal] = {}
         self._grown: dict[str, Head] = {}
-        self._stack = ExitStack()
         try:
-            self._begin()
+            with ExitStack() as opened:
+                self._begin(opened)
+                self._opened_here = opened.pop_all()
         except TimeoutError as error:
-            self._stack.close()
             hint = "Stop that one, or name another folder with VACR_STATE."
             raise UsageError("another vacr watch adds to this journal", hint=hint) from error
-        except OSError as error:
-            self._stack.close()
-            raise UnreadableInput(reason_of(error), where=str(folder)) from error
+        except (OSError, NotWritten, UnreadableInput) as error:
+            cause = error if isinstance(error, OSError) else error.__cause__
+            if isinstance(cause, OSError):
+                raise unusable(folder, cause) from error
+            raise
         except Broken as error:
-            self._stack.close()
             error.hint = "vacr journal verify tells what is left of it. To begin another, move its folder away."
             raise
-        except BaseException:
-            self._stack.close()
-            raise
 
-    def _begin(self) -> None:
+    def _begin(self, opened: ExitStack) -> None:
         self.folder.parent.mkdir(_OWNER_ONLY, parents=True, exist_ok=True)
         self.folder.mkdir(_OWNER_ONLY, exist_ok=True)
-        durable.make_folder(self.folder / SESSIONS, self.folder)
-        sync_folder(self.folder.parent)
+        (self.folder / SESSIONS).mkdir(exist_ok=True)
         os.chmod(self.folder, _OWNER_ONLY)  # noqa: PTH101 - conversations are nobody else's
-        self._stack.enter_context(held(self.folder / "lock", _WAIT))
+        opened.enter_context(held(self.folder / "lock", _WAIT))
         shutil.rmtree(self.work, ignore_errors=True)
         self.work.mkdir(_OWNER_ONLY, exist_ok=True)
         self._chain = Chain(self.folder / CHECKPOINTS)
-        self._stack.callback(self._chain.close)
+        opened.callback(self._chain.close)
         self.covered = Covered(str(self._chain.path))
         for before, payload in self._chain.recover(one_by_one=True):
             self.covered.take(payload, before)
@@ -83,6 +80,7 @@ class Journal:
             raise Broken("there are journals of sessions, and the checkpoint is missing", where=self.covered.where, frame=0)
         self._keys = EpochKeys(self.folder)
         if self.covered.key is None:
+            sync_path(self.folder)
             self._signer = self._keys.begin()
             self.checkpoint()
         else:
@@ -93,7 +91,7 @@ class Journal:
         for journal in self._open.values():
             journal.close()
         self._open.clear()
-        self._stack.close()
+        self._opened_here.close()
 
     # --- sessions ---
 
@@ -122,7 +120,7 @@ class Journal:
 
     def _opened(self, name: str) -> SessionJournal:
         path = path_of(self.folder, name)
-        durable.make_folder(path.parent, self.folder)
+        path.parent.mkdir(exist_ok=True)
         while len(self._open) >= _OPEN:
             oldest, closed = next(iter(self._open.items()))
             self._grown[oldest] = closed.head

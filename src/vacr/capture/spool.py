@@ -25,6 +25,7 @@ MOST = 1 << 24
 """How many bytes of a file are read at a time, unless one frame has more."""
 
 _HEAD = Struct(">4sIQI")
+_sync = getattr(os, "fdatasync", os.fsync)
 _CHECKED = _HEAD.size - 4
 
 
@@ -86,7 +87,8 @@ def _plain(name: str) -> str:
 def read(source: bytes | Path, offset: int = 0, most: int = MOST) -> tuple[list[Event], int]:
     """Give the next events from an offset on, and the offset to go on from.
 
-    Of a file about `most` bytes are read, so there may be more events where some came: go on until none comes.
+    Of a file about `most` bytes are read, so there may be more events where some came: go on until none comes. What is given is
+    on the disk, though its hook may still be waiting for that: a spool never becomes shorter than it was read.
 
     Raises:
         UnreadableInput: the file cannot be read, or has become shorter than the offset.
@@ -101,6 +103,8 @@ def read(source: bytes | Path, offset: int = 0, most: int = MOST) -> tuple[list[
             while True:
                 file.seek(offset)
                 found, after = _events(file.read(most), offset)
+                if found:
+                    _sync(file.fileno())
                 if found or offset + most >= size:
                     return found, after
                 most *= 4

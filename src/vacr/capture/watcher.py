@@ -240,10 +240,10 @@ class Watcher:
         return place if place != alone or is_settled else None
 
     def _is_read(self, found: Spooled) -> bool:
-        """Tell whether all that a spool holds is in a journal."""
+        """Tell whether all events that a spool holds are in a journal; half of one is none."""
         if found.place is None:
             return False
-        return self.journal.read_of(found.name, found.place.name) == found.spool.path.stat().st_size
+        return not spool.read(found.spool.path, self.journal.read_of(found.name, found.place.name))[0]
 
     # --- what is due ---
 

@@ -16,6 +16,7 @@ from vacr.cli.tables import columns_of, end_of, laid_out
 from vacr.errors import UnreadableInput, printable
 from vacr.readers.registry import readers
 from vacr.sources.discovery import Session, roots, sessions
+from vacr.sources.state import home_folder
 
 _NOTHING_FOUND = 1
 _NARROWEST_PROJECT = 15
@@ -112,8 +113,8 @@ def table(found: list[tuple[Session, list[Session]]], width: int | None) -> list
 
 def _below_home(path: str) -> str:
     """Write a path as a person knows it."""
-    home = os.path.expanduser("~")  # noqa: PTH111 - which does not raise where there is no home
-    return f"~{path[len(home) :]}" if path == home or path.startswith(f"{home}/") else path
+    home = home_folder(os.environ)
+    return f"~{path[len(home) :]}" if home and (path == home or path.startswith(f"{home}/")) else path
 
 
 def shown_time(moment: int | None) -> str:

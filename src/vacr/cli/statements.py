@@ -16,7 +16,7 @@ from vacr.errors import UsageError
 from vacr.signing import HASH_ENVELOPE, Claims, Signer, labels, sign
 from vacr.signing.keys import is_encrypted
 from vacr.signing.sign1 import Sign1, parse
-from vacr.sources.key_files import PKCS11, certificates_in, passphrase_in, signer_of, trust_bytes
+from vacr.sources.key_files import PKCS11, certificates_in, key_bytes, passphrase_in, signer_of
 from vacr.sources.signing import Signable
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -123,7 +123,7 @@ def _passphrase(key: str, passphrase_file: str | None) -> bytes | None:
         return passphrase_in(passphrase_file)
     if key.startswith(PKCS11):
         return None
-    if not is_encrypted(trust_bytes(key)):
+    if not is_encrypted(key_bytes(key)):
         return None
     if sys.stdin is None or not sys.stdin.isatty():
         raise UsageError("the key is encrypted", hint="Give --passphrase-file, or sign at a terminal.")

@@ -98,6 +98,8 @@ def command(
     state = state_folder(os.environ)
     roots = watched(agent)
     signing = {name: asked.pop(name) for name in _SIGNING}
+    # What is wrong with a key that was named is told before anything is begun.
+    named = Signing.of(**signing) if signing["key"] and not no_seal else None
     journal = Journal(state / "journal")
     with contextlib.closing(journal):
         services = Services.of(**asked)
@@ -111,7 +113,7 @@ def command(
         )
         sealing = None
         if not no_seal:
-            how = Signing.of(**{**signing, "key": signing["key"] or machine_key(state)})
+            how = named or Signing.of(**{**signing, "key": machine_key(state)})
             registrar = services.registrar(service) if service is not None else None
             (state / "sealed").mkdir(_OWNER_ONLY, exist_ok=True)
             sealing = Sealing(journal, seal(how, registrar, Path(output) if output else state / "sealed", voice), table.tell)

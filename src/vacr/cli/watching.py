@@ -25,27 +25,43 @@ from vacr.cli.sealed import Recorded, Sealed, Sealer
 from vacr.cli.services import Services
 from vacr.cli.statements import Signing
 from vacr.errors import UnreadableInput, printable
+from vacr.log import durable
 from vacr.log.outbox import Item, digest_of
 from vacr.log.registering import PENDING, REGISTERED, Registrar
 from vacr.recording import plan
-from vacr.recording.files import same
+from vacr.recording.files import same, sync_path
 from vacr.recording.tasks import Wish
 from vacr.recording.work import record_place
 from vacr.signing import keys
-from vacr.sources.files import read_bytes
-from vacr.sources.key_files import write_keys
+from vacr.sources.files import read_bytes, reason_of
 from vacr.sources.statements import COSE
 
 _SHOWN = 20
+_OWNER_ONLY = 0o700
+_OWNER_READS = 0o600
 
 
 def machine_key(state: Path) -> str:
-    """Give the file of this machine's own key, which is made the first time."""
-    folder = state / "keys"
-    if not (folder / "signing.pem").exists():
-        key = keys.generate("es256")
-        write_keys(folder, keys.private_pem(key), keys.public_pem(key.public_key()))
-    return str(folder / "signing.pem")
+    """Give the file of this machine's own key, which is made the first time.
+
+    Raises:
+        UnreadableInput: it cannot be made, or is gone, and its public half is not.
+    """
+    private, public = state / "keys" / "signing.pem", state / "keys" / "signing.pub.pem"
+    if public.exists() and not private.exists():
+        hint = f"Name another with --key. To have a new one made, move {public} away; what was sealed is verified by it."
+        raise UnreadableInput("the key of this machine is gone", where=str(private), hint=hint)
+    try:
+        if not private.exists():
+            private.parent.mkdir(_OWNER_ONLY, exist_ok=True)
+            durable.write(private, keys.private_pem(keys.generate("es256")), _OWNER_READS)
+        if not public.exists():
+            # It comes last: where it is, the disk has the other.
+            sync_path(private.parent)
+            durable.write(public, keys.public_pem(keys.load_private(read_bytes(private)).public_key()))
+    except OSError as error:
+        raise UnreadableInput(reason_of(error), where=str(private.parent)) from error
+    return str(private)
 
 
 def pending(services: Services, url: str, tell: Callable[[str], None]) -> Callable[[], None]:
@@ -80,15 +96,22 @@ def seal(signing: Signing, registrar: Registrar | None, output: Path, voice: Voi
             said = next((copy.inputs[part["sha-256"]] for part in parts if part["sha-256"] in copy.inputs), None)
             names.append(said["session"] if said else "")
             together.append(Recorded(str(copy.path), path, output / agent / path.name, {"journal": said} if said else {}))
-        return [
-            SealedRecord(
-                name, _digest(one.one.target), bytes.fromhex(digest_of(read_bytes(f"{one.one.target}{COSE}"))), one.one.target
-            )
-            for name, one in zip(names, sealer.seal(together), strict=True)
-            if name
-        ]
+        return [_kept(name, one.one.target) for name, one in zip(names, sealer.seal(together), strict=True) if name]
 
     return sealed
+
+
+def _kept(journal: str, record: Path) -> SealedRecord:
+    """Have a sealed record on the disk, with its statement: once the journal notes it, the journal may be deleted.
+
+    Raises:
+        OSError: that failed.
+    """
+    statement = record.with_name(f"{record.name}{COSE}")
+    for path in (record, statement):
+        durable.write_again(path)
+    sync_path(record.parent)
+    return SealedRecord(journal, _digest(record), bytes.fromhex(digest_of(read_bytes(statement))), record)
 
 
 class _Beside(Sealer):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -73,6 +73,16 @@ class _Editor:
                 yield from ((table, row) for row in _all(query, table, "WHERE composerId = ?", session_id))
         yield from found
 
+    def signs(self, query: Query) -> Mapping[str, object]:
+        """Tell the rows of each conversation by their numbers: whenever the editor writes a row, it gets another."""
+        found: dict[str, tuple[int, int]] = {}
+        for row in query(_NUMBERED) if _has(query, "cursorDiskKV") and not _is_unnumbered(query) else ():
+            kind, _, rest = row["key"].partition(":") if type(row["key"]) is str else ("", "", "")
+            name = _conversation(row["key"]) if kind == BUBBLE else rest
+            count, last = found.get(name, (0, 0))
+            found[name] = (count + 1, max(last, row["number"]))
+        return found
+
 
 class _CommandLine:
     """The command line's database: one for each session."""
@@ -103,11 +113,20 @@ class _CommandLine:
         for table in _tables(query):
             yield from ((table, row) for row in _all(query, table))
 
+    def signs(self, query: Query) -> Mapping[str, object]:
+        """Tell nothing: any change of the file is one of the session."""
+        del query
+        return {}
+
 
 DATABASES = (_CommandLine(), _Editor())
 
 _BUBBLES = ("conversation", "fullConversationHeadersOnly", "conversationMap")
 _KEYS = "SELECT key FROM cursorDiskKV WHERE key >= ? AND key < ? ORDER BY key"
+_NUMBERED = """
+    SELECT key, rowid AS number FROM cursorDiskKV
+    WHERE key >= 'bubbleId:' AND key < 'bubbleId;' OR key >= 'composerData:' AND key < 'composerData;'
+"""
 # Goes from each kind of keys to the next by the index, past the rows themselves; what has no kind is mostly contents.
 _KINDS = """
     WITH RECURSIVE seen(key) AS (
@@ -124,6 +143,11 @@ _KINDS = """
 
 def _has(query: Query, table: str) -> bool:
     return any(True for _ in query("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", table))
+
+
+def _is_unnumbered(query: Query) -> bool:
+    statement = "SELECT 1 FROM sqlite_master WHERE name = 'cursorDiskKV' AND sql LIKE '%WITHOUT%ROWID%'"
+    return any(True for _ in query(statement))
 
 
 def _tables(query: Query) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -61,6 +61,10 @@ class Database(Protocol):
 
     def rows(self, query: Query, session_id: str) -> Iterator[tuple[str, Native]]:
         """Give the rows of a session with their tables, always in the same order."""
+        ...
+
+    def signs(self, query: Query) -> Mapping[str, object]:
+        """Give for sessions what is another after their agent changed rows of them, without a look at what the rows say."""
         ...
 
 

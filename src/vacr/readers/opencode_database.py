@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import sqlite3
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from zlib import crc32
 
 from vacr.model import Native
 from vacr.readers.export import Listed, Query
@@ -30,6 +31,7 @@ DAMAGED = "vacr-damaged"
 _KEYS = ("session_id", "aggregate_id")
 _ORDER = {"message": ("time_created", "id"), "part": ("message_id", "id"), "todo": ("position",), "event": ("seq",)}
 _SHOWN = ("id", "parent_id", "title", "directory", "time_created", "time_updated")
+_UPDATED = "time_updated"
 _NUMBERS = ("rowid", "_rowid_", "oid")
 _TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name COLLATE BINARY"
 
@@ -67,6 +69,14 @@ class _Database:
                 yield table.name, _bounded(query, row, session_id) if table.name == "project" else row
         if found:
             yield from ((DAMAGED, {"table": table.name, "reason": table.damage}) for table in tables if table.damage)
+
+    def signs(self, query: Query) -> Mapping[str, object]:
+        """Tell the rows of each session by their numbers, and by when the last of them was changed."""
+        found: dict[str, list[object]] = {}
+        for table in query.once(_tables):
+            for name, places in table.places.items():
+                found.setdefault(name, []).append((table.name, len(places), crc32(places.tobytes()), table.changed.get(name)))
+        return found
 
 
 def _bounded(query: Query, project: Native, session_id: str) -> Native:
@@ -108,6 +118,8 @@ class _Table:
     number: str
     """What the table calls the number of a row; nothing if it has none."""
     places: dict[str, array[int]] = field(default_factory=dict)
+    changed: dict[str, int] = field(default_factory=dict)
+    """When a row of each session was last changed, if the table says so."""
     damage: str = ""
     """Why it could not be read whole."""
 
@@ -115,20 +127,24 @@ class _Table:
         """Read the whole table for whose its rows are."""
         key = f"{_quoted(self.key)} AS key" if self.key else "NULL AS key"
         number = f"{self.number} AS number" if self.number else "0 AS number"
+        changed = f"{_UPDATED if _UPDATED in self.columns else 'NULL'} AS changed"
         try:
-            self._take(query(f"SELECT {number}, {key} FROM {_quoted(self.name)} NOT INDEXED"))  # noqa: S608 - the database's own names
+            self._take(query(f"SELECT {number}, {key}, {changed} FROM {_quoted(self.name)} NOT INDEXED"))  # noqa: S608 - its own names
         except sqlite3.OperationalError:
             raise
         except sqlite3.DatabaseError as error:
             # What the damage has left can still be asked for by the key, if there is an index that knows where it is.
             self.damage, self.number = str(error), ""
             for row in _until_damaged(query(f"SELECT DISTINCT {key} FROM {_quoted(self.name)}")):  # noqa: S608
-                self._take([row | {"number": 0}])
+                self._take([row | {"number": 0, "changed": None}])
 
     def _take(self, rows: Iterable[Native]) -> None:
         for row in rows:
             if row["key"] is not None or self.name in NAMELESS:
-                self.places.setdefault(spelled(row["key"]), array("q")).append(row["number"])
+                name = spelled(row["key"])
+                self.places.setdefault(name, array("q")).append(row["number"])
+                if type(row["changed"]) is int:
+                    self.changed[name] = max(self.changed.get(name, 0), row["changed"])
 
     def rows(self, query: Query, name: str) -> Iterator[Native]:
         """Give the rows of a session, always in the same order: where they lie must not matter."""

@@ -6,6 +6,7 @@ not, and the next one to write into that folder removes it.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
@@ -193,6 +194,22 @@ def sync_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def sync_path(folder: Path) -> None:
+    """Have on the disk which files are in a folder, and that it is there itself, with those above it that may be read.
+
+    Raises:
+        OSError: that cannot be done.
+    """
+    sync_folder(folder)
+    for above in folder.parents:
+        try:
+            sync_folder(above)
+        except OSError as error:
+            # What was there before this user came need not be his, nor lie where something could be written.
+            if error.errno not in (errno.EACCES, errno.EPERM, errno.EINVAL, errno.EROFS):
+                raise
 
 
 def _cannot(error: OSError, path: Path) -> UnreadableInput:

@@ -65,6 +65,14 @@ class DatabaseFile:
         """
         return self.snapshots.read(lambda query: list(self.database.sessions(query)))
 
+    def signs(self) -> dict[str, object]:
+        """Give for sessions what is another after their agent changed rows of them, which need not show in the list.
+
+        Raises:
+            UnreadableInput: the database cannot be read.
+        """
+        return self.snapshots.read(lambda query: dict(self.database.signs(query)))
+
     def source(self, session_id: str) -> Source:
         """Export the rows of a session.
 

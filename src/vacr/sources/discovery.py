@@ -23,6 +23,7 @@ from vacr.sources.databases import DatabaseFile, is_database
 from vacr.sources.ends import ends
 from vacr.sources.files import part_name, reason_of
 from vacr.sources.folders import FolderStore, folder_store, parent_of
+from vacr.sources.state import home_folder
 from vacr.sources.titles import line_of, short, title_of
 from vacr.timestamps import milliseconds
 
@@ -72,8 +73,10 @@ def _root(store: Store, environment: Mapping[str, str], system: str) -> Path | N
 
 
 def _home(environment: Mapping[str, str], system: str) -> str:
+    if system == "win32":
+        return environment.get("USERPROFILE") or os.path.expanduser("~")  # noqa: PTH111 - which does not raise
     # Without a home, what stands for it stays, and nothing is found there.
-    return environment.get("USERPROFILE" if system == "win32" else "HOME") or os.path.expanduser("~")  # noqa: PTH111
+    return home_folder(environment) or "~"
 
 
 def sessions(

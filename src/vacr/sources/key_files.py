@@ -67,7 +67,7 @@ def signer_of(name: str, *, algorithm: str | None, passphrase: bytes | None, for
         from vacr.sources.hsm import hsm_signer
 
         return hsm_signer(name, number, passphrase)
-    data = read_bytes(name, _MOST)
+    data = key_bytes(name)
     if not force and b"PRIVATE KEY-----" in data:
         refuse_shared(name, otherwise=", or give --force")
     try:
@@ -77,6 +77,20 @@ def signer_of(name: str, *, algorithm: str | None, passphrase: bytes | None, for
     if number is None and not any(one.fits(key.public_key()) for one in ALGORITHMS.values()):
         raise UsageError(f"{name}: no algorithm takes a key of this kind or size", hint="vacr key generate makes one.")
     return KeySigner(key, number)
+
+
+def key_bytes(name: str) -> bytes:
+    """Read the file of a private key.
+
+    Raises:
+        UnreadableInput: it cannot be read.
+    """
+    try:
+        return read_bytes(name, _MOST)
+    except UnreadableInput as error:
+        raise UnreadableInput(
+            f"no key: {error.message}", where=name, hint=error.hint or "vacr key generate makes one."
+        ) from error
 
 
 def refuse_shared(name: str, *, otherwise: str = "") -> None:

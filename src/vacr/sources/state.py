@@ -5,13 +5,25 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from vacr.errors import UsageError
+from vacr.errors import UnreadableInput, UsageError
 
 VARIABLE = "VACR_STATE"
+
+_REASONS = {
+    errno.ENOENT: "no folder can be made there",
+    errno.EEXIST: "there is a file, and no folder",
+    errno.ENOTDIR: "something on the way to it is a file, and no folder",
+    errno.EACCES: "no permission to write there",
+    errno.EPERM: "no permission to write there",
+    errno.EROFS: "nothing can be written there",
+    errno.ENOSPC: "the disk is full",
+}
 
 
 def state_folder(environment: Mapping[str, str]) -> Path:
@@ -30,7 +42,29 @@ def state_folder(environment: Mapping[str, str]) -> Path:
     # By the specification of these folders, a path that is not absolute is to be ignored.
     if os.path.isabs(state):  # noqa: PTH117 - a path from a variable
         return Path(state) / "vacr"
-    home = environment.get("HOME") or os.path.expanduser("~")  # noqa: PTH111 - which does not raise where there is no home
-    if not os.path.isabs(home):  # noqa: PTH117
+    home = home_folder(environment)
+    if not home:
         raise UsageError("there is no home folder to keep state in", hint=f"Name a folder with {VARIABLE}.")
     return Path(home) / ".local" / "state" / "vacr"
+
+
+def home_folder(environment: Mapping[str, str]) -> str:
+    """Give the user's home: the one that HOME names, or else that of the account; nothing where there is none."""
+    named = environment.get("HOME", "")
+    if os.path.isabs(named):  # noqa: PTH117 - a path from a variable
+        return named
+    if sys.platform == "win32":
+        return os.path.expanduser("~")  # noqa: PTH111 - which does not raise where there is no home
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:
+        return ""
+
+
+def unusable(folder: Path, error: OSError) -> UnreadableInput:
+    """Make the error that says why state cannot be kept in a folder."""
+    told = _REASONS.get(error.errno or 0, error.strerror or str(error))
+    hint = f"State is kept there; the variable {VARIABLE} names another folder."
+    return UnreadableInput(told, where=os.fsdecode(error.filename or folder), hint=hint)

@@ -5,7 +5,6 @@ An event that asks a hook for a decision is left out where silence, or an empty 
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -16,6 +15,7 @@ from pathlib import Path
 from vacr.capture.installers.command import command_for
 from vacr.capture.installers.settings import Layout
 from vacr.errors import UsageError
+from vacr.sources.state import home_folder
 
 USER, PROJECT, LOCAL = "user", "project", "local"
 
@@ -93,9 +93,8 @@ class Agent:
 
     def folder(self, environment: Mapping[str, str]) -> Path:
         """Give the folder of the user's settings."""
-        home = environment.get("HOME") or os.path.expanduser("~")  # noqa: PTH111 - which does not raise
         named = environment.get(self.variable) if self.variable else None
-        return Path(named or self.base.replace("~", home, 1)) / self.under
+        return Path(named or self.base.replace("~", home_folder(environment) or "~", 1)) / self.under
 
     def path(self, scope: str, environment: Mapping[str, str], here: Path) -> Path:
         """Give the file for a scope.

@@ -19,6 +19,8 @@ from vacr.sources.files import read_bytes, reason_of
 
 INSTALLED, NOT_INSTALLED, OTHER, BROKEN, UNREADABLE = "installed", "not installed", "other command", "broken", "unreadable"
 _LARGEST = 1 << 24
+_READABLE = 500
+"""Nobody reads a line of more letters; one of our entries has less."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +38,23 @@ class Change:
         return self.before == self.after
 
     def diff(self) -> str:
-        """Show the change as others show theirs."""
-        old, new = (_text(data).splitlines(keepends=True) for data in (self.before, self.after))
+        """Give the change as programs know it."""
+        return self._compared(_text(self.before), _text(self.after))
+
+    def shown(self) -> str:
+        """Give the change for people: where many entries are in one line, it is shown as if each had its own."""
+        found = self.diff()
+        if max(map(len, found.splitlines()), default=0) <= _READABLE:
+            return found
+        try:
+            laid_out = self._compared(settings.laid_out(_text(self.before)), settings.laid_out(_text(self.after)))
+        except UnreadableInput:
+            return found
+        return f"{laid_out}(Laid out to be read. In the file, what is in one line stays in one line.)\n"
+
+    def _compared(self, before: str, after: str) -> str:
         names = ("/dev/null" if self.before is None else str(self.path), "/dev/null" if self.after is None else str(self.path))
-        lines = difflib.unified_diff(old, new, *names)
+        lines = difflib.unified_diff(before.splitlines(keepends=True), after.splitlines(keepends=True), *names)
         return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
     def make(self, state: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -81,6 +82,15 @@ def uninstalled(text: str) -> str:
         if first is None:
             return text
         text = _without(text, root, *first)
+
+
+def laid_out(text: str) -> str:
+    """Write a settings file so that everything has a line of its own, to be shown; comments are not.
+
+    Raises:
+        UnreadableInput: the text is not JSON.
+    """
+    return json.dumps(parse(text).value, ensure_ascii=False, indent=2) + "\n" if text.strip() else ""
 
 
 def is_bare(text: str, layout: Layout) -> bool:

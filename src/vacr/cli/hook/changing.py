@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -55,6 +55,8 @@ class Changing:
     scope: str
     yes: bool
     dry_run: bool
+    made: list[Agent] = field(default_factory=list)
+    """Those whose settings were changed."""
 
     def each(self, agents: list[Agent], work_out: Callable[[Agent, Path], Change], done: str) -> int:
         """Work out the change for each agent, show it, ask, and make it; give the exit code.
@@ -86,13 +88,14 @@ class Changing:
             self.voice.result(f"{agent.name}: nothing to change in {change.path}")
             return "unchanged"
         if not self.voice.quiet:
-            self.voice.lines(change.diff().rstrip("\n"))
+            self.voice.lines(change.shown().rstrip("\n"))
         if self.dry_run:
             return "not made"
         if not self._agreed(agent, change):
             self.voice.result(f"{agent.name}: {change.path} was left as it is")
             return "not made"
         change.make(self.state)
+        self.made.append(agent)
         self.voice.result(f"{agent.name}: {done} in {change.path}")
         return done
 

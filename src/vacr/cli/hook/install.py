@@ -48,12 +48,11 @@ def command(
     scope, state, agents = scope_of(project=project, local=local), state_folder(os.environ), chosen(agent)
     making = Changing(voice, state, scope, yes, dry_run)
     code = making.each(agents, lambda one, path: changes.install(one, path, os.environ, state), "installed")
-    if not dry_run:
-        for one in agents:
-            if one.notice:
-                voice.notice(one.notice)
-    if os.environ.get(VARIABLE):
+    for one in making.made:
+        if one.notice:
+            voice.notice(one.notice)
+    if making.made and os.environ.get(VARIABLE):
         voice.notice(f"The agents have to be started with {VARIABLE} set to the same folder, too.")
-    if scope != USER:
+    if making.made and scope != USER:
         voice.notice("The hooks name the Python and the vacr of this machine: on another one they do nothing.")
     return code

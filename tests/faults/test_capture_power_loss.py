@@ -1,0 +1,94 @@
+"""The power fails while sessions are captured: nothing that was durable is lost or doubled, and the next watcher goes on."""
+
+import copy
+import itertools
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from tests.capture.watching import Machine
+from tests.conftest import ROOT
+from tests.faults.captured import Told, check_again, check_left
+from tests.faults.disk import Chance, Disk
+from tests.faults.test_power_loss import asking, digest
+from tests.faults.tracing import need_strace
+from tests.faults.writelog import Replay, calls_in, tracing
+
+
+@pytest.fixture
+def machine(tmp_path):
+    """Give a machine whose state folder is on a disk of its own, and is not there yet."""
+    need_strace()
+    found = Machine(tmp_path)
+    found.disk = tmp_path / "disk"
+    found.disk.mkdir()
+    found.state = found.disk / "new" / "state"
+    return found
+
+
+def traced(machine, stage, output, *injected):
+    """Run a stage; gives what it asked of the disk."""
+    command = [sys.executable, "-m", "tests.faults.capture_scenario", stage, str(machine.home), str(machine.state)]
+    quick = [] if injected else ["--seccomp-bpf"]
+    settings = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    command = ["strace", "-f", "-qq", *quick, "-o", str(output), *tracing(), *injected, *command]
+    done = subprocess.run(command, capture_output=True, cwd=ROOT, env=settings)
+    assert b"Traceback" not in done.stderr, done.stderr.decode()
+    assert injected or done.returncode == 0, done.stderr.decode()
+    return calls_in(output)
+
+
+def test_nothing_is_lost_or_doubled(machine, tmp_path, some, many):
+    disk = Disk(machine.disk)
+    calls = traced(machine, "whole", tmp_path / "trace")
+    asked = asking(disk, calls)
+    points = some(asked, 10)
+    count = lose_power(machine, disk, calls, points, many(1, 2))
+    print(f"{count} states of the disk, at {len(points)} of {len(asked)} calls")
+
+
+def test_an_event_that_is_read_before_the_disk_has_it(machine, tmp_path, some, many):
+    """Its spool must not be shorter afterwards than the journal says to have read."""
+    disk = Disk(machine.disk)
+    calls = traced(machine, "hooks", tmp_path / "trace")
+    read = min(at for at, call in enumerate(calls) if call[0] == "writev" and b"journaled" in call[1][0])
+    asked = [at for at in asking(disk, calls) if at > read]
+    assert lose_power(machine, disk, calls, [*asked[:2], *some(asked[2:], 3)], many(0, 2))
+
+
+@pytest.mark.parametrize("fault", ["signal=SIGKILL", "error=EIO"])
+def test_nothing_is_lost_after_a_watcher_that_was_disturbed(machine, fault, tmp_path, some, many):
+    """What the one could not sync, the next one finds, and has to sync before it builds on it."""
+    for call, number in some(list(itertools.product(("fsync", "fdatasync"), range(1, 9))), 1, fault):
+        for folder in (machine.disk, machine.home):
+            shutil.rmtree(folder)
+            folder.mkdir()
+        disk = Disk(machine.disk)
+        first = traced(machine, "hooks", tmp_path / "trace", "-e", f"inject={call}:{fault}:when={number}")
+        calls = [*first, *traced(machine, "hooks", tmp_path / "trace")]
+        asked = [at for at in asking(disk, calls) if at >= len(first)]
+        points = asked[:: len(asked) // many(3, 20)]
+        count = lose_power(machine, disk, calls, points, many(0, 1))
+        print(f"{fault} at {call} {number}: {count} states of the disk, at {len(points)} calls")
+
+
+def lose_power(machine, disk, calls, points, chances):
+    """Do a run again up to each point, and check what may be left: nothing of what was not synced, all, and by chance."""
+    replay, seen = Replay(disk.copy(), Told()), set()
+    for at, call in enumerate(calls):
+        replay.do(call)
+        if at not in points:
+            continue
+        for chance in [Chance(), None, *map(Chance, range(at * 100, at * 100 + chances))]:
+            shutil.rmtree(machine.disk)
+            replay.disk.write_to(machine.disk, chance)
+            state = (digest(machine.disk), repr(replay.handed))
+            if state not in seen:
+                seen.add(state)
+                where = f"power lost after call {at}, {call[0]} of {call[3][-60:]}, {chance}"
+                check_left(machine, replay.handed, where)
+                check_again(machine, copy.deepcopy(replay.handed), where)
+    return len(seen)
