@@ -49,6 +49,11 @@ $(VENV)/dev.stamp: requirements/dev.txt $(VENV)/run.stamp
 
 # --- what there is to do ---
 
+# Nothing of the environment: variables of agents lead to sessions that are not the demo's.
+AT_HOME = env -i PATH="$$PATH" HOME=$(CURDIR)/$(OUT)/home VACR_STATE=$(CURDIR)/$(OUT)/state
+CAPTURED = $(OUT)/state/sealed/claude-code/demo.acr.json
+NONCE := 00112233445566778899aabbccddeeff
+
 demo: $(VENV)/run.stamp
 	@rm -rf $(OUT)
 	$(BIN)/vacr record examples -o $(OUT)/ --seal-source
@@ -69,7 +74,17 @@ demo: $(VENV)/run.stamp
 			--service $$(sed -n 's/.* at //p' $(OUT)/served)
 	$(BIN)/vacr verify $(OUT)/sealed --trust $(OUT)/keys/signing.pub.pem --log-key $(OUT)/log
 	$(BIN)/vacr log fsck $(OUT)/log
+	@mkdir -p $(OUT)/home/.claude/projects/demo && cp examples/claude-code.jsonl $(OUT)/home/.claude/projects/demo/demo.jsonl
+	$(AT_HOME) $(BIN)/vacr watch --once --no-ui --quiet-after 0
+	$(AT_HOME) $(BIN)/vacr journal verify
+	$(BIN)/vacr attest --reference -o $(OUT)/reference.cbor
+	$(AT_HOME) $(BIN)/vacr attest --record $(CAPTURED) --nonce $(NONCE) --attester software -o $(OUT)/evidence.cbor
+	@printf '%s\n' 'id = "demo"' 'references = ["reference.cbor"]' 'attester-keys = ["state/keys/signing.pub.pem"]' \
+		'software-is-enough = true' > $(OUT)/policy.toml
+	$(AT_HOME) $(BIN)/vacr appraise $(OUT)/evidence.cbor --policy $(OUT)/policy.toml --nonce $(NONCE) \
+		--record $(CAPTURED) -o $(OUT)/result.cbor
 	@echo "The records are in $(OUT)/; there and back gave the same bytes. What is sealed is signed, and in a log."
+	@echo "What was captured is in $(OUT)/state; evidence of what captured it was appraised."
 
 test: check
 

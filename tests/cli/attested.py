@@ -54,7 +54,7 @@ def attest(vacr):
 @pytest.fixture
 def appraise(vacr):
     def run(*more, evidence="s.acr.json.evidence.cbor", nonce=NONCE):
-        done = vacr("appraise", evidence, "--policy", "policy.toml", "--nonce", nonce, "--format", "json", *more)
+        done = vacr("appraise", evidence, "--policy", "policy.toml", "--nonce", nonce, "--format", "json", "--overwrite", *more)
         return done, json.loads(done.out) if done.out else None
 
     run.vacr = vacr

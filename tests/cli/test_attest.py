@@ -197,7 +197,6 @@ def test_reference_values_of_an_agent_have_its_name(ready, vacr, attest, apprais
 
 USAGE = {
     "nothing": ("attest", "--record", "s.acr.json"),
-    "no key": ("attest", "--record", "s.acr.json", "--nonce", NONCE, "--attester", "software"),
     "a nonce that is short": (
         "attest",
         "--record",
@@ -223,9 +222,6 @@ USAGE = {
     "two things": ("attest", "--reference", "--attestation-key"),
     "registers that are none": ("attest", "--record", "s.acr.json", "--nonce", NONCE, "--attester", "tpm", "--pcrs", "a"),
     "no such executable": ("attest", "--reference", "--agent-executable", "nowhere"),
-    "a result without a key": ("appraise", "x", "--policy", "policy.toml", "--nonce", NONCE, "-o", "r.cwt"),
-    "a form without a key": ("appraise", "x", "--policy", "policy.toml", "--nonce", NONCE, "--to", "cwt"),
-    "a passport without a key": ("appraise", "x", "--policy", "policy.toml", "--nonce", NONCE, "--passport"),
     "hardware without evidence": ("verify", "s.acr.json", *TRUST, "--require-hardware"),
     "evidence that is not asked for": ("verify", "s.acr.json", *TRUST, "--evidence-policy", "policy.toml"),
     "neither policy nor verifier": ("verify", "s.acr.json", *TRUST, "--require-evidence", "affirming"),
@@ -239,7 +235,24 @@ def test_calls_that_are_wrong_say_what_to_do(vacr, ready):
         done = vacr(*arguments)
         assert (name, done.returncode) == (name, 2)
         assert len(done.err.splitlines()) >= 2, name
-    assert not (ready / "r.cwt").exists()
+
+
+def test_keys_of_this_machine_sign_where_none_is_named(ready, vacr, tmp_path):
+    """One for evidence, and another for what is made of it."""
+    done = vacr("attest", "--record", "s.acr.json", "--nonce", NONCE, "--attester", "software", "-o", "evidence.cbor")
+    assert done.returncode == 0, done.err
+    own = tmp_path / "home" / ".local" / "state" / "vacr" / "keys"
+    policy = f'id = "p"\nreferences = ["reference.cbor"]\nattester-keys = ["{own}/signing.pub.pem"]\nsoftware-is-enough = true\n'
+    (ready / "own.toml").write_text(policy)
+    appraise = ("appraise", "evidence.cbor", "--policy", "own.toml", "--nonce", NONCE)
+    done = vacr(*appraise)
+    assert (done.returncode, "evidence.cbor: affirming" in done.out) == (0, True), done.out + done.err
+    assert (own / "signing.pub.pem").read_bytes() != (own / "verifier.pub.pem").read_bytes()
+    verify = ("verify", "s.acr.json", *TRUST, "--require-evidence", "affirming", "--evidence", "evidence.cbor.result.cbor")
+    assert vacr(*verify, "--verifier-key", own / "verifier.pub.pem").returncode == 0
+    assert vacr(*verify, "--verifier-key", own / "signing.pub.pem").returncode == 1
+    done = vacr(*appraise)
+    assert (done.returncode, "--overwrite" in done.err) == (2, True)
 
 
 def test_a_policy_that_is_wrong_gives_no_verdict(ready, attest, appraise):

@@ -29,7 +29,7 @@ def run(folder, script, **variables):
         (folder / name).write_text(policy)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
-        ["bash", "-euc", script], cwd=folder, env=os.environ | {"PATH": path, **variables}, capture_output=True, text=True
+        ["bash", "-euc", script], cwd=folder, env=os.environ | {"PATH": path, "VACR_STATE": str(folder / "state"), **variables}, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -11,9 +12,10 @@ import click
 
 from vacr.cli import options
 from vacr.cli.evidence import Target, evidence_in, form_of, nonce_of, record_at
+from vacr.cli.machine_keys import VERIFIER, machine_key
 from vacr.cli.options import PATH, Voice
 from vacr.cli.statements import key_options, key_signer
-from vacr.errors import InvalidStatement, UsageError
+from vacr.errors import InvalidStatement
 from vacr.evidence import ear
 from vacr.evidence.appraisal import Appraisal, Check
 from vacr.evidence.attester import record_digest
@@ -24,6 +26,7 @@ from vacr.evidence.trust_tiers import Tier
 from vacr.evidence.verifier import appraise
 from vacr.sources import STDIN
 from vacr.sources.evidence_files import EVIDENCE, PASSPORT, RESULT, load_policy
+from vacr.sources.state import state_folder
 
 FAILED = 1
 _MARKS = {Tier.NONE: "✓", Tier.AFFIRMING: "✓", Tier.WARNING: "!", Tier.CONTRAINDICATED: "✗"}
@@ -43,7 +46,7 @@ _MARKS = {Tier.NONE: "✓", Tier.AFFIRMING: "✓", Tier.WARNING: "!", Tier.CONTR
 @click.option(
     "--passport", is_flag=True, help="Write the evidence and its endorsements along with the result, as one collection."
 )
-@partial(options.writing_options, default="beside the evidence, where there is --key")
+@partial(options.writing_options, default="beside the evidence")
 @options.voice_options
 def command(
     evidence: str,
@@ -62,7 +65,7 @@ def command(
     quiet: bool,  # noqa: FBT001
     verbose: int,
 ) -> int:
-    """Appraise evidence by a policy; with --key, sign the result (EAR), which others can rely on.
+    """Appraise evidence by a policy, and sign the result (EAR), which others can rely on.
 
     ✓ is as it should be, ! is a warning, ✗ is not as it should be, ? is only said, or missing. Only what is affirmed ends with
     0. A result is written whatever it says, but for bytes that are no evidence. EVIDENCE is a token, a wrapper or a collection.
@@ -74,9 +77,8 @@ def command(
       vacr appraise evidence.cbor --policy policy.toml --nonce 1f2e… --key verifier/signing.pem --passport -o passport.json
     """
     voice = Voice("text", True, verbose) if output == STDIN else Voice(format, quiet, verbose)  # noqa: FBT003
-    signer = key_signer(key=key, alg=alg, passphrase_file=passphrase_file, force=force) if key is not None else None
-    if signer is None and (output is not None or to is not None or passport):
-        raise UsageError("a result is signed by its verifier: --key is missing", hint="vacr key generate makes one.")
+    key = key or machine_key(state_folder(os.environ), VERIFIER)
+    signer = key_signer(key=key, alg=alg, passphrase_file=passphrase_file, force=force)
     form = form_of(output, to, WRAPPED if passport else (*WRAPPED, *BARE))
     rules, asked, now = load_policy(policy), nonce_of(nonce), datetime.now(UTC)
     data, said = record_at(record) if record is not None else (None, {})
@@ -85,12 +87,10 @@ def command(
     appraisal = _appraisal(found, rules, evidence, nonce=asked, record=about, now=now, journal=journal_in(said))
     for check in appraisal.checks:
         voice.result(f"{_MARKS[check.tier] if check.decided else '?'} {check.name}: {check.told}")
-    written = None
-    if signer is not None:
-        token = ear.encode(appraisal, signer, int(now.timestamp()), rules.result_validity, as_jwt=form in (JSON, JWT))
-        made = replace(found, result=token) if passport else Messages(result=token)
-        name = f"{_about(evidence)}{PASSPORT if passport else RESULT}.{form}"
-        written = Target(output, overwrite, voice).put(made.encode(form), name, evidence)
+    token = ear.encode(appraisal, signer, int(now.timestamp()), rules.result_validity, as_jwt=form in (JSON, JWT))
+    made = replace(found, result=token) if passport else Messages(result=token)
+    name = f"{_about(evidence)}{PASSPORT if passport else RESULT}.{form}"
+    written = Target(output, overwrite, voice).put(made.encode(form), name, evidence)
     _tell(appraisal, evidence, written, voice, passport=passport)
     return 0 if appraisal.status is Tier.AFFIRMING else FAILED
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from functools import partial
 from pathlib import Path
@@ -12,6 +13,7 @@ import click
 from vacr import __version__
 from vacr.cli import options
 from vacr.cli.evidence import Target, form_of, journal_of, nonce_of, record_at
+from vacr.cli.machine_keys import machine_key
 from vacr.cli.options import PATH, Voice, plural
 from vacr.cli.references import component, write_attestation_key, write_reference
 from vacr.cli.statements import key_options, key_signer
@@ -24,6 +26,7 @@ from vacr.recording.files import write
 from vacr.signing import KeySigner, keys
 from vacr.sources import STDIN, measuring, read_bytes
 from vacr.sources.evidence_files import EVIDENCE, load_endorsements
+from vacr.sources.state import state_folder
 from vacr.sources.tpm import PCRS, Tpm
 
 
@@ -74,8 +77,8 @@ def command(
 ) -> int:
     """Make evidence of what recorded a session: which files of vacr, which Python, which configuration, for which record.
 
-    The evidence is signed by --key. With a TPM it holds the TPM's quote over all of it, and a key for this one time is made where
-    none is named. What it proves and what it does not is in docs/evidence.md.
+    The evidence is signed by --key. Where none is named, that is this machine's key, which `vacr watch` seals with, too; with a
+    TPM, whose quote is over all of it, a key for this one time. What it proves and what it does not is in docs/evidence.md.
 
     \b
     Example:
@@ -104,9 +107,8 @@ def command(
         raise UsageError(f"evidence needs {', '.join(missing)}", hint="vacr attest --help shows examples.")
     tpm = Tpm(tcti, _registers(pcrs)) if attester == labels.TPM else None
     if signer is None:
-        if tpm is None:
-            raise UsageError("evidence of a software attester needs --key", hint="vacr key generate makes one.")
-        signer = KeySigner(keys.generate("es256"))
+        own = KeySigner(keys.generate("es256")) if tpm is not None else None
+        signer = own or key_signer(key=machine_key(state_folder(os.environ)), alg=None, passphrase_file=None, force=False)
     along = tuple(one for name in endorsement for one in load_endorsements(name))
     data, said = record_at(record)
     who = _agent(agent, said, agent_executable)

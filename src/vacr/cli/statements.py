@@ -31,7 +31,11 @@ def key_options(function: F, *, required: bool = True) -> F:
         ),
         click.option("--alg", metavar="NAME", help="Another algorithm than the usual one of the key, such as Ed25519 or ESP256."),
         click.option(
-            "--key", required=required, metavar="FILE|pkcs11:…", help="The private key in PEM, or one in a device, by its URI."
+            "--key",
+            required=required,
+            metavar="FILE|pkcs11:…",
+            help="The private key in PEM, or one in a device, by its URI."
+            + ("" if required else "  [default: one of this machine]"),
         ),
     ):
         function = option(function)

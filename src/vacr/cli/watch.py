@@ -23,10 +23,11 @@ from vacr.capture.retention import Limits
 from vacr.capture.sealing import Sealing
 from vacr.capture.watcher import Settings, Watcher
 from vacr.cli import options
+from vacr.cli.machine_keys import machine_key
 from vacr.cli.options import PATH, Number, Voice
 from vacr.cli.services import Services, service_options
 from vacr.cli.statements import Signing, signing_options
-from vacr.cli.watching import Table, machine_key, pending, seal
+from vacr.cli.watching import Table, pending, seal
 from vacr.log.client import Client
 from vacr.signing import keys
 from vacr.sources.state import state_folder

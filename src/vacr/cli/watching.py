@@ -32,36 +32,12 @@ from vacr.recording import plan
 from vacr.recording.files import same, sync_path
 from vacr.recording.tasks import Wish
 from vacr.recording.work import record_place
-from vacr.signing import keys
-from vacr.sources.files import read_bytes, reason_of
+from vacr.sources.files import read_bytes
 from vacr.sources.statements import COSE
 
 _SHOWN = 20
 _OWNER_ONLY = 0o700
 _OWNER_READS = 0o600
-
-
-def machine_key(state: Path) -> str:
-    """Give the file of this machine's own key, which is made the first time.
-
-    Raises:
-        UnreadableInput: it cannot be made, or is gone, and its public half is not.
-    """
-    private, public = state / "keys" / "signing.pem", state / "keys" / "signing.pub.pem"
-    if public.exists() and not private.exists():
-        hint = f"Name another with --key. To have a new one made, move {public} away; what was sealed is verified by it."
-        raise UnreadableInput("the key of this machine is gone", where=str(private), hint=hint)
-    try:
-        if not private.exists():
-            private.parent.mkdir(_OWNER_ONLY, exist_ok=True)
-            durable.write(private, keys.private_pem(keys.generate("es256")), _OWNER_READS)
-        if not public.exists():
-            # It comes last: where it is, the disk has the other.
-            sync_path(private.parent)
-            durable.write(public, keys.public_pem(keys.load_private(read_bytes(private)).public_key()))
-    except OSError as error:
-        raise UnreadableInput(reason_of(error), where=str(private.parent)) from error
-    return str(private)
 
 
 def pending(services: Services, url: str, tell: Callable[[str], None]) -> Callable[[], None]:

@@ -51,8 +51,8 @@ def command(
     """Check a journal: its chains, the checkpoints, the anchors, and whether the transcripts still hold what was captured.
 
     What changed or is missing is named, line by line, and the exit code is 1. Where an agent itself writes its session anew, the
-    entries that had settled are compared; what changed beside their words is a remark (!), which counts with --strict. The journal
-    is that of the state folder unless another is named. Nothing is changed by it, and it may run while `vacr watch` does.
+    entries that had settled are compared; what changed beside their words is a remark (!), which counts with --strict. The
+    journal is that of the state folder unless another is named. Nothing is changed by it, and it may run while `vacr watch` does.
 
     \b
     Example:
