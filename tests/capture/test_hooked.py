@@ -8,11 +8,12 @@ import pytest
 from tests.capture.hooks import hook
 from tests.capture.watching import add, lines
 from vacr.capture import hooked
+from vacr.capture.capturing import Settings
 from vacr.capture.frames import NOTHING
 from vacr.capture.journal import Journal
 from vacr.capture.layout import names, path_of
 from vacr.capture.spool import spools
-from vacr.capture.watcher import Settings, Watcher
+from vacr.capture.watcher import Watcher
 
 
 @pytest.fixture
@@ -42,7 +43,7 @@ def later(watcher, monkeypatch):
     """Have the watcher tidy up as it would after hours."""
     monkeypatch.setattr(hooked, "_OLD", -1.0)
     monkeypatch.setattr(hooked, "_LATE", -1.0)
-    watcher._spools.tidy(watcher._is_read)
+    watcher.events.tidy()
     monkeypatch.undo()
 
 
@@ -112,7 +113,7 @@ def test_a_watcher_that_starts_anew_goes_on(tmp_path, watcher, monkeypatch):
 def test_what_is_fresh_stays(tmp_path, watcher):
     tell(tmp_path, 0)
     watcher.step(None)
-    watcher._spools.tidy(watcher._is_read)
+    watcher.events.tidy()
     (one,) = spools(tmp_path)
     assert not one.is_taken
     assert time.time() - one.path.stat().st_mtime < hooked._OLD

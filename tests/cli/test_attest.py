@@ -230,7 +230,8 @@ USAGE = {
 }
 
 
-def test_calls_that_are_wrong_say_what_to_do(vacr, ready):
+@pytest.mark.usefixtures("ready")
+def test_calls_that_are_wrong_say_what_to_do(vacr):
     for name, arguments in USAGE.items():
         done = vacr(*arguments)
         assert (name, done.returncode) == (name, 2)

@@ -28,9 +28,8 @@ def run(folder, script, **variables):
     for name, policy in POLICIES.items():
         (folder / name).write_text(policy)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        ["bash", "-euc", script], cwd=folder, env=os.environ | {"PATH": path, "VACR_STATE": str(folder / "state"), **variables}, capture_output=True, text=True
-    )
+    variables |= {"PATH": path, "VACR_STATE": str(folder / "state")}
+    done = subprocess.run(["bash", "-euc", script], cwd=folder, env=os.environ | variables, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

@@ -18,7 +18,7 @@ from tests.capture.hooks import COMMAND, HOOK, environment
 from tests.capture.watching import add, line
 from tests.faults.scenario import tell
 from vacr.__main__ import main
-from vacr.capture import hooked, sealing, watcher
+from vacr.capture import capturing, hooked, sealing, watcher
 from vacr.capture.frames import Chain
 from vacr.cli import watch
 
@@ -152,7 +152,7 @@ if __name__ == "__main__":
     os.environ |= {"HOME": home, "VACR_STATE": state}
     Chain.append = _telling(Chain.append)
     watch.Changes = _changes(stage, Agents(home, state))
-    watch.Settings.settling = watcher._RETIRING = watcher._STORE_PAUSE = 0.0
+    watch.Settings.settling = watcher._RETIRING = capturing._STORE_PAUSE = 0.0
     hooked._OLD = hooked._LATE = -1.0
     sealing.ThreadPoolExecutor = _AtOnce
     sys.argv[:] = ["vacr", "watch", *OPTIONS, *LIMIT]

@@ -16,12 +16,13 @@ import click
 
 from vacr.capture import spool
 from vacr.capture.anchoring import Anchoring
+from vacr.capture.capturing import Settings
 from vacr.capture.changes import Changes
 from vacr.capture.journal import Journal
 from vacr.capture.places import watched
 from vacr.capture.retention import Limits
 from vacr.capture.sealing import Sealing
-from vacr.capture.watcher import Settings, Watcher
+from vacr.capture.watcher import Watcher
 from vacr.cli import options
 from vacr.cli.machine_keys import machine_key
 from vacr.cli.options import PATH, Number, Voice

@@ -141,7 +141,7 @@ class Table:
         if self._live is not None:
             self._live.update(self._drawn(watcher), refresh=True)
             return
-        for name, one in watcher.followed.items():
+        for name, one in watcher.capturing.followed.items():
             if one.lines != self._lines.get(name):
                 self.tell(f"{one.place.agent}: {one.project or one.place.path}: {one.lines} entries")
                 self._lines[name] = one.lines
@@ -158,7 +158,7 @@ class Table:
                 "entries": one.lines,
                 "anchored": self._anchored(one),
             }
-            for one in watcher.followed.values()
+            for one in watcher.capturing.followed.values()
         ]
 
     def _drawn(self, watcher: Watcher) -> Any:
@@ -166,7 +166,7 @@ class Table:
         from rich.text import Text
 
         table = Drawn("agent", "project", "entries", "last change", "last anchor", box=None, pad_edge=False)
-        recent = sorted(watcher.followed.values(), key=lambda one: -one.changed)
+        recent = sorted(watcher.capturing.followed.values(), key=lambda one: -one.changed)
         for one in recent[:_SHOWN]:
             cells = (one.place.agent, one.project or one.place.path.name, str(one.lines), _ago(one.changed), self._anchored(one))
             table.add_row(*(Text(printable(cell)) for cell in cells))

@@ -1,0 +1,29 @@
+"""Doing what may fail without stopping for it: what goes wrong is told once, and keeps nothing else back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from vacr.errors import VacrError
+
+
+class Guard:
+    """Remembers what was told."""
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        """Say who is told."""
+        self._tell = tell
+        self._told: dict[str, str] = {}
+
+    def __call__(self, what: str, work: Callable[[], None]) -> bool:
+        """Do something, and tell whether it was done."""
+        try:
+            work()
+            self._told.pop(what, None)
+        except (VacrError, OSError, MemoryError) as error:
+            told = str(error) if str(error).startswith(what) else f"{what}: {error}"
+            if self._told.get(what) != told:
+                self._tell(told)
+            self._told[what] = told
+            return False
+        return True
