@@ -114,6 +114,13 @@ def test_no_agent_at_all(tmp_path):
         assert "no agent was found" in done.stderr
 
 
+def test_a_state_folder_that_cannot_be_made(home):
+    done = vacr(home, "install", "--yes", VACR_STATE="/proc/x")
+    assert done.returncode == 3
+    assert "vacr: /proc/x: no folder can be made there\n  State is kept there; the variable VACR_STATE" in done.stderr
+    assert (home / ".claude" / "settings.json").read_text() == SETTINGS
+
+
 def test_a_state_folder_that_is_relative_is_refused(home):
     done = vacr(home, "status", VACR_STATE="here")
     assert (done.returncode, "no absolute path" in done.stderr) == (2, True)

@@ -89,9 +89,7 @@ def sessions_at(path: Path, agent: str) -> dict[str, tuple[int | None, object]]:
     try:
         if is_database(path):
             with closing(DatabaseFile(path, agent)) as database:
-                # What is changed between the two looks is seen by the next one.
-                signs = database.signs()
-                return {one.session_id: (_changed(one, path), (one, signs.get(one.session_id))) for one in database.sessions()}
+                return {one.session_id: (_changed(one, path), (one, sign)) for one, sign in database.signed_sessions()}
         store = folder_store(path)
         if store is None or store.reader.name != agent:
             return {}

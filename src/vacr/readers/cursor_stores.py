@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -73,15 +73,12 @@ class _Editor:
                 yield from ((table, row) for row in _all(query, table, "WHERE composerId = ?", session_id))
         yield from found
 
-    def signs(self, query: Query) -> Mapping[str, object]:
-        """Tell the rows of each conversation by their numbers: whenever the editor writes a row, it gets another."""
-        found: dict[str, tuple[int, int]] = {}
-        for row in query(_NUMBERED) if _has(query, "cursorDiskKV") and not _is_unnumbered(query) else ():
-            kind, _, rest = row["key"].partition(":") if type(row["key"]) is str else ("", "", "")
-            name = _conversation(row["key"]) if kind == BUBBLE else rest
-            count, last = found.get(name, (0, 0))
-            found[name] = (count + 1, max(last, row["number"]))
-        return found
+    def sign(self, query: Query, session_id: str) -> object:
+        """Tell the bubbles of a conversation by how many there are and the last number: a row that is written gets another."""
+        if not query.once(_is_numbered):
+            return None
+        bubbles = query(_NUMBERED, f"{BUBBLE}:{session_id}:", f"{BUBBLE}:{session_id};")
+        return [*bubbles, *query(_NUMBERED, f"{COMPOSER}:{session_id}", f"{COMPOSER}:{session_id}\0")]
 
 
 class _CommandLine:
@@ -113,20 +110,17 @@ class _CommandLine:
         for table in _tables(query):
             yield from ((table, row) for row in _all(query, table))
 
-    def signs(self, query: Query) -> Mapping[str, object]:
+    def sign(self, query: Query, session_id: str) -> object:
         """Tell nothing: any change of the file is one of the session."""
-        del query
-        return {}
+        del query, session_id
+        return None
 
 
 DATABASES = (_CommandLine(), _Editor())
 
 _BUBBLES = ("conversation", "fullConversationHeadersOnly", "conversationMap")
 _KEYS = "SELECT key FROM cursorDiskKV WHERE key >= ? AND key < ? ORDER BY key"
-_NUMBERED = """
-    SELECT key, rowid AS number FROM cursorDiskKV
-    WHERE key >= 'bubbleId:' AND key < 'bubbleId;' OR key >= 'composerData:' AND key < 'composerData;'
-"""
+_NUMBERED = "SELECT count(*) AS rows, max(rowid) AS last FROM cursorDiskKV WHERE key >= ? AND key < ?"
 # Goes from each kind of keys to the next by the index, past the rows themselves; what has no kind is mostly contents.
 _KINDS = """
     WITH RECURSIVE seen(key) AS (
@@ -145,9 +139,9 @@ def _has(query: Query, table: str) -> bool:
     return any(True for _ in query("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", table))
 
 
-def _is_unnumbered(query: Query) -> bool:
-    statement = "SELECT 1 FROM sqlite_master WHERE name = 'cursorDiskKV' AND sql LIKE '%WITHOUT%ROWID%'"
-    return any(True for _ in query(statement))
+def _is_numbered(query: Query) -> bool:
+    named = "type = 'table' AND name = 'cursorDiskKV'"
+    return any(True for _ in query(f"SELECT 1 FROM sqlite_master WHERE {named} AND sql NOT LIKE '%WITHOUT%ROWID%'"))  # noqa: S608
 
 
 def _tables(query: Query) -> list[str]:

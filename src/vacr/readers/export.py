@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -63,8 +63,8 @@ class Database(Protocol):
         """Give the rows of a session with their tables, always in the same order."""
         ...
 
-    def signs(self, query: Query) -> Mapping[str, object]:
-        """Give for sessions what is another after their agent changed rows of them, without a look at what the rows say."""
+    def sign(self, query: Query, session_id: str) -> object:
+        """Give what is another after the agent changed rows of a session, without a look at what the rows say."""
         ...
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 from zlib import crc32
@@ -70,13 +70,10 @@ class _Database:
         if found:
             yield from ((DAMAGED, {"table": table.name, "reason": table.damage}) for table in tables if table.damage)
 
-    def signs(self, query: Query) -> Mapping[str, object]:
-        """Tell the rows of each session by their numbers, and by when the last of them was changed."""
-        found: dict[str, list[object]] = {}
-        for table in query.once(_tables):
-            for name, places in table.places.items():
-                found.setdefault(name, []).append((table.name, len(places), crc32(places.tobytes()), table.changed.get(name)))
-        return found
+    def sign(self, query: Query, session_id: str) -> object:
+        """Tell the rows of a session by their numbers, and by when the last of them was changed."""
+        tables = [table for table in query.once(_tables) if session_id in table.places]
+        return [(table.name, crc32(table.places[session_id].tobytes()), table.changed.get(session_id)) for table in tables]
 
 
 def _bounded(query: Query, project: Native, session_id: str) -> Native:

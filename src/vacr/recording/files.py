@@ -197,17 +197,16 @@ def sync_folder(folder: Path) -> None:
 
 
 def sync_path(folder: Path) -> None:
-    """Have on the disk which files are in a folder, and that it is there itself, with those above it that may be read.
+    """Have on the disk which files are in a folder, and that it is there itself, with those above it.
 
     Raises:
         OSError: that cannot be done.
     """
-    sync_folder(folder)
-    for above in folder.parents:
+    for one in (folder, *folder.parents):
         try:
-            sync_folder(above)
+            sync_folder(one)
         except OSError as error:
-            # What was there before this user came need not be his, nor lie where something could be written.
+            # What lies further up need not be the user's, nor can every file system sync a folder.
             if error.errno not in (errno.EACCES, errno.EPERM, errno.EINVAL, errno.EROFS):
                 raise
 

@@ -65,13 +65,16 @@ class DatabaseFile:
         """
         return self.snapshots.read(lambda query: list(self.database.sessions(query)))
 
-    def signs(self) -> dict[str, object]:
-        """Give for sessions what is another after their agent changed rows of them, which need not show in the list.
+    def signed_sessions(self) -> list[tuple[Listed, object]]:
+        """List the sessions, each with what is another after its agent changed rows of it: not every change shows in the list.
 
         Raises:
             UnreadableInput: the database cannot be read.
         """
-        return self.snapshots.read(lambda query: dict(self.database.signs(query)))
+        database = self.database
+        return self.snapshots.read(
+            lambda query: [(one, database.sign(query, one.session_id)) for one in database.sessions(query)]
+        )
 
     def source(self, session_id: str) -> Source:
         """Export the rows of a session.

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from vacr.recording import files
+from vacr.sources.state import unusable
 
 FOLDER = "hooks"
 _LARGEST = 1 << 26
@@ -61,7 +62,10 @@ def remember(state: Path, path: Path, memory: Memory) -> None:
     before = None if memory.before is None else base64.b64encode(memory.before).decode()
     value = {"path": str(path), "before": before, "written": memory.written, "folders": memory.folders}
     place = _place(state, path)
-    place.parent.mkdir(0o700, parents=True, exist_ok=True)
+    try:
+        place.parent.mkdir(0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise unusable(state, error) from error
     # Settings may hold secrets: nobody may read the copy who may not read them.
     like = (path,) if path.exists() else ()
     files.write(place, [json.dumps(value, indent=1).encode() + b"\n"], *like, durable=True)
