@@ -119,7 +119,7 @@ def _replace(call: Call) -> Iterator[Event]:
         return
     edits = hosts.edits(call.native)
     if edits is None:
-        edits = _edits(call.input)
+        edits = edits_in(call.input)
     if edits is None:
         yield Sketch(path)
         return
@@ -139,7 +139,8 @@ def _replace(call: Call) -> Iterator[Event]:
         yield Sketch(path)
 
 
-def _edits(arguments: dict[str, Any]) -> list[Edit] | None:
+def edits_in(arguments: dict[str, Any]) -> list[Edit] | None:
+    """Give the texts that a call asks to be replaced; nothing where it does not say."""
     given = arguments.get("edits", [arguments])
     edits = []
     for item in given if isinstance(given, list) else ():

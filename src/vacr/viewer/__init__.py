@@ -1,0 +1,1 @@
+"""Showing records to people: what a conversation says, row by row, as text and as a page."""

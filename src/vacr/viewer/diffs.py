@@ -1,0 +1,73 @@
+"""What a tool call asks to be changed in files, as diffs. Step: show. Follows the table of tools that attribution has.
+
+It is what was asked for, whether it was done or not; what became of the files is in the file attribution.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from vacr.attribution import apply_patch, tools
+from vacr.attribution.derive import edits_in
+
+_CONTEXT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class FileDiff:
+    """Lines of one file with their first letters: `+`, `-`, a blank, or `@` where something is left out."""
+
+    path: str
+    what: str
+    """`edit`, `write`, `add`, `delete`, or `move`."""
+    lines: list[str]
+
+    @property
+    def added(self) -> int:
+        """How many lines come."""
+        return sum(line.startswith("+") for line in self.lines)
+
+    @property
+    def removed(self) -> int:
+        """How many lines go."""
+        return sum(line.startswith("-") for line in self.lines)
+
+
+def diffs_of(agent: str, tool: str, given: Any) -> list[FileDiff]:
+    """Give what a call asks to be changed; nothing for a tool that changes no file by its arguments."""
+    kind = tools.TOOLS.get(agent, {}).get(tool)
+    path = tools.text(given, tools.PATHS)
+    if kind == tools.PATCH:
+        text = given if isinstance(given, str) else tools.text(given, tools.PATCHES)
+        return [_patched(file) for file in apply_patch.parse(text or "")]
+    if path is None or not isinstance(given, dict):
+        return []
+    if kind == tools.REPLACE:
+        lines = [line for edit in edits_in(given) or () for line in _compared(edit.old, edit.new)]
+        return [FileDiff(path, "edit", lines)] if lines else []
+    if kind in (tools.WRITE, tools.SKETCH) and (text := tools.text(given, tools.TEXT)) is not None:
+        return [FileDiff(path, "write", [f"+{line}" for line in text.splitlines()])]
+    return [FileDiff(path, "delete", [])] if kind == tools.DELETE else []
+
+
+def _patched(file: apply_patch.FilePatch) -> FileDiff:
+    if file.kind == "add":
+        return FileDiff(file.path, "add", [f"+{line}" for line in file.text.splitlines()])
+    lines = []
+    for part in file.parts:
+        lines.append(f"@@ {part.anchor}".rstrip())
+        lines += list(_compared("\n".join(part.old), "\n".join(part.new)))[1:]
+    to = f"{file.path} → {file.to}" if file.to else file.path
+    return FileDiff(to, "delete" if file.kind == "delete" else "move" if file.to and not lines else "edit", lines)
+
+
+def _compared(old: str, new: str) -> Iterator[str]:
+    """Give the lines of a diff of two texts, after one that begins it."""
+    yield "@@"
+    found = difflib.unified_diff(old.splitlines(), new.splitlines(), n=_CONTEXT, lineterm="")
+    for line in list(found)[2:]:
+        if not line.startswith("@@"):
+            yield line
