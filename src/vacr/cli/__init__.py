@@ -24,6 +24,7 @@ BUG = 70
     verbs={
         "list": "List the sessions of all agents on this machine.",
         "record": "Turn native sessions into records.",
+        "show": "Show a conversation in the terminal.",
         "restore": "Give back the native files of a record.",
         "validate": "Check records against their schema.",
         "attribute": "Say which lines an agent wrote.",

@@ -44,6 +44,10 @@ class Row:
     is_error: bool = False
     is_inherited: bool = False
     """Whether it was said in the session that this one was forked from."""
+    is_repeated: bool = False
+    """Whether it says once more what another entry does."""
+    superseded: str = ""
+    """What became of it, where the session went on without it."""
 
 
 def rows(record: Native) -> Iterator[Row]:
@@ -51,7 +55,7 @@ def rows(record: Native) -> Iterator[Row]:
     session = record["session"]
     agent = str(session.get("agent-meta", {}).get("cli-name", ""))
     entries = list(_flat(session.get("entries"), "/session/entries", 0, None))
-    results = {}
+    results: dict[str, tuple[str, Native, Native | None]] = {}
     for place, entry, _, parent in entries:
         if entry.get("type") == "tool-result" and (call := entry.get("call-id")) is not None:
             results.setdefault(str(call), (place, entry, parent))
@@ -91,7 +95,8 @@ def _flat(entries: Any, place: str, depth: int, parent: Native | None) -> Iterat
 def _row(kind: str, place: str, entry: Native, depth: int, parent: Native | None) -> Row:
     """Begin a row; what an entry does not say, the one that holds it does."""
     above = parent or {}
-    marks = entry.get("vacr") if isinstance(entry.get("vacr"), dict) else {}
+    said = entry.get("vacr")
+    marks = said if isinstance(said, dict) else {}
     name = entry.get("id")
     return Row(
         kind,
@@ -103,6 +108,8 @@ def _row(kind: str, place: str, entry: Native, depth: int, parent: Native | None
         str(entry.get("model-id", above.get("model-id", ""))),
         _agent(entry) or _agent(above),
         is_inherited=bool(marks.get("inherited")),
+        is_repeated=bool(marks.get("repeats")),
+        superseded=str(marks.get("superseded", "")),
     )
 
 

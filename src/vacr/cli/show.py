@@ -1,0 +1,131 @@
+"""`vacr show`: a conversation in the terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from vacr.cli import options
+from vacr.cli.given import given
+from vacr.cli.options import PATH, Voice, plural
+from vacr.cli.showing import filter_of, filter_options
+from vacr.timestamps import as_text
+from vacr.viewer.rows import rows
+from vacr.viewer.terminal import DETAILS, NORMAL, Line, Teller
+from vacr.viewer.totals import Totals, totals_of
+from vacr.viewer.visible import visible
+
+_LOOKS = {"head": "1", "dim": "2", "error": "31", "added": "32", "removed": "31", "call": "36"}
+_NOTHING_MATCHED = 1
+
+
+@click.command(no_args_is_help=True)
+@click.argument("path", metavar="RECORD|SESSION", type=PATH)
+@click.option("--detail", type=click.Choice(DETAILS), default=NORMAL, show_default=True, help="How much is shown of each.")
+@filter_options
+@click.option(
+    "--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colours.  [default: on a terminal]"
+)
+@click.option("--no-pager", is_flag=True, help="Print it all at once.")
+@options.streaming_voice_options
+def command(
+    path: str,
+    detail: str,
+    color: str,
+    no_pager: bool,  # noqa: FBT001 - click passes flags so
+    format: str,  # noqa: A002 - the option's name
+    quiet: bool,  # noqa: FBT001
+    verbose: int,
+    **asked: Any,
+) -> int:
+    """Show a conversation: what was asked, what was answered, each tool call in a line, edits as diffs, and what it adds up to.
+
+    It takes a record, or a native session. What is shown is not verified: `vacr verify` does that. Nothing in a session can drive
+    the terminal: control characters are shown as what they are.
+
+    \b
+    Example:
+      vacr show abc.acr.json
+      vacr show abc.acr.json --detail full --only tool --errors
+      vacr show ~/.claude/projects/x/abc.jsonl --grep "rm -rf"
+    """
+    voice = Voice(format, quiet, verbose)
+    chosen = filter_of(**asked)
+    found = 0
+    coloured = color == "always" or (color == "auto" and sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
+    for one in given(path, changed=True):
+        shown = list(chosen.chosen(rows(one.record)))
+        found += len(shown)
+        for row in shown if voice.json else ():
+            voice.line(
+                {
+                    "place": row.place,
+                    "id": row.name,
+                    "kind": row.kind,
+                    "tool": row.tool or None,
+                    "summary": row.summary or None,
+                    "is_error": row.is_error,
+                }
+            )
+        if not voice.json:
+            teller = Teller(detail, events="event" in asked["only"])
+            text = _page(one.record, shown, teller, coloured=coloured)
+            if no_pager or not sys.stdout.isatty():
+                for line in text:
+                    click.echo(line, color=coloured, nl=False)
+            else:
+                click.echo_via_pager(text, color=coloured)
+    return 0 if found else _NOTHING_MATCHED
+
+
+def _page(record: Any, shown: list[Any], teller: Teller, *, coloured: bool) -> Iterator[str]:
+    for line in _head(record):
+        yield _painted(line, coloured=coloured)
+    for row in shown:
+        for line in teller.lines(row):
+            yield _painted(line, coloured=coloured)
+    yield _painted(Line(""), coloured=coloured)
+    yield _painted(Line(_sum(totals_of(record)), "dim"), coloured=coloured)
+
+
+def _painted(line: Line, *, coloured: bool) -> str:
+    look = _LOOKS.get(line.look)
+    return f"\033[{look}m{line.text}\033[0m\n" if coloured and look else f"{line.text}\n"
+
+
+def _head(record: Any) -> Iterator[Line]:
+    session = record["session"]
+    meta = session.get("agent-meta", {})
+    who = " ".join(str(meta[name]) for name in ("cli-name", "cli-version") if name in meta)
+    models = ", ".join(map(str, meta.get("models") or [meta.get("model-id", "unknown")]))
+    where = session.get("environment", {}).get("working-dir", "")
+    yield Line(visible(f"{who}, {models}"), "head")
+    start = as_text(session["session-start"]) if "session-start" in session else None
+    yield Line(
+        visible(
+            " · ".join(part for part in (session.get("session-id", ""), where, (start or "")[:19].replace("T", " ")) if part)
+        ),
+        "dim",
+    )
+
+
+def _sum(found: Totals) -> str:
+    told = [plural(found.prompts, "prompt"), plural(found.calls, "tool call"), plural(found.errors, "error")]
+    if found.files:
+        told.append(f"{plural(len(found.files), 'file')} (+{found.added} -{found.removed})")
+    if found.tokens:
+        told.append(f"{found.tokens['input']:,} tokens in, {found.tokens['output']:,} out")
+    if found.cost:
+        told.append(f"{found.cost:.2f} $")
+    if found.milliseconds:
+        told.append(_lasted(found.milliseconds // 1000))
+    return ", ".join(told)
+
+
+def _lasted(seconds: int) -> str:
+    hours, rest = divmod(seconds, 3600)
+    return f"{hours} h {rest // 60} min" if hours else f"{rest // 60} min {rest % 60} s"

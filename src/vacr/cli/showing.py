@@ -1,0 +1,31 @@
+"""The filters that verbs take which show or export conversations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from vacr.viewer.filters import Filter
+from vacr.viewer.rows import KINDS
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def filter_options(function: F) -> F:
+    """Add to a verb what says which rows it takes."""
+    for option in (
+        click.option("--entry", metavar="ID|POINTER", multiple=True, help="Only these entries."),
+        click.option("--errors", is_flag=True, help="Only what failed."),
+        click.option("--grep", metavar="TEXT", default="", help="Only what has this text in it, in any case of letters."),
+        click.option("--tool", metavar="NAME", multiple=True, help="Only the calls of these tools."),
+        click.option("--only", type=click.Choice(KINDS), multiple=True, help="Only these kinds of rows."),
+    ):
+        function = option(function)
+    return function
+
+
+def filter_of(*, only: tuple[str, ...], tool: tuple[str, ...], grep: str, errors: bool, entry: tuple[str, ...]) -> Filter:
+    """Give what the options ask for."""
+    return Filter(frozenset(only), frozenset(tool), grep, errors, frozenset(entry))
