@@ -17,7 +17,7 @@ from vacr.timestamps import as_text
 from vacr.viewer.rows import rows
 from vacr.viewer.terminal import DETAILS, NORMAL, Line, Teller
 from vacr.viewer.totals import Totals, totals_of
-from vacr.viewer.visible import visible
+from vacr.viewer.visible import visible_line
 
 _LOOKS = {"head": "1", "dim": "2", "error": "31", "added": "32", "removed": "31", "call": "36"}
 _NOTHING_MATCHED = 1
@@ -103,10 +103,10 @@ def _head(record: Any) -> Iterator[Line]:
     who = " ".join(str(meta[name]) for name in ("cli-name", "cli-version") if name in meta)
     models = ", ".join(map(str, meta.get("models") or [meta.get("model-id", "unknown")]))
     where = session.get("environment", {}).get("working-dir", "")
-    yield Line(visible(f"{who}, {models}"), "head")
+    yield Line(visible_line(f"{who}, {models}"), "head")
     start = as_text(session["session-start"]) if "session-start" in session else None
     yield Line(
-        visible(
+        visible_line(
             " · ".join(part for part in (session.get("session-id", ""), where, (start or "")[:19].replace("T", " ")) if part)
         ),
         "dim",

@@ -62,8 +62,10 @@ def rows(record: Native) -> Iterator[Row]:
     calls = {str(entry["call-id"]) for _, entry, _, _ in entries if entry.get("type") == "tool-call" and "call-id" in entry}
     for place, entry, depth, parent in entries:
         kind = entry.get("type")
-        if kind == "tool-result" and (entry.get("call-id") is None or str(entry["call-id"]) not in calls):
-            yield _result(place, entry, depth, parent)
+        if kind == "tool-result":
+            call = str(entry.get("call-id"))
+            if call not in calls or results[call][1] is not entry:
+                yield _result(place, entry, depth, parent)
         elif kind == "tool-call":
             row = _row(TOOL, place, entry, depth, parent)
             row.tool, given = str(entry.get("name", "")), entry.get("input")
@@ -77,7 +79,7 @@ def rows(record: Native) -> Iterator[Row]:
             row.parts = parts_of(entry.get("content"))
             if row.parts or not entry.get("children"):
                 yield row
-        elif kind != "tool-result":
+        else:
             row = _row(EVENT, place, entry, depth, parent)
             row.summary = str(entry.get("event-type", kind))
             row.is_error = "error" in row.summary.lower()

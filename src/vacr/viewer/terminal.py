@@ -11,7 +11,7 @@ from vacr.timestamps import as_text
 from vacr.viewer.diffs import FileDiff
 from vacr.viewer.parts import Image, Part, Text
 from vacr.viewer.rows import ASSISTANT, EVENT, REASONING, TOOL, USER, Row
-from vacr.viewer.visible import visible
+from vacr.viewer.visible import visible, visible_line
 
 BRIEF, NORMAL, FULL = "brief", "normal", "full"
 DETAILS = (BRIEF, NORMAL, FULL)
@@ -39,7 +39,7 @@ class Teller:
         """Give the lines of a row; those that are not shown in this detail give none."""
         if row.kind == EVENT:
             if self.events or (row.is_error and self.detail != BRIEF):
-                yield Line(f"· {visible(row.summary)}{_when(row)}", "error" if row.is_error else "dim")
+                yield Line(f"· {visible_line(row.summary)}{_when(row)}", "error" if row.is_error else "dim")
                 if self.detail == FULL:
                     yield from self._json(row.entry.get("data"), "  ")
         elif row.kind == TOOL:
@@ -51,9 +51,9 @@ class Teller:
             yield from self._said(row, "text")
 
     def _said(self, row: Row, look: str) -> Iterator[Line]:
-        model = f" ({visible(row.model)})" if row.model and row.kind != USER else ""
-        agent = f" [{visible(row.agent)}]" if row.agent else ""
-        gone = f" ({visible(row.superseded)})" if row.superseded else ""
+        model = f" ({visible_line(row.model)})" if row.model and row.kind != USER else ""
+        agent = f" [{visible_line(row.agent)}]" if row.agent else ""
+        gone = f" ({visible_line(row.superseded)})" if row.superseded else ""
         yield Line("")
         yield Line(f"{_HEADS[row.kind]}{agent}{model}{gone}{_when(row)}", "head" if row.kind != REASONING else "dim")
         lines = [line for part in row.parts for line in self._part(part)]
@@ -61,8 +61,8 @@ class Teller:
 
     def _tool(self, row: Row) -> Iterator[Line]:
         failed = " ✗" if row.is_error else ""
-        agent = f"[{visible(row.agent)}] " if row.agent else ""
-        what = f"{visible(row.tool)} {visible(row.summary)}".strip() if row.tool else "a result without its call"
+        agent = f"[{visible_line(row.agent)}] " if row.agent else ""
+        what = f"{visible_line(row.tool)} {visible_line(row.summary)}".strip() if row.tool else "a result without its call"
         counts = "".join(f" (+{diff.added} -{diff.removed})" for diff in row.diffs[:1])
         pending = "" if row.result is not None or not row.tool else " …"
         yield Line(f"  → {agent}{what}{counts}{failed}{pending}", "error" if row.is_error else "call")
@@ -76,12 +76,12 @@ class Teller:
 
     def _diff(self, diff: FileDiff, *, named: bool) -> Iterator[Line]:
         if named:
-            yield Line(f"      {visible(diff.path)} (+{diff.added} -{diff.removed})", "dim")
+            yield Line(f"      {visible_line(diff.path)} (+{diff.added} -{diff.removed})", "dim")
         looks = {"+": "added", "-": "removed", "@": "dim"}
         most = _SHOWN[self.detail]
         lines = diff.lines[1:] if diff.lines[:1] == ["@@"] else diff.lines
         for line in lines[:most]:
-            yield Line(f"      {visible(line)}", looks.get(line[:1], "dim"))
+            yield Line(f"      {visible_line(line)}", looks.get(line[:1], "dim"))
         yield from _left_out(len(lines), most, "      ")
 
     def _some(self, lines: list[str], indent: str, look: str) -> Iterator[Line]:
@@ -94,12 +94,12 @@ class Teller:
         if isinstance(part, Text):
             return visible(part.text).strip("\n").split("\n")
         if isinstance(part, Image):
-            return [f"[image {visible(part.name or part.media_type or 'of no type')}{_bytes(part)}]"]
-        return [f"[{visible(part.kind)}] {visible(codec.encode(part.value, 'json').decode())}"]
+            return [f"[image {visible_line(part.name or part.media_type or 'of no type')}{_bytes(part)}]"]
+        return [f"[{visible_line(part.kind)}] {visible_line(codec.encode(part.value, 'json').decode())}"]
 
     def _json(self, value: object, indent: str) -> Iterator[Line]:
         if value not in (None, {}):
-            yield Line(f"{indent}{visible(codec.encode(value, 'json').decode())}", "dim")
+            yield Line(f"{indent}{visible_line(codec.encode(value, 'json').decode())}", "dim")
 
 
 def _bytes(image: Image) -> str:

@@ -21,5 +21,10 @@ def visible(text: str) -> str:
     return "\n".join(line if line.isprintable() else "".join(map(_letter, line)) for line in lines)
 
 
+def visible_line(text: str) -> str:
+    """Give the same in one line."""
+    return visible(text).replace("\n", "\\n")
+
+
 def _letter(letter: str) -> str:
     return letter if letter.isprintable() or letter == _JOINER or unicodedata.category(letter) == "Zs" else ascii(letter)[1:-1]

@@ -1,0 +1,85 @@
+"""A record as rows: nothing that was said or done is missing, a call stands with its result."""
+
+import pytest
+
+import vacr
+from tests.conftest import EXAMPLES, FIXTURES
+from vacr.viewer.filters import Filter
+from vacr.viewer.parts import Text
+from vacr.viewer.rows import ASSISTANT, EVENT, REASONING, TOOL, USER, rows
+from vacr.viewer.terminal import BRIEF, DETAILS, FULL, Teller
+from vacr.viewer.totals import Totals, totals_of
+
+FILES = sorted(
+    path for folder in (EXAMPLES, FIXTURES) for path in folder.rglob("*.json*") if path.is_file() and "storage" not in path.parts
+)
+
+
+def every(entries):
+    for entry in entries:
+        yield entry
+        yield from every(entry.get("children", ()))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_every_entry_is_in_a_row(path):
+    for record in vacr.read(path):
+        found = list(rows(record))
+        places = [one.place for row in found for one in (row, row.result) if one is not None]
+        assert len(set(places)) == len(places)
+        shown = {id(one.entry) for row in found for one in (row, row.result) if one is not None}
+        for entry in every(record["session"]["entries"]):
+            said_by_children = entry["type"] in (USER, ASSISTANT, REASONING) and entry.get("children")
+            repeated = entry["type"] == "tool-result"
+            assert id(entry) in shown or said_by_children or repeated, entry
+        for detail in DETAILS:
+            for row in found:
+                for line in Teller(detail, events=True).lines(row):
+                    assert "\n" not in line.text
+                    assert "\x1b" not in line.text
+        assert totals_of(record).entries == len(list(every(record["session"]["entries"])))
+
+
+def test_the_example():
+    (record,) = vacr.read(EXAMPLES / "claude-code.jsonl")
+    found = [row for row in rows(record) if row.kind != EVENT]
+    assert [row.kind for row in found].count(USER) == 1
+    calls = [row for row in found if row.kind == TOOL]
+    assert [(row.tool, row.is_error, len(row.diffs)) for row in calls] == [
+        ("Read", False, 0),
+        ("Edit", False, 1),
+        ("Bash", True, 0),
+        ("Edit", False, 1),
+    ]
+    assert all(row.result is not None and row.model == "claude-opus-4-6" for row in calls)
+    assert calls[2].summary == "python -m pytest -q"
+    assert calls[1].diffs[0].lines[1][0] == "-"
+    (failed,) = Filter(errors=True).chosen(found)
+    assert failed is calls[2]
+    assert [row.tool for row in Filter(tools=frozenset({"Edit"})).chosen(found)] == ["Edit", "Edit"]
+    assert list(Filter(text="QUANTIZE").chosen(found)) == [calls[1]]
+    assert list(Filter(names=frozenset({calls[1].place})).chosen(found)) == [calls[1]]
+    text = [line.text for row in found for line in Teller(FULL).lines(row)]
+    assert any("NameError" in line for line in text)
+    assert sum(len(list(Teller(BRIEF).lines(row))) for row in calls) == len(calls)
+
+
+def test_totals_add_up():
+    (record,) = vacr.read(EXAMPLES / "claude-code.jsonl")
+    one = totals_of(record)
+    assert (one.prompts, one.calls, one.errors, one.added, one.removed) == (1, 4, 1, 6, 1)
+    assert one.tokens["output"] == one.models["claude-opus-4-6"] == 606
+    both = one + one
+    assert (both.sessions, both.calls, both.tools["Edit"], both.milliseconds) == (2, 8, 4, 2 * one.milliseconds)
+    assert Totals() + one == one
+
+
+def test_a_result_without_its_call_and_a_call_without_its_result():
+    entries = [
+        {"type": "tool-result", "call-id": "x", "output": "late"},
+        {"type": "tool-call", "call-id": "y", "name": "Bash", "input": {"command": "sleep 9"}},
+    ]
+    late, pending = rows({"session": {"entries": entries}})
+    assert (late.tool, late.parts) == ("", [Text("late")])
+    assert (pending.tool, pending.result) == ("Bash", None)
+    assert [line.text for line in Teller().lines(pending)] == ["  → Bash sleep 9 …"]
