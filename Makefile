@@ -107,8 +107,9 @@ docs: $(VENV)/dev.stamp
 
 # Other implementations that the tests exchange statements with, in environments of their own.
 PEERS := tests/interop
+HARBOR := 0.25.0
 
-peers: $(PEERS)/.venv/stamp $(PEERS)/.venv-pyscitt/stamp $(PEERS)/node_modules/.stamp
+peers: $(PEERS)/.venv/stamp $(PEERS)/.venv-pyscitt/stamp $(PEERS)/.venv-harbor/stamp $(PEERS)/node_modules/.stamp
 
 $(PEERS)/.venv/stamp: requirements/peers.txt
 	$(PYTHON) -m venv $(PEERS)/.venv
@@ -125,18 +126,31 @@ $(PEERS)/.venv-pyscitt/stamp: requirements/pyscitt.txt
 	else echo "no Python 3.12 or newer: pyscitt is not tested"; mkdir -p $(@D); fi
 	@touch $@
 
+# Of Harbor only its models are wanted, which need one of the many packages that it asks for.
+$(PEERS)/.venv-harbor/stamp: requirements/harbor.txt
+	@if [ -n "$(NEWER)" ]; then $(NEWER) -m venv $(@D) \
+		&& $(@D)/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/harbor.txt; \
+	else echo "no Python 3.12 or newer: ATIF is checked by our own rules alone"; mkdir -p $(@D); fi
+	@touch $@
+
 $(PEERS)/node_modules/.stamp: $(PEERS)/package-lock.json
 	@command -v npm >/dev/null || { echo "installing npm"; $(call debian,nodejs npm); }
 	cd $(PEERS) && npm ci --silent --no-audit --no-fund --ignore-scripts
 	@touch $@
 
-lock: $(VENV)/dev.stamp $(PEERS)/.venv-pyscitt/stamp
+lock: $(VENV)/dev.stamp $(PEERS)/.venv-pyscitt/stamp $(PEERS)/.venv-harbor/stamp
 	$(BIN)/pip install --quiet --disable-pip-version-check pip-tools
 	cd requirements && ../$(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-header --no-annotate \
 		--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options --output-file peers.txt peers.in
 	[ ! -e $(PEERS)/.venv-pyscitt/bin/pip ] || { $(PEERS)/.venv-pyscitt/bin/pip install --quiet --disable-pip-version-check pip-tools && \
 		cd requirements && ../$(PEERS)/.venv-pyscitt/bin/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-header \
 		--no-annotate --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options --output-file pyscitt.txt pyscitt.in; }
+	[ ! -e $(PEERS)/.venv-harbor/bin/pip ] || { $(PEERS)/.venv-harbor/bin/pip install --quiet --disable-pip-version-check pip-tools && \
+		cd requirements && ../$(PEERS)/.venv-harbor/bin/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-header \
+		--no-annotate --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options --output-file harbor.txt harbor.in && \
+		../$(PEERS)/.venv-harbor/bin/pip download --quiet --disable-pip-version-check --no-deps -d harbor-wheel harbor==$(HARBOR) && \
+		printf 'harbor==%s \\\n    %s\n' $(HARBOR) "$$(../$(PEERS)/.venv-harbor/bin/pip hash harbor-wheel/*.whl | tail -1)" >> harbor.txt && \
+		rm -r harbor-wheel; }
 	cd requirements && for name in run dev; do \
 		../$(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-header --no-annotate \
 			--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options \

@@ -25,6 +25,8 @@ BUG = 70
         "list": "List the sessions of all agents on this machine.",
         "record": "Turn native sessions into records.",
         "show": "Show a conversation in the terminal.",
+        "export": "Write records for other tools, or for people.",
+        "import": "Make records of what other tools wrote.",
         "restore": "Give back the native files of a record.",
         "validate": "Check records against their schema.",
         "attribute": "Say which lines an agent wrote.",

@@ -1,0 +1,116 @@
+"""`vacr export` and `vacr import`: which files are written, what is told, and what is refused."""
+
+import hashlib
+import json
+
+import pytest
+
+from tests.conftest import EXAMPLES
+
+CLAUDE, CODEX = EXAMPLES / "claude-code.jsonl", EXAMPLES / "codex-cli.jsonl"
+TRAJECTORY = {
+    "schema_version": "ATIF-v1.6",
+    "session_id": "s",
+    "agent": {"name": "a", "version": "1"},
+    "steps": [{"step_id": 1, "source": "user", "message": "hello", "timestamp": "2026-01-01T00:00:00Z"}],
+}
+
+
+def test_a_record_names_its_export_and_the_export_names_the_record(vacr, tmp_path):
+    vacr("record", CLAUDE)
+    done = vacr("export", "claude-code.acr.json", "--to", "atif")
+    assert done.returncode == 0
+    assert done.out.startswith("claude-code.atif.json: ")
+    assert "ATIF cannot hold" in done.err
+    assert "events (" in done.err
+    said = json.loads((tmp_path / "claude-code.atif.json").read_bytes())["extra"]["vacr"]
+    assert said["sha-256"] == hashlib.sha256((tmp_path / "claude-code.acr.json").read_bytes()).hexdigest()
+    assert vacr("export", "claude-code.acr.json", "--to", "atif").out.endswith(", unchanged\n")
+    assert vacr("export", CLAUDE, "--to", "atif", "-o", "-").stdout == (tmp_path / "claude-code.atif.json").read_bytes()
+
+
+def test_a_folder_gives_a_file_each(vacr, tmp_path):
+    vacr("record", EXAMPLES, "-o", "records/")
+    done = vacr("export", "records", "--to", "atif", "-o", "out/", "--format", "json")
+    told = json.loads(done.out)
+    assert len(told["exports"]) == 5
+    assert all(one["losses"] for one in told["exports"] if "cursor" not in one["source"])
+    assert min(path.name for path in (tmp_path / "out").iterdir()) == "claude-code.atif.json"
+    assert "5 records, 0 failures" in done.err
+
+
+def test_what_cannot_be_read_keeps_nothing_else_back(vacr, tmp_path):
+    vacr("record", CLAUDE, "-o", "records/")
+    (tmp_path / "records" / "bad.acr.json").write_text("{")
+    done = vacr("export", "records", "--to", "atif", "-o", "out/")
+    assert done.returncode == 3
+    assert "bad.acr.json" in done.err
+    assert (tmp_path / "out" / "claude-code.atif.json").exists()
+
+
+def test_a_record_that_was_changed_is_not_exported(vacr, tmp_path):
+    vacr("record", CLAUDE)
+    path = tmp_path / "claude-code.acr.json"
+    path.write_bytes(path.read_bytes().replace(b"off by a cent", b"off by a euro"))
+    done = vacr("export", path, "--to", "atif")
+    assert done.returncode == 1
+    assert "was changed after it was made" in done.err
+
+
+def test_several_do_not_go_into_one_file(vacr, tmp_path):
+    done = vacr("export", CLAUDE, CODEX, "--to", "atif", "-o", "one.json")
+    assert done.returncode == 2
+    assert "End the name in /" in done.err
+    assert not (tmp_path / "one.json").exists()
+    assert vacr("export", EXAMPLES, "--to", "atif", "-o", "one.json").returncode == 2
+    assert not (tmp_path / "one.json").exists()
+
+
+def test_filters_are_told(vacr):
+    done = vacr("export", CLAUDE, "--to", "atif", "--only", "user", "-o", "-")
+    assert {step["source"] for step in json.loads(done.out)["steps"]} == {"user"}
+    assert "rows left out by the filters" in done.err
+    nothing = vacr("export", CLAUDE, "--to", "atif", "--grep", "no such words", "-o", "-")
+    assert nothing.returncode == 1
+    assert "filters" in nothing.err
+
+
+def test_what_is_there_is_not_lost(vacr, tmp_path):
+    (tmp_path / "claude-code.atif.json").write_text("mine")
+    assert vacr("export", CLAUDE, "--to", "atif").returncode == 2
+    assert (tmp_path / "claude-code.atif.json").read_text() == "mine"
+    assert vacr("export", CLAUDE, "--to", "atif", "--overwrite").returncode == 0
+
+
+def test_a_trajectory_becomes_a_record_and_back(vacr, tmp_path):
+    (tmp_path / "run.atif.json").write_text(json.dumps(TRAJECTORY, indent=2))
+    done = vacr("import", "run.atif.json")
+    assert done.out.startswith("run.acr.json: 1 entry")
+    assert vacr("validate", "run.acr.json", "--strict").returncode == 0
+    assert "hello" in vacr("show", "run.acr.json").out
+    assert json.loads(vacr("export", "run.acr.json", "--to", "atif", "-o", "-").out) == TRAJECTORY
+
+
+def test_standard_input(vacr, tmp_path):
+    data = json.dumps(TRAJECTORY).encode()
+    told = json.loads(vacr("import", "-", "--format", "json", stdin=data).out)["records"][0]
+    assert (told["from"], told["output"]) == ("atif", "stdin.acr.json")
+    printed = vacr("import", "-", "-o", "-", stdin=data).stdout
+    assert printed.strip() == (tmp_path / "stdin.acr.json").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("data", "exit_code", "told"),
+    [
+        (b"{", 3, "line 1, column 2"),
+        (b"{}", 3, "not in a format that is known"),
+        (b'{"schema_version":"ATIF-v1.7"}', 1, 'missing member "agent"'),
+        (b"", 3, "no JSON value"),
+    ],
+)
+def test_what_cannot_be_imported_is_told(vacr, tmp_path, data, exit_code, told):
+    (tmp_path / "x.json").write_bytes(data)
+    done = vacr("import", "x.json")
+    assert done.returncode == exit_code
+    assert "x.json" in done.err
+    assert told in done.err
