@@ -53,7 +53,7 @@ def command(
     \b
     Example:
       vacr export abc.acr.json --to atif                   writes ./abc.atif.json
-      vacr export abc.acr.json --to atif --only user --only assistant -o -
+      vacr export abc.acr.json --to markdown --only user --only assistant -o -
       vacr export records/ --to atif -o trajectories/
     """
     voice = Voice(format, quiet, verbose)

@@ -47,5 +47,7 @@ class Format:
 
 
 FORMATS = {
+    "markdown": Format("Markdown", ".md", "markdown"),
+    "html": Format("HTML", ".html", "html"),
     "atif": Format("ATIF", ".atif.json", "atif.writing", "atif.reading"),
 }
