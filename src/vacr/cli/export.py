@@ -16,7 +16,7 @@ from vacr.cli import options, outputs
 from vacr.cli.given import Given, opened
 from vacr.cli.options import PATH, Voice, plural, size
 from vacr.cli.showing import filter_of, filter_options
-from vacr.errors import NotASession, UnreadableInput, VacrError
+from vacr.errors import NotASession, UnreadableInput, UsageError, VacrError
 from vacr.exchange.atif import VERSIONS
 from vacr.exchange.exported import Asked, Exported, told
 from vacr.exchange.formats import FORMATS, Format
@@ -57,10 +57,24 @@ def command(
       vacr export records/ --to atif -o trajectories/
     """
     voice = Voice(format, quiet, verbose)
-    run = _Export(FORMATS[to], filter_of(**asked), atif_version, output, paths, voice, overwrite=overwrite)
+    chosen = filter_of(**asked)
+    _refuse_what_means_nothing(to, chosen, atif_version)
+    run = _Export(FORMATS[to], chosen, atif_version, output, paths, voice, overwrite=overwrite)
     for path in paths:
         run.path(path)
     return run.finish()
+
+
+def _refuse_what_means_nothing(to: str, chosen: Filter, atif_version: str | None) -> None:
+    """Refuse options that would have no effect.
+
+    Raises:
+        UsageError: there is one.
+    """
+    if chosen != Filter() and not FORMATS[to].of_rows:
+        raise UsageError(f"{FORMATS[to].title} does not hold the conversation, so filters choose nothing of it")
+    if atif_version is not None and to != "atif":
+        raise UsageError("--atif-version is for --to atif")
 
 
 @dataclass

@@ -24,6 +24,8 @@ class Format:
     """The module that writes it."""
     reader: str = ""
     """The module that reads it, where there is one."""
+    of_rows: bool = True
+    """Whether it holds the conversation, of which filters choose a part."""
 
     def export(self, record: Native, asked: Asked) -> Exported:
         """Give a record in this format.
@@ -50,4 +52,5 @@ FORMATS = {
     "markdown": Format("Markdown", ".md", "markdown"),
     "html": Format("HTML", ".html", "html"),
     "atif": Format("ATIF", ".atif.json", "atif.writing", "atif.reading"),
+    "agent-trace": Format("Agent Trace", ".agent-trace.json", "agent_trace.writing", "agent_trace.reading", of_rows=False),
 }

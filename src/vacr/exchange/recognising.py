@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from vacr.codec import canonical_json
 from vacr.errors import UnreadableInput
-
-_HEAD = 4096
+from vacr.exchange.agent_trace.reading import documents
 
 
 def format_of(data: bytes) -> str:
@@ -14,8 +12,11 @@ def format_of(data: bytes) -> str:
     Raises:
         UnreadableInput: it is in none that is known.
     """
-    document = canonical_json.decode(data)
-    if isinstance(document, dict) and str(document.get("schema_version", "")).startswith("ATIF-"):
-        return "atif"
-    hint = "Formats that are read: ATIF. Name one with --from; a native session is recorded: vacr record FILE."
+    document = documents(data)[0][1]
+    if isinstance(document, dict):
+        if str(document.get("schema_version", "")).startswith("ATIF-"):
+            return "atif"
+        if {"version", "id", "timestamp", "files"} <= document.keys():
+            return "agent-trace"
+    hint = "Formats that are read: ATIF, Agent Trace. Name one with --from; a native session is recorded: vacr record FILE."
     raise UnreadableInput("not in a format that is known", hint=hint)
