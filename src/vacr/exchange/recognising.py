@@ -12,11 +12,15 @@ def format_of(data: bytes) -> str:
     Raises:
         UnreadableInput: it is in none that is known.
     """
+    if b"\n---\n" in data or data.startswith(b"---\n"):
+        return "git-ai-notes"
     document = documents(data)[0][1]
     if isinstance(document, dict):
         if str(document.get("schema_version", "")).startswith("ATIF-"):
             return "atif"
         if {"version", "id", "timestamp", "files"} <= document.keys():
             return "agent-trace"
-    hint = "Formats that are read: ATIF, Agent Trace. Name one with --from; a native session is recorded: vacr record FILE."
+        if str(document.get("schema_version", "")).startswith("authorship/"):
+            return "git-ai-notes"
+    hint = "ATIF, Agent Trace and notes of git-ai are; name one with --from. A native session is recorded: vacr record FILE."
     raise UnreadableInput("not in a format that is known", hint=hint)
