@@ -1,5 +1,6 @@
 """`vacr export` and `vacr import`: which files are written, what is told, and what is refused."""
 
+import base64
 import hashlib
 import json
 
@@ -114,3 +115,55 @@ def test_what_cannot_be_imported_is_told(vacr, tmp_path, data, exit_code, told):
     assert done.returncode == exit_code
     assert "x.json" in done.err
     assert told in done.err
+
+
+def test_a_signed_statement_names_commit_and_file(vacr, tmp_path):
+    vacr("key", "generate", "-o", "keys/")
+    vacr("attribute", CLAUDE, "-o", "a.acr.json")
+    done = vacr("export", "a.acr.json", "--to", "in-toto", "--key", "keys/signing.pem", "--commit", "a" * 40)
+    assert done.returncode == 0, done.err
+    payload = json.loads(base64.b64decode(json.loads((tmp_path / "a.intoto.json").read_bytes())["payload"]))
+    assert [subject["name"] for subject in payload["subject"]] == ["commit", "total.py"]
+    assert (
+        payload["predicate"]["record"]["digest"]["sha256"] == hashlib.sha256((tmp_path / "a.acr.json").read_bytes()).hexdigest()
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--to", "in-toto"], "Name a key"),
+        (["--to", "atif", "--key", "k.pem"], "--key is for --to in-toto"),
+        (["--to", "in-toto", "--commit", "HEAD"], "git rev-parse HEAD"),
+        (["--to", "markdown", "--atif-version", "1.7"], "--atif-version is for --to atif"),
+        (["--to", "agent-trace", "--only", "user"], "filters choose nothing"),
+        (["--to", "agent-trac"], "agent-trace"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(vacr, tmp_path, arguments, told):
+    done = vacr("export", CLAUDE, *arguments)
+    assert done.returncode == 2
+    assert told in done.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_note_through_standard_output(vacr, tmp_path):
+    vacr("attribute", CLAUDE, "-o", "a.acr.json")
+    note = vacr("export", "a.acr.json", "--to", "git-ai-notes", "-o", "-", "--commit", "b" * 40)
+    assert note.out.startswith("total.py\n  s_")
+    assert "b" * 40 in note.out
+    (tmp_path / "note.txt").write_bytes(note.stdout)
+    assert vacr("import", "note.txt").out.startswith("note.acr.json: 0 entries")
+    assert vacr("validate", "note.acr.json").returncode == 0
+    assert vacr("export", "note.acr.json", "--to", "git-ai-notes", "-o", "-").out == note.out
+
+
+def test_traces_one_a_line_become_records_each(vacr, tmp_path):
+    vacr("attribute", CLAUDE, "-o", "a.acr.json")
+    vacr("attribute", CODEX, "-o", "b.acr.json")
+    lines = vacr("export", "a.acr.json", "b.acr.json", "--to", "agent-trace", "-o", "-").stdout
+    (tmp_path / "traces.jsonl").write_bytes(lines)
+    done = vacr("import", "traces.jsonl", "-o", "in/")
+    assert done.returncode == 0, done.err
+    assert len(list((tmp_path / "in").iterdir())) == 2
+    assert vacr("import", "traces.jsonl", "-o", "one.acr.json").returncode == 2

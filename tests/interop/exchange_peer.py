@@ -14,6 +14,25 @@ def json_schema(asked):
     return found or None
 
 
+def dsse(asked):
+    """Verify an envelope by a public key; give its payload, or nothing."""
+    from base64 import b64decode
+
+    from cryptography.hazmat.primitives.serialization import load_pem_public_key
+    from securesystemslib.dsse import Envelope
+    from securesystemslib.exceptions import VerificationError
+    from securesystemslib.signer import SSlibKey
+
+    envelope = asked["envelope"]
+    key = SSlibKey.from_crypto(load_pem_public_key(asked["key"].encode()), keyid=envelope["signatures"][0]["keyid"])
+    payload = b64decode(envelope["payload"], validate=True).decode()
+    try:
+        Envelope.from_dict(envelope).verify([key], 1)
+    except VerificationError:
+        return None
+    return payload
+
+
 for line in sys.stdin:
     request = json.loads(line)
     print(json.dumps(globals()[request.pop("op")](request)))

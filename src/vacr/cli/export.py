@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -16,14 +18,17 @@ from vacr.cli import options, outputs
 from vacr.cli.given import Given, opened
 from vacr.cli.options import PATH, Voice, plural, size
 from vacr.cli.showing import filter_of, filter_options
+from vacr.cli.statements import key_options, key_signer
 from vacr.errors import NotASession, UnreadableInput, UsageError, VacrError
 from vacr.exchange.atif import VERSIONS
 from vacr.exchange.exported import Asked, Exported, told
 from vacr.exchange.formats import FORMATS, Format
 from vacr.recording.files import digest
 from vacr.sources import STDIN, read_bytes
+from vacr.sources.statements import COSE
 from vacr.viewer.filters import Filter
 
+_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _WRITABLE = [name for name, format_ in FORMATS.items() if format_.writer]
 
 
@@ -31,6 +36,8 @@ _WRITABLE = [name for name, format_ in FORMATS.items() if format_.writer]
 @click.argument("paths", nargs=-1, required=True, metavar="RECORD|SESSION|FOLDER...", type=PATH)
 @click.option("--to", type=click.Choice(_WRITABLE), required=True, help="The format to write.")
 @click.option("--atif-version", type=click.Choice(VERSIONS), help="Which ATIF.  [default: 1.7, or 1.8 where there is sound]")
+@click.option("--commit", metavar="SHA", help="The commit that has the files, for in-toto and git-ai-notes.")
+@partial(key_options, required=False, default="none; needed for in-toto")
 @filter_options
 @options.writing_options
 @options.voice_options
@@ -38,6 +45,11 @@ def command(
     paths: tuple[str, ...],
     to: str,
     atif_version: str | None,
+    commit: str | None,
+    key: str | None,
+    alg: str | None,
+    passphrase_file: str | None,
+    force: bool,  # noqa: FBT001 - click passes flags so
     output: str | None,
     overwrite: bool,  # noqa: FBT001 - click passes flags so
     format: str,  # noqa: A002 - the option's name
@@ -55,26 +67,37 @@ def command(
       vacr export abc.acr.json --to atif                   writes ./abc.atif.json
       vacr export abc.acr.json --to markdown --only user --only assistant -o -
       vacr export records/ --to atif -o trajectories/
+      vacr export abc.acr.json --to in-toto --key keys/signing.pem --commit $(git rev-parse HEAD)
+      vacr export abc.acr.json --to git-ai-notes -o - | git notes --ref=ai add -F - HEAD
     """
     voice = Voice(format, quiet, verbose)
     chosen = filter_of(**asked)
-    _refuse_what_means_nothing(to, chosen, atif_version)
-    run = _Export(FORMATS[to], chosen, atif_version, output, paths, voice, overwrite=overwrite)
+    _refuse_what_means_nothing(to, chosen, atif_version=atif_version, key=key, commit=commit)
+    signer = key_signer(key=key, alg=alg, passphrase_file=passphrase_file, force=force) if key is not None else None
+    wish = Asked("", chosen, atif_version, commit=commit, signer=signer)
+    run = _Export(FORMATS[to], wish, output, paths, voice, overwrite=overwrite)
     for path in paths:
         run.path(path)
     return run.finish()
 
 
-def _refuse_what_means_nothing(to: str, chosen: Filter, atif_version: str | None) -> None:
+def _refuse_what_means_nothing(to: str, chosen: Filter, *, atif_version: str | None, key: str | None, commit: str | None) -> None:
     """Refuse options that would have no effect.
 
     Raises:
-        UsageError: there is one.
+        UsageError: there is one, or the commit is no name of one.
     """
+    for name, value, formats in (
+        ("--atif-version", atif_version, ["atif"]),
+        ("--key", key, ["in-toto"]),
+        ("--commit", commit, ["in-toto", "git-ai-notes"]),
+    ):
+        if value is not None and to not in formats:
+            raise UsageError(f"{name} is for --to {' and --to '.join(formats)}")
+    if commit is not None and not _COMMIT.fullmatch(commit):
+        raise UsageError(f"{commit} is not the whole name of a commit", hint="git rev-parse HEAD gives it.")
     if chosen != Filter() and not FORMATS[to].of_rows:
         raise UsageError(f"{FORMATS[to].title} does not hold the conversation, so filters choose nothing of it")
-    if atif_version is not None and to != "atif":
-        raise UsageError("--atif-version is for --to atif")
 
 
 @dataclass
@@ -82,8 +105,7 @@ class _Export:
     """One run: what was asked for, and what came of it."""
 
     to: Format
-    chosen: Filter
-    version: str | None
+    asked: Asked
     output: str | None
     paths: tuple[str, ...]
     voice: Voice
@@ -123,7 +145,9 @@ class _Export:
 
     def _one(self, one: Given, level: int) -> None:
         name = digest([read_bytes(one.path) if one.stored else codec.encode(one.record, "json")])
-        made = self.to.export(one.record, Asked(name, self.chosen, self.version))
+        beside = Path(f"{one.path}{COSE}")
+        statement = read_bytes(beside) if one.stored and beside.is_file() else None
+        made = self.to.export(one.record, replace(self.asked, digest=name, form=one.form, statement=statement))
         described = {"source": one.path, "record": one.record["id"], "losses": dict(made.losses), "left-out": made.left_out}
         if self.output == STDIN:
             outputs.write_stdout([made.data])

@@ -6,8 +6,10 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from vacr.codec import Form
 from vacr.errors import InvalidRecord
 from vacr.model import CANONICAL_MEMBERS, Native
+from vacr.signing import Signer
 from vacr.viewer.filters import Filter
 from vacr.viewer.rows import Row, rows
 
@@ -24,6 +26,13 @@ class Asked:
     chosen: Filter = field(default_factory=Filter)
     version: str | None = None
     """The version of the other format, where it has several."""
+    form: Form = "json"
+    """The form that the record's bytes are in."""
+    commit: str | None = None
+    """The commit that the record's files are in."""
+    signer: Signer | None = None
+    statement: bytes | None = None
+    """The signed statement that lies beside the record."""
 
 
 @dataclass(frozen=True)

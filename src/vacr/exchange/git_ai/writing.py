@@ -49,7 +49,7 @@ def export(record: Native, asked: Asked) -> Exported:
             attested.append((file["path"], [Attested(key, lines)]))
     metadata = {
         "schema_version": SCHEMA_VERSION,
-        "base_commit_sha": record.get("vcs", {}).get("revision", _NO_COMMIT),
+        "base_commit_sha": asked.commit or record.get("vcs", {}).get("revision", _NO_COMMIT),
         "prompts": {},
         "sessions": {author: {"agent_id": agent}},
         "humans": {},
