@@ -8,12 +8,13 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
 # Installs packages of Debian; a new machine does not know yet what there is.
 debian = { $(SUDO) apt-get install -y -qq $(1) 2>/dev/null || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq $(1); }; }
 
-.PHONY: help demo test check faults bench docs peers lock clean
+.PHONY: help demo test check faults bench docs peers receiver lock clean
 
 help:
 	@echo "make demo   record, validate, convert and restore the examples of every agent; seal one, and log it"
 	@echo "make test   every check: ruff, mypy, import contracts, docs, pytest"
 	@echo "make faults all faults that a log and a journal have to survive, where make test tries some of each kind"
+	@echo "make receiver   sends traces to a real receiver, which takes more than 100 MB of packages"
 	@echo "make bench  speed and memory, as ratios"
 	@echo "make docs   write docs/mapping again from the readers' tables"
 	@echo "make lock   resolve the dependencies again"
@@ -136,6 +137,15 @@ $(PEERS)/.venv-harbor/stamp: requirements/harbor.txt
 $(PEERS)/node_modules/.stamp: $(PEERS)/package-lock.json
 	@command -v npm >/dev/null || { echo "installing npm"; $(call debian,nodejs npm); }
 	cd $(PEERS) && npm ci --silent --no-audit --no-fund --ignore-scripts
+	@touch $@
+
+# Too heavy for every run: the tests that need it say that they are skipped.
+receiver: $(VENV)/dev.stamp $(PEERS)/receiver/node_modules/.stamp
+	$(BIN)/pytest tests/interop/test_otlp.py
+
+$(PEERS)/receiver/node_modules/.stamp: $(PEERS)/receiver/package-lock.json
+	@command -v npm >/dev/null || { echo "installing npm"; $(call debian,nodejs npm); }
+	cd $(@D)/.. && npm ci --silent --no-audit --no-fund --ignore-scripts
 	@touch $@
 
 lock: $(VENV)/dev.stamp $(PEERS)/.venv-pyscitt/stamp $(PEERS)/.venv-harbor/stamp

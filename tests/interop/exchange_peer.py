@@ -14,6 +14,36 @@ def json_schema(asked):
     return found or None
 
 
+def otlp(asked):
+    """Read a trace by the protocol's own message types; give its spans in few words, or raise."""
+    from base64 import b64encode
+
+    from google.protobuf.json_format import ParseDict
+    from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
+
+    document = asked["document"]
+    for resource in document["resourceSpans"]:
+        for scope in resource["scopeSpans"]:
+            for span in scope["spans"]:
+                # OTLP writes ids in hexadecimal, where the usual mapping to JSON has base64.
+                for name in ("traceId", "spanId", "parentSpanId"):
+                    if name in span:
+                        span[name] = b64encode(bytes.fromhex(span[name])).decode()
+    found = ParseDict(document, TracesData())
+    spans = [span for resource in found.resource_spans for scope in resource.scope_spans for span in scope.spans]
+    return [
+        [
+            span.name,
+            span.span_id.hex(),
+            span.parent_span_id.hex(),
+            span.start_time_unix_nano,
+            span.end_time_unix_nano,
+            span.status.code,
+        ]
+        for span in spans
+    ]
+
+
 def dsse(asked):
     """Verify an envelope by a public key; give its payload, or nothing."""
     from base64 import b64decode

@@ -53,6 +53,7 @@ FORMATS = {
     "html": Format("HTML", ".html", "html"),
     "atif": Format("ATIF", ".atif.json", "atif.writing", "atif.reading"),
     "agent-trace": Format("Agent Trace", ".agent-trace.json", "agent_trace.writing", "agent_trace.reading", of_rows=False),
+    "otlp": Format("OTLP", ".otlp.json", "otlp.writing"),
     "in-toto": Format("an in-toto statement", ".intoto.json", "in_toto", of_rows=False),
     "git-ai-notes": Format("a note of git-ai", ".git-ai.txt", "git_ai.writing", "git_ai.reading", of_rows=False),
 }
