@@ -67,6 +67,11 @@ demo: $(VENV)/run.stamp
 	cmp $(OUT)/claude-code.acr.json $(OUT)/back/claude-code.acr.json
 	$(BIN)/vacr restore $(OUT)/codex-cli.acr.json -o $(OUT)/native/
 	cmp examples/codex-cli.jsonl $(OUT)/native/codex-cli.jsonl
+	$(BIN)/vacr stats $(OUT)
+	$(BIN)/vacr export $(OUT)/*.acr.json --to atif -o $(OUT)/atif/
+	$(BIN)/vacr import $(OUT)/atif/codex-cli.atif.json -o $(OUT)/atif/
+	$(BIN)/vacr export $(OUT)/atif/codex-cli.acr.json --to atif -o $(OUT)/atif/again.atif.json
+	cmp $(OUT)/atif/codex-cli.atif.json $(OUT)/atif/again.atif.json
 	$(BIN)/vacr key generate -o $(OUT)/keys
 	$(BIN)/vacr log init $(OUT)/log
 	@$(BIN)/vacr log serve $(OUT)/log --port 0 > $(OUT)/served & echo $$! > $(OUT)/pid; \

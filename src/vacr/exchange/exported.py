@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from vacr.codec import Form
@@ -11,7 +11,8 @@ from vacr.errors import InvalidRecord
 from vacr.model import CANONICAL_MEMBERS, Native
 from vacr.signing import Signer
 from vacr.viewer.filters import Filter
-from vacr.viewer.rows import Row, rows
+from vacr.viewer.parts import text_of
+from vacr.viewer.rows import REASONING, Row, rows
 
 Losses = Counter[str]
 """How many of what, in the words of the record."""
@@ -61,25 +62,40 @@ def sifted(record: Native, chosen: Filter, losses: Losses) -> tuple[list[Row], l
     return every, kept, len(every) - len(kept) - repeated
 
 
+def lose_sealed(kept: Iterable[Row], losses: Losses) -> None:
+    """Count thoughts that nobody can read."""
+    losses.update("sealed reasoning" for row in kept if is_sealed(row))
+
+
 def lose_events(every: Iterable[Row], losses: Losses) -> None:
     """Count events, each under its type."""
     losses.update(f"events ({row.summary})" for row in every)
 
 
-def lose_the_rest(record: Native, losses: Losses) -> None:
-    """Count what no format of conversations has: the agent's own members, and the attribution of files."""
-    members = sum(map(_native_members, record["session"].get("entries", ())))
-    if members:
-        losses["members of the agent's own"] = members
+def is_sealed(row: Row) -> bool:
+    """Tell whether a thought is kept in a form that only its maker can read."""
+    return row.kind == REASONING and not text_of(row.parts) and "encrypted" in row.entry
+
+
+def lose_the_rest(record: Native, losses: Losses, *canonical: str) -> None:
+    """Count what no format of conversations has: the agent's own members, and the attribution of files.
+
+    Canonical members that the format at hand has no place for are named.
+    """
+    for entry in _each(record["session"].get("entries", ())):
+        if native := len(entry.keys() - CANONICAL_MEMBERS):
+            losses["members of the agent's own"] += native
+        for name in canonical:
+            if name in entry:
+                losses[f"{name} of entries"] += 1
     if files := record.get("file-attribution", {}).get("files"):
         losses["attributed files"] = len(files)
 
 
-def _native_members(entry: Native) -> int:
-    found = len(entry.keys() - CANONICAL_MEMBERS)
-    for child in entry.get("children", ()):
-        found += _native_members(child)
-    return found
+def _each(entries: Iterable[Native]) -> Iterator[Native]:
+    for entry in entries:
+        yield entry
+        yield from _each(entry.get("children", ()))
 
 
 def told(losses: Losses, most: int = 6) -> str:

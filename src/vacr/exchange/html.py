@@ -14,7 +14,7 @@ from typing import Any
 
 from vacr import codec
 from vacr.exchange import facts
-from vacr.exchange.exported import Asked, Exported, Losses, lose_the_rest, sifted
+from vacr.exchange.exported import Asked, Exported, Losses, is_sealed, lose_sealed, lose_the_rest, sifted
 from vacr.model import Native
 from vacr.viewer.diffs import FileDiff
 from vacr.viewer.parts import Image, Part, Text, text_of
@@ -44,7 +44,8 @@ def export(record: Native, asked: Asked) -> Exported:
     """Give a record as a page."""
     losses: Losses = Counter()
     _, kept, left_out = sifted(record, asked.chosen, losses)
-    lose_the_rest(record, losses)
+    lose_sealed(kept, losses)
+    lose_the_rest(record, losses, "parent-id", "stop-reason", "status", "token-usage")
     title = _text(facts.title(record))
     head = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
@@ -54,7 +55,7 @@ def export(record: Native, asked: Asked) -> Exported:
     )
     told = [*facts.facts(record, asked, left_out), *facts.sums(totals_of(record, kept))]
     about = "".join(f"<dt>{_text(name)}</dt><dd>{_text(value)}</dd>" for name, value in told)
-    body = "\n".join(_section(row, losses) for row in kept)
+    body = "\n".join(_section(row, losses) for row in kept if not is_sealed(row))
     page = f"{head}<p>Shown as recorded, not verified.</p><dl>{about}</dl>{_prompts(kept)}<main>\n{body}\n</main></body></html>\n"
     return Exported(page.encode(), losses, left_out)
 

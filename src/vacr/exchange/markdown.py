@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from vacr import codec
 from vacr.exchange import facts
-from vacr.exchange.exported import Asked, Exported, Losses, lose_events, lose_the_rest, sifted
+from vacr.exchange.exported import Asked, Exported, Losses, is_sealed, lose_events, lose_sealed, lose_the_rest, sifted
 from vacr.exchange.quoting import code, fenced, plain, quoted
 from vacr.model import Native
 from vacr.viewer.diffs import FileDiff
@@ -30,12 +30,13 @@ def export(record: Native, asked: Asked) -> Exported:
     with_events = EVENT in asked.chosen.kinds
     if not with_events:
         lose_events((row for row in kept if row.kind == EVENT and not row.is_error), losses)
-    lose_the_rest(record, losses)
+    lose_sealed(kept, losses)
+    lose_the_rest(record, losses, "parent-id", "stop-reason", "status", "token-usage")
     lines = [f"# {plain(facts.title(record))}", ""]
     lines += [f"- {name}: {code(value)}" for name, value in facts.facts(record, asked, left_out)]
     in_list = False
     for row in kept:
-        if row.kind == EVENT and not with_events and not row.is_error:
+        if is_sealed(row) or (row.kind == EVENT and not with_events and not row.is_error):
             continue
         is_item = row.kind in (TOOL, EVENT)
         # Items that follow each other are one list.

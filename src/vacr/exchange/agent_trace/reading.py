@@ -19,7 +19,8 @@ from vacr.readers.assemble import UNKNOWN, Reading, Session
 from vacr.readers.source import Source
 from vacr.timestamps import is_timestamp
 
-BESIDE = "beside"
+BESIDE = "native-files"
+"""Where a record keeps, by their pointers, what stood in files and cannot stand in a file attribution."""
 _CONTRIBUTOR = {"type": "type", "model_id": "model-id"}
 _RANGE = {"start_line": "start-line", "end_line": "end-line"}
 

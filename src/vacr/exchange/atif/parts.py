@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from vacr import codec
+from vacr.exchange.atif import VERSIONS
 from vacr.exchange.exported import Losses
 from vacr.model import Native
 from vacr.viewer.parts import Image, Other, Part, Text
@@ -26,6 +27,11 @@ def content_of(parts: list[Part], version: str, losses: Losses) -> str | list[Na
     if all(one["type"] == "text" for one in made):
         return "\n".join(one["text"] for one in made)
     return made
+
+
+def text_alone(parts: list[Part], losses: Losses) -> str:
+    """Give what parts say where only a text may stand."""
+    return "\n".join(_part(part, VERSIONS[0], losses)["text"] for part in parts)
 
 
 def _part(part: Part, version: str, losses: Losses) -> Native:

@@ -13,15 +13,14 @@ from vacr import codec
 from vacr.errors import InvalidRecord
 from vacr.exchange import steps as stepping
 from vacr.exchange.atif import FORMAT, restoring
-from vacr.exchange.atif.parts import content_of, has_sound
-from vacr.exchange.exported import Asked, Exported, Losses, lose_events, lose_the_rest, sifted
+from vacr.exchange.atif.parts import content_of, has_sound, text_alone
+from vacr.exchange.exported import Asked, Exported, Losses, lose_events, lose_sealed, lose_the_rest, sifted
 from vacr.exchange.steps import Step, instructions
 from vacr.identity import ours
 from vacr.model import Native
 from vacr.timestamps import as_text, milliseconds
 from vacr.version import __version__
 from vacr.viewer.filters import Filter
-from vacr.viewer.parts import text_of
 from vacr.viewer.rows import EVENT, REASONING, TOOL, Row
 
 UNKNOWN = "unknown"
@@ -40,7 +39,8 @@ def export(record: Native, asked: Asked) -> Exported:
     every, kept, left_out = sifted(record, asked.chosen, losses)
     found = stepping.only(stepping.steps(every, record), kept)
     lose_events((row for row in kept if row.kind == EVENT and instructions(row) is None), losses)
-    lose_the_rest(record, losses)
+    lose_sealed(kept, losses)
+    lose_the_rest(record, losses, "parent-id", "stop-reason", "status", "subject")
     document = _Writing(record, asked, losses, _version(kept, asked.version)).document(found, partial=left_out > 0)
     return Exported(codec.encode(document) + b"\n", losses, left_out)
 
@@ -116,12 +116,9 @@ class _Writing:
         models = [row.model for row in step.rows if row.model and row.model != UNKNOWN]
         if models:
             made["model_name"] = models[0]
-        thoughts = [text for row in step.rows if row.kind == REASONING and (text := text_of(row.parts))]
+        thoughts = [text for row in step.rows if row.kind == REASONING and (text := text_alone(row.parts, self.losses))]
         if thoughts:
             made["reasoning_content"] = "\n\n".join(thoughts)
-        self.losses.update(
-            {"sealed reasoning": sum(_is_sealed(row) for row in step.rows)} if any(map(_is_sealed, step.rows)) else {}
-        )
         calls = [row for row in step.rows if row.kind == TOOL and row.tool]
         names = {row.place: _named(row.entry.get("call-id", f"call-{number}")) for number, row in enumerate(calls, 1)}
         if calls:
@@ -159,10 +156,6 @@ class _Writing:
             return text
         self.losses.update(["times that no calendar has"] if row.time is not None else [])
         return None
-
-
-def _is_sealed(row: Row) -> bool:
-    return row.kind == REASONING and not text_of(row.parts) and "encrypted" in row.entry
 
 
 def _metrics(usage: Native) -> Native:

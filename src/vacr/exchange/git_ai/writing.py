@@ -21,7 +21,8 @@ _TOOLS = {"claude-code": "claude", "codex-cli": "codex", "gemini-cli": "gemini"}
 """What git-ai calls agents that we call otherwise."""
 _KEY = 14
 _NO_COMMIT = "0" * 40
-KEYS = "keys"
+KEYS = "attested-by"
+"""Where a record keeps the keys of a note, one for each conversation of its file attribution, in their order."""
 
 
 def export(record: Native, asked: Asked) -> Exported:

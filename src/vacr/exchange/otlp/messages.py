@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from vacr import codec
 from vacr.exchange.steps import Step, instructions
 from vacr.model import Native
-from vacr.viewer.parts import Image, Part, Text, text_of
+from vacr.viewer.parts import Image, Part, Text
 from vacr.viewer.rows import REASONING, TOOL, Row
 
 
@@ -21,7 +21,7 @@ def answer(step: Step) -> Native:
     parts: list[Native] = []
     for row in step.rows:
         if row.kind == REASONING:
-            parts += [{"type": "reasoning", "content": text}] if (text := text_of(row.parts)) else []
+            parts += [{"type": "reasoning", "content": text}] if (text := _text(row.parts)) else []
         elif row.kind == TOOL:
             if row.tool:
                 parts.append({"type": "tool_call", "id": call_id(row), "name": row.tool, "arguments": row.entry.get("input")})
@@ -46,8 +46,11 @@ def instructed(step: Step) -> list[Native]:
 
 def response(row: Row) -> str:
     """Give what came of a call as a text."""
-    came = row.result or row
-    return "\n".join(part.text if isinstance(part, Text) else codec.encode(_part(part)).decode() for part in came.parts)
+    return _text((row.result or row).parts)
+
+
+def _text(parts: list[Part]) -> str:
+    return "\n".join(part.text if isinstance(part, Text) else codec.encode(_part(part)).decode() for part in parts)
 
 
 def call_id(row: Row) -> str:

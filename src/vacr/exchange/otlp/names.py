@@ -32,6 +32,7 @@ USAGE = {
     "output": "gen_ai.usage.output_tokens",
     "cached": "gen_ai.usage.cache_read.input_tokens",
     "reasoning": "gen_ai.usage.reasoning.output_tokens",
+    "cost": "vacr.usage.cost",
 }
 TOKEN_COUNTS = {"input": "llm.token_count.prompt", "output": "llm.token_count.completion", "total": "llm.token_count.total"}
 SPAN_KIND = "openinference.span.kind"

@@ -12,7 +12,7 @@ from typing import Any
 from vacr import codec
 from vacr.errors import InvalidRecord
 from vacr.exchange import steps as stepping
-from vacr.exchange.exported import Asked, Exported, Losses, lose_events, lose_the_rest, sifted
+from vacr.exchange.exported import Asked, Exported, Losses, lose_events, lose_sealed, lose_the_rest, sifted
 from vacr.exchange.otlp import messages, names
 from vacr.exchange.otlp.spans import Span, attributes
 from vacr.exchange.steps import AGENT, PROMPT, Step, instructions
@@ -33,7 +33,8 @@ def export(record: Native, asked: Asked) -> Exported:
     losses: Losses = Counter()
     every, kept, left_out = sifted(record, asked.chosen, losses)
     lose_events((row for row in kept if row.kind == EVENT and instructions(row) is None), losses)
-    lose_the_rest(record, losses)
+    lose_sealed(kept, losses)
+    lose_the_rest(record, losses, "parent-id", "status", "subject")
     found = stepping.only(stepping.steps(every, record), kept)
     spans = _Tracing(record, asked, losses).spans(found)
     meta = record["session"].get("agent-meta", {})
