@@ -22,7 +22,7 @@ def test_a_record_names_its_export_and_the_export_names_the_record(vacr, tmp_pat
     done = vacr("export", "claude-code.acr.json", "--to", "atif")
     assert done.returncode == 0
     assert done.out.startswith("claude-code.atif.json: ")
-    assert "ATIF cannot hold" in done.err
+    assert "not held by ATIF: " in done.err
     assert "events (" in done.err
     said = json.loads((tmp_path / "claude-code.atif.json").read_bytes())["extra"]["vacr"]
     assert said["sha-256"] == hashlib.sha256((tmp_path / "claude-code.acr.json").read_bytes()).hexdigest()

@@ -167,7 +167,7 @@ class _Export:
         if made.left_out:
             self.voice.notice(f"vacr: {path}: {plural(made.left_out, 'row')} left out by the filters", level)
         if made.losses:
-            self.voice.notice(f"vacr: {path}: {self.to.title} cannot hold {told(made.losses)}", level)
+            self.voice.notice(f"vacr: {path}: not held by {self.to.title}: {told(made.losses)}", level)
 
     def _fail(self, path: str, error: VacrError) -> None:
         place = error.where if error.where.startswith(path) else f"{path}: {error.where}" if error.where else path
@@ -180,7 +180,7 @@ class _Export:
         if self.output != STDIN:
             self.voice.data({"exports": self.done, "errors": self.errors, "losses": dict(self.losses)})
         if self.found > 1:
-            lost = f"; {self.to.title} cannot hold {told(self.losses)}" if self.losses else ""
+            lost = f"; not held by {self.to.title}: {told(self.losses)}" if self.losses else ""
             self.voice.notice(f"vacr: {plural(self.found, 'record')}, {plural(len(self.errors), 'failure')}{lost}")
         elif not self.found and not self.errors:
             error = UnreadableInput("there is no record in it, and no session", hint="vacr list -v shows where sessions are.")

@@ -101,5 +101,5 @@ def _each(entries: Iterable[Native]) -> Iterator[Native]:
 def told(losses: Losses, most: int = 6) -> str:
     """Say what was lost, the most first."""
     shown = sorted(losses.items(), key=lambda item: (-item[1], item[0]))
-    more = f", and {sum(count for _, count in shown[most:])} more" if len(shown) > most else ""
-    return ", ".join(f"{count} {what}" for what, count in shown[:most]) + more
+    more = f"; {len(shown) - most} other kinds: {sum(count for _, count in shown[most:])}" if len(shown) > most else ""
+    return "; ".join(f"{what}: {count}" for what, count in shown[:most]) + more

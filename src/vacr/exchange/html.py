@@ -32,7 +32,10 @@ section{margin:.6rem 0;padding:.3rem .8rem;border-left:3px solid #8886}
 .user{border-color:#27c}.error{border-color:#c22}
 h2{font-size:.9rem;margin:.2rem 0}
 .added{background:#2a24}.removed{background:#c224}
-img{max-width:100%}dt{font-weight:600}dd{margin:0 0 .3rem 0;overflow-wrap:anywhere}
+.event{font-size:.8rem;margin:.1rem 0;opacity:.75}
+h1{font-size:1.3rem}img{max-width:100%}
+dl{display:grid;grid-template-columns:max-content 1fr;gap:.1rem 1rem;font-size:.9rem}
+dt{font-weight:600}dd{margin:0;min-width:0;overflow-wrap:anywhere}
 """
 _SHOWN = frozenset(("image/png", "image/jpeg", "image/gif", "image/webp"))
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
