@@ -79,4 +79,4 @@ def _speed(name: str, made: list[tuple[Any, Asked]]) -> None:
         lambda: [FORMATS[name].export(record, asked) for record, asked in made],
         3,
     )
-    print(f"{'':<19} {work / least:.1f} x the time of encoding the records")
+    print(f"{'':<19} {work / least:.2f} x the time of encoding the records")
