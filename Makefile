@@ -8,12 +8,13 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
 # Installs packages of Debian; a new machine does not know yet what there is.
 debian = { $(SUDO) apt-get install -y -qq $(1) 2>/dev/null || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq $(1); }; }
 
-.PHONY: help demo test check faults bench docs peers lock clean
+.PHONY: help demo test check faults bench docs peers receiver lock clean
 
 help:
 	@echo "make demo   record, validate, convert and restore the examples of every agent; seal one, and log it"
 	@echo "make test   every check: ruff, mypy, import contracts, docs, pytest"
 	@echo "make faults all faults that a log and a journal have to survive, where make test tries some of each kind"
+	@echo "make receiver   sends traces to a real receiver, which takes more than 100 MB of packages"
 	@echo "make bench  speed and memory, as ratios"
 	@echo "make docs   write docs/mapping again from the readers' tables"
 	@echo "make lock   resolve the dependencies again"
@@ -66,6 +67,11 @@ demo: $(VENV)/run.stamp
 	cmp $(OUT)/claude-code.acr.json $(OUT)/back/claude-code.acr.json
 	$(BIN)/vacr restore $(OUT)/codex-cli.acr.json -o $(OUT)/native/
 	cmp examples/codex-cli.jsonl $(OUT)/native/codex-cli.jsonl
+	$(BIN)/vacr stats $(OUT)
+	$(BIN)/vacr export $(OUT)/*.acr.json --to atif -o $(OUT)/atif/
+	$(BIN)/vacr import $(OUT)/atif/codex-cli.atif.json -o $(OUT)/atif/
+	$(BIN)/vacr export $(OUT)/atif/codex-cli.acr.json --to atif -o $(OUT)/atif/again.atif.json
+	cmp $(OUT)/atif/codex-cli.atif.json $(OUT)/atif/again.atif.json
 	$(BIN)/vacr key generate -o $(OUT)/keys
 	$(BIN)/vacr log init $(OUT)/log
 	@$(BIN)/vacr log serve $(OUT)/log --port 0 > $(OUT)/served & echo $$! > $(OUT)/pid; \
@@ -107,8 +113,9 @@ docs: $(VENV)/dev.stamp
 
 # Other implementations that the tests exchange statements with, in environments of their own.
 PEERS := tests/interop
+HARBOR := 0.25.0
 
-peers: $(PEERS)/.venv/stamp $(PEERS)/.venv-pyscitt/stamp $(PEERS)/node_modules/.stamp
+peers: $(PEERS)/.venv/stamp $(PEERS)/.venv-pyscitt/stamp $(PEERS)/.venv-harbor/stamp $(PEERS)/node_modules/.stamp
 
 $(PEERS)/.venv/stamp: requirements/peers.txt
 	$(PYTHON) -m venv $(PEERS)/.venv
@@ -125,18 +132,40 @@ $(PEERS)/.venv-pyscitt/stamp: requirements/pyscitt.txt
 	else echo "no Python 3.12 or newer: pyscitt is not tested"; mkdir -p $(@D); fi
 	@touch $@
 
+# Of Harbor only its models are wanted, which need one of the many packages that it asks for.
+$(PEERS)/.venv-harbor/stamp: requirements/harbor.txt
+	@if [ -n "$(NEWER)" ]; then $(NEWER) -m venv $(@D) \
+		&& $(@D)/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/harbor.txt; \
+	else echo "no Python 3.12 or newer: ATIF is checked by our own rules alone"; mkdir -p $(@D); fi
+	@touch $@
+
 $(PEERS)/node_modules/.stamp: $(PEERS)/package-lock.json
 	@command -v npm >/dev/null || { echo "installing npm"; $(call debian,nodejs npm); }
 	cd $(PEERS) && npm ci --silent --no-audit --no-fund --ignore-scripts
 	@touch $@
 
-lock: $(VENV)/dev.stamp $(PEERS)/.venv-pyscitt/stamp
+# Too heavy for every run: the tests that need it say that they are skipped.
+receiver: $(VENV)/dev.stamp $(PEERS)/receiver/node_modules/.stamp
+	$(BIN)/pytest tests/interop/test_otlp.py
+
+$(PEERS)/receiver/node_modules/.stamp: $(PEERS)/receiver/package-lock.json
+	@command -v npm >/dev/null || { echo "installing npm"; $(call debian,nodejs npm); }
+	cd $(@D)/.. && npm ci --silent --no-audit --no-fund --ignore-scripts
+	@touch $@
+
+lock: $(VENV)/dev.stamp $(PEERS)/.venv-pyscitt/stamp $(PEERS)/.venv-harbor/stamp
 	$(BIN)/pip install --quiet --disable-pip-version-check pip-tools
 	cd requirements && ../$(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-header --no-annotate \
 		--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options --output-file peers.txt peers.in
 	[ ! -e $(PEERS)/.venv-pyscitt/bin/pip ] || { $(PEERS)/.venv-pyscitt/bin/pip install --quiet --disable-pip-version-check pip-tools && \
 		cd requirements && ../$(PEERS)/.venv-pyscitt/bin/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-header \
 		--no-annotate --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options --output-file pyscitt.txt pyscitt.in; }
+	[ ! -e $(PEERS)/.venv-harbor/bin/pip ] || { $(PEERS)/.venv-harbor/bin/pip install --quiet --disable-pip-version-check pip-tools && \
+		cd requirements && ../$(PEERS)/.venv-harbor/bin/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-header \
+		--no-annotate --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options --output-file harbor.txt harbor.in && \
+		../$(PEERS)/.venv-harbor/bin/pip download --quiet --disable-pip-version-check --no-deps -d harbor-wheel harbor==$(HARBOR) && \
+		printf 'harbor==%s \\\n    %s\n' $(HARBOR) "$$(../$(PEERS)/.venv-harbor/bin/pip hash harbor-wheel/*.whl | tail -1)" >> harbor.txt && \
+		rm -r harbor-wheel; }
 	cd requirements && for name in run dev; do \
 		../$(BIN)/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-header --no-annotate \
 			--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options \

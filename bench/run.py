@@ -17,12 +17,13 @@ from transparency import log_growth, transparency
 
 from attribution import attribution
 from capture import capture, journal_verify
+from exchange import exchange
 from signing import signing
 
 PARTS = {
     part.__name__: part
     for part in (recording, growth, validation, attribution, signing, transparency, log_growth, memory, folders, start, hook)
-    + (capture, journal_verify)
+    + (capture, journal_verify, exchange)
 }
 
 if __name__ == "__main__":

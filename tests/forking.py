@@ -119,7 +119,7 @@ if __name__ == "__main__":
     from vacr.cli import group
 
     for verb in group.verbs:
-        command = import_module(f"vacr.cli.{verb}").command
+        command = group.get_command(None, verb)
         for one in getattr(command, "verbs", ()):
             import_module(f"{command.package}.{one}")
     found = _serve(socket.socket(fileno=int(sys.argv[1])))

@@ -73,7 +73,7 @@ SAID_PARTS = frozenset(
 )
 _PART_MEMBERS = SAID_PARTS.union(PARTS)
 
-BESIDE = frozenset(("gemini-json", "gemini-jsonl", "opencode-json", "opencode-export", "opencode-sqlite", "cursor-vscdb"))
+BESIDE = frozenset(("gemini-json", "gemini-jsonl", "opencode-json", "opencode-export", "opencode-sqlite", "cursor-vscdb", "atif"))
 """The trace formats that have calls and reasoning beside the content of a message too: there, more children follow the views."""
 
 # Blocks that are part of what was said, and have no view of their own.

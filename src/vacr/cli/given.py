@@ -34,6 +34,8 @@ class Given:
     """What files that are made of it are named after; of one in a folder, with the folders between."""
     form: Form
     record: Any
+    stored: bool = False
+    """Whether it is on disk as a record, not made just now."""
 
 
 def given(path: str, *, changed: bool = False) -> Iterator[Given]:
@@ -121,7 +123,7 @@ def _record(path: str, stem: str, *, changed: bool) -> Given:
         raise UnreadableInput("this is no record of a session", where=path, hint=hint)
     if not changed and is_changed(record, json=form == "json"):
         raise InvalidRecord(_CHANGED, where=path, hint="It proves nothing. Make it again from the session: vacr record FILE.")
-    return Given(path, stem, form, as_made(record, json=form == "json"))
+    return Given(path, stem, form, as_made(record, json=form == "json"), stored=True)
 
 
 def _looks_like_a_record(path: str) -> bool:

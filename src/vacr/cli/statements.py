@@ -22,7 +22,7 @@ from vacr.sources.signing import Signable
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def key_options(function: F, *, required: bool = True) -> F:
+def key_options(function: F, *, required: bool = True, default: str = "one of this machine") -> F:
     """Add to a verb what it takes to sign with a key."""
     for option in (
         click.option("--force", is_flag=True, help="Take a key that others on this machine can read."),
@@ -34,8 +34,7 @@ def key_options(function: F, *, required: bool = True) -> F:
             "--key",
             required=required,
             metavar="FILE|pkcs11:…",
-            help="The private key in PEM, or one in a device, by its URI."
-            + ("" if required else "  [default: one of this machine]"),
+            help="The private key in PEM, or one in a device, by its URI." + ("" if required else f"  [default: {default}]"),
         ),
     ):
         function = option(function)

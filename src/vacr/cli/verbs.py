@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 from importlib import import_module
+from keyword import iskeyword
 from typing import Any
 
 import click
@@ -28,7 +29,9 @@ class Verbs(click.Group):
         del ctx
         if cmd_name not in self.verbs:
             return None
-        command: click.Command = import_module(f"{self.package}.{cmd_name}").command
+        # A module cannot be named after a word of the language itself.
+        module = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
+        command: click.Command = import_module(f"{self.package}.{module}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

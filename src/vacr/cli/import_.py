@@ -1,0 +1,109 @@
+"""`vacr import`: what other tools wrote → records."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+import vacr
+from vacr.cli import options, outputs
+from vacr.cli.options import PATH, Voice, plural, size
+from vacr.errors import VacrError
+from vacr.exchange.formats import FORMATS
+from vacr.exchange.recognising import format_of
+from vacr.identity import identify
+from vacr.readers.assemble import Reading
+from vacr.readers.source import Part, Source
+from vacr.recording.files import digest
+from vacr.recording.names import record_name
+from vacr.sources import STDIN, read_bytes
+from vacr.sources.files import part_name
+
+_READABLE = [name for name, format_ in FORMATS.items() if format_.reader]
+
+
+@click.command("import", no_args_is_help=True)
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PATH)
+@click.option("--from", "from", type=click.Choice(_READABLE), help="The format.  [default: as the document says]")
+@options.writing_options
+@options.voice_options
+def command(
+    files: tuple[str, ...],
+    output: str | None,
+    overwrite: bool,  # noqa: FBT001 - click passes flags so
+    format: str,  # noqa: A002 - the option's name
+    quiet: bool,  # noqa: FBT001
+    verbose: int,
+    **asked: Any,
+) -> int:
+    """Make records of documents that other tools wrote.
+
+    All members are kept: those that have no place in the record format stay under their own names. Exporting to the same format
+    gives the document again.
+
+    \b
+    Example:
+      vacr import run.atif.json                            writes ./run.acr.json
+      vacr import run.json --from atif -o abc.acr.json
+    """
+    outputs.refuse_one_file_for_many(files, output)
+    voice = Voice(format, quiet, verbose)
+    done: list[dict[str, Any]] = []
+    errors: list[dict[str, Any]] = []
+    worst = 0
+    for path in files:
+        try:
+            name, readings = _read(path, asked["from"])
+            outputs.refuse_one_file_for_many([path] * len(readings), output)
+            for reading in readings:
+                data = _encoded(reading)
+                if output == STDIN:
+                    outputs.write_stdout([data, b"\n"])
+                    continue
+                label = str(reading.record["session"]["session-id"]) if len(readings) > 1 else ""
+                stem = record_name(_stem(path, FORMATS[name].ending), ".", label)
+                target = Path(output or ".") / f"{stem}.acr.json" if outputs.is_folder(output) else Path(output or "")
+                state = outputs.write_new(target, data, path, files, overwrite=overwrite)
+                _tell(path, target, reading, len(data), state, voice)
+                made: dict[str, Any] = {"source": path, "from": name, "output": str(target), "state": state}
+                done.append(made | {"id": reading.record["id"], "bytes": len(data), "sha-256": digest([data])})
+        except VacrError as error:
+            place = error.where if error.where.startswith(path) else f"{path}: {error.where}" if error.where else path
+            voice.error(f"vacr: {place}: {error.message}", error.hint)
+            errors.append({"source": path, "error": error.message, "where": error.where, "hint": error.hint})
+            worst = max(worst, error.exit_code)
+    if output != STDIN:
+        voice.data({"records": done, "errors": errors})
+    return worst
+
+
+def _read(path: str, of: str | None) -> tuple[str, list[Reading]]:
+    """Give the format of a document, and what it holds."""
+    data = read_bytes(path)
+    name = of or format_of(data)
+    part = "stdin" if path == STDIN else part_name(Path(path))
+    return name, FORMATS[name].read(Source((Part(part, data),)))
+
+
+def _encoded(reading: Reading) -> bytes:
+    """Give a record its id, and its bytes once it was found valid."""
+    data = b"".join(identify(reading.record))
+    vacr.validate(reading.record).raise_for_errors()
+    return data
+
+
+def _tell(path: str, target: Path, reading: Reading, count: int, state: str, voice: Voice) -> None:
+    for notice in reading.notices:
+        voice.notice(f"vacr: {path}: {notice.message}")
+    entries = plural(len(reading.record["session"]["entries"]), "entry")
+    voice.result(f"{target}: {entries}, {size(count)}{', unchanged' if state == 'unchanged' else ''}")
+
+
+def _stem(path: str, ending: str) -> str:
+    name = "stdin" if path == STDIN else Path(path).name
+    for one in (ending, ".jsonl", ".json", ".txt"):
+        if name.endswith(one) and name != one:
+            return name.removesuffix(one)
+    return name

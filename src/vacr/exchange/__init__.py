@@ -1,0 +1,1 @@
+"""Records for other tools, and what other tools have as records: `formats` names what there is."""

@@ -1,0 +1,1 @@
+"""OTLP/JSON traces with the GenAI attributes of OpenTelemetry, for tools that show traces."""

@@ -1,0 +1,169 @@
+"""`vacr export` and `vacr import`: which files are written, what is told, and what is refused."""
+
+import base64
+import hashlib
+import json
+
+import pytest
+
+from tests.conftest import EXAMPLES
+
+CLAUDE, CODEX = EXAMPLES / "claude-code.jsonl", EXAMPLES / "codex-cli.jsonl"
+TRAJECTORY = {
+    "schema_version": "ATIF-v1.6",
+    "session_id": "s",
+    "agent": {"name": "a", "version": "1"},
+    "steps": [{"step_id": 1, "source": "user", "message": "hello", "timestamp": "2026-01-01T00:00:00Z"}],
+}
+
+
+def test_a_record_names_its_export_and_the_export_names_the_record(vacr, tmp_path):
+    vacr("record", CLAUDE)
+    done = vacr("export", "claude-code.acr.json", "--to", "atif")
+    assert done.returncode == 0
+    assert done.out.startswith("claude-code.atif.json: ")
+    assert "not held by ATIF: " in done.err
+    assert "events (" in done.err
+    said = json.loads((tmp_path / "claude-code.atif.json").read_bytes())["extra"]["vacr"]
+    assert said["sha-256"] == hashlib.sha256((tmp_path / "claude-code.acr.json").read_bytes()).hexdigest()
+    assert vacr("export", "claude-code.acr.json", "--to", "atif").out.endswith(", unchanged\n")
+    assert vacr("export", CLAUDE, "--to", "atif", "-o", "-").stdout == (tmp_path / "claude-code.atif.json").read_bytes()
+
+
+def test_a_folder_gives_a_file_each(vacr, tmp_path):
+    vacr("record", EXAMPLES, "-o", "records/")
+    done = vacr("export", "records", "--to", "atif", "-o", "out/", "--format", "json")
+    told = json.loads(done.out)
+    assert len(told["exports"]) == 5
+    assert all(one["losses"] for one in told["exports"] if "cursor" not in one["source"])
+    assert min(path.name for path in (tmp_path / "out").iterdir()) == "claude-code.atif.json"
+    assert "5 records, 0 failures" in done.err
+
+
+def test_what_cannot_be_read_keeps_nothing_else_back(vacr, tmp_path):
+    vacr("record", CLAUDE, "-o", "records/")
+    (tmp_path / "records" / "bad.acr.json").write_text("{")
+    done = vacr("export", "records", "--to", "atif", "-o", "out/")
+    assert done.returncode == 3
+    assert "bad.acr.json" in done.err
+    assert (tmp_path / "out" / "claude-code.atif.json").exists()
+
+
+def test_a_record_that_was_changed_is_not_exported(vacr, tmp_path):
+    vacr("record", CLAUDE)
+    path = tmp_path / "claude-code.acr.json"
+    path.write_bytes(path.read_bytes().replace(b"off by a cent", b"off by a euro"))
+    done = vacr("export", path, "--to", "atif")
+    assert done.returncode == 1
+    assert "was changed after it was made" in done.err
+
+
+def test_several_do_not_go_into_one_file(vacr, tmp_path):
+    done = vacr("export", CLAUDE, CODEX, "--to", "atif", "-o", "one.json")
+    assert done.returncode == 2
+    assert "End the name in /" in done.err
+    assert not (tmp_path / "one.json").exists()
+    assert vacr("export", EXAMPLES, "--to", "atif", "-o", "one.json").returncode == 2
+    assert not (tmp_path / "one.json").exists()
+
+
+def test_filters_are_told(vacr):
+    done = vacr("export", CLAUDE, "--to", "atif", "--only", "user", "-o", "-")
+    assert {step["source"] for step in json.loads(done.out)["steps"]} == {"user"}
+    assert "rows left out by the filters" in done.err
+    nothing = vacr("export", CLAUDE, "--to", "atif", "--grep", "no such words", "-o", "-")
+    assert nothing.returncode == 1
+    assert "filters" in nothing.err
+
+
+def test_what_is_there_is_not_lost(vacr, tmp_path):
+    (tmp_path / "claude-code.atif.json").write_text("mine")
+    assert vacr("export", CLAUDE, "--to", "atif").returncode == 2
+    assert (tmp_path / "claude-code.atif.json").read_text() == "mine"
+    assert vacr("export", CLAUDE, "--to", "atif", "--overwrite").returncode == 0
+
+
+def test_a_trajectory_becomes_a_record_and_back(vacr, tmp_path):
+    (tmp_path / "run.atif.json").write_text(json.dumps(TRAJECTORY, indent=2))
+    done = vacr("import", "run.atif.json")
+    assert done.out.startswith("run.acr.json: 1 entry")
+    assert vacr("validate", "run.acr.json", "--strict").returncode == 0
+    assert "hello" in vacr("show", "run.acr.json").out
+    assert json.loads(vacr("export", "run.acr.json", "--to", "atif", "-o", "-").out) == TRAJECTORY
+
+
+def test_standard_input(vacr, tmp_path):
+    data = json.dumps(TRAJECTORY).encode()
+    told = json.loads(vacr("import", "-", "--format", "json", stdin=data).out)["records"][0]
+    assert (told["from"], told["output"]) == ("atif", "stdin.acr.json")
+    printed = vacr("import", "-", "-o", "-", stdin=data).stdout
+    assert printed.strip() == (tmp_path / "stdin.acr.json").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("data", "exit_code", "told"),
+    [
+        (b"{", 3, "line 1, column 2"),
+        (b"{}", 3, "not in a format that is known"),
+        (b'{"schema_version":"ATIF-v1.7"}', 1, 'missing member "agent"'),
+        (b"", 3, "no JSON value"),
+    ],
+)
+def test_what_cannot_be_imported_is_told(vacr, tmp_path, data, exit_code, told):
+    (tmp_path / "x.json").write_bytes(data)
+    done = vacr("import", "x.json")
+    assert done.returncode == exit_code
+    assert "x.json" in done.err
+    assert told in done.err
+
+
+def test_a_signed_statement_names_commit_and_file(vacr, tmp_path):
+    vacr("key", "generate", "-o", "keys/")
+    vacr("attribute", CLAUDE, "-o", "a.acr.json")
+    done = vacr("export", "a.acr.json", "--to", "in-toto", "--key", "keys/signing.pem", "--commit", "a" * 40)
+    assert done.returncode == 0, done.err
+    payload = json.loads(base64.b64decode(json.loads((tmp_path / "a.intoto.json").read_bytes())["payload"]))
+    assert [subject["name"] for subject in payload["subject"]] == ["commit", "total.py"]
+    assert (
+        payload["predicate"]["record"]["digest"]["sha256"] == hashlib.sha256((tmp_path / "a.acr.json").read_bytes()).hexdigest()
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--to", "in-toto"], "Name a key"),
+        (["--to", "atif", "--key", "k.pem"], "--key is for --to in-toto"),
+        (["--to", "in-toto", "--commit", "HEAD"], "git rev-parse HEAD"),
+        (["--to", "markdown", "--atif-version", "1.7"], "--atif-version is for --to atif"),
+        (["--to", "agent-trace", "--only", "user"], "filters choose nothing"),
+        (["--to", "agent-trac"], "agent-trace"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(vacr, tmp_path, arguments, told):
+    done = vacr("export", CLAUDE, *arguments)
+    assert done.returncode == 2
+    assert told in done.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_note_through_standard_output(vacr, tmp_path):
+    vacr("attribute", CLAUDE, "-o", "a.acr.json")
+    note = vacr("export", "a.acr.json", "--to", "git-ai-notes", "-o", "-", "--commit", "b" * 40)
+    assert note.out.startswith("total.py\n  s_")
+    assert "b" * 40 in note.out
+    (tmp_path / "note.txt").write_bytes(note.stdout)
+    assert vacr("import", "note.txt").out.startswith("note.acr.json: 0 entries")
+    assert vacr("validate", "note.acr.json").returncode == 0
+    assert vacr("export", "note.acr.json", "--to", "git-ai-notes", "-o", "-").out == note.out
+
+
+def test_traces_one_a_line_become_records_each(vacr, tmp_path):
+    vacr("attribute", CLAUDE, "-o", "a.acr.json")
+    vacr("attribute", CODEX, "-o", "b.acr.json")
+    lines = vacr("export", "a.acr.json", "b.acr.json", "--to", "agent-trace", "-o", "-").stdout
+    (tmp_path / "traces.jsonl").write_bytes(lines)
+    done = vacr("import", "traces.jsonl", "-o", "in/")
+    assert done.returncode == 0, done.err
+    assert len(list((tmp_path / "in").iterdir())) == 2
+    assert vacr("import", "traces.jsonl", "-o", "one.acr.json").returncode == 2

@@ -1,0 +1,115 @@
+"""`vacr stats`: sums of sessions, by what they have in common."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+
+import pytest
+
+from tests.conftest import EXAMPLES
+
+CLAUDE, CODEX = EXAMPLES / "claude-code.jsonl", EXAMPLES / "codex-cli.jsonl"
+
+
+def groups(done):
+    assert done.returncode == 0, done.err
+    return {one["key"]: one for one in json.loads(done.out)["groups"]}
+
+
+def test_records_and_native_sessions_give_the_same(vacr):
+    vacr("record", EXAMPLES, "-o", "records/")
+    told = json.loads(vacr("stats", "records", "--format", "json").out)
+    assert told == json.loads(vacr("stats", EXAMPLES, "--format", "json").out)
+    assert told["total"]["sessions"] == 5
+    assert told["total"]["tokens"]["input"] == sum(one["tokens"]["input"] for one in told["groups"])
+
+
+def test_what_is_counted(vacr):
+    one = groups(vacr("stats", CLAUDE, "--format", "json"))["claude-code"]
+    assert one["tokens"]["input"] == 97316
+    assert one["tools"] == {"Read": 1, "Edit": 2, "Bash": 1}
+    assert one["failed-tools"] == {"Bash": 1}
+    assert (one["prompts"], one["calls"], one["errors"], one["files"]) == (1, 4, 1, 1)
+    assert one["milliseconds"] == 18750
+    assert groups(vacr("stats", EXAMPLES / "opencode.json", "--format", "json"))["opencode"]["micro-dollars"] == 32300
+
+
+@pytest.mark.parametrize(
+    ("by", "keys"),
+    [
+        ("agent", ["claude-code", "codex-cli"]),
+        ("project", ["/home/mira/invoice"]),
+        ("day", ["2026-03-14"]),
+        ("model", ["claude-opus-4-6", "gpt-5.5"]),
+    ],
+)
+def test_groups(vacr, by, keys):
+    found = groups(vacr("stats", CLAUDE, CODEX, "--by", by, "--format", "json"))
+    assert list(found) == keys
+    assert sum(one["tokens"]["output"] for one in found.values()) == 606 + 291
+
+
+def test_models_of_one_session_are_told_apart(vacr):
+    done = vacr("stats", EXAMPLES / "gemini-cli.jsonl", "--by", "model", "--format", "json")
+    found = groups(done)
+    assert {key: one["tokens"]["output"] for key, one in found.items()} == {
+        "gemini-3-pro-preview": 287,
+        "gemini-3-flash-preview": 44,
+    }
+    assert json.loads(done.out)["total"]["sessions"] == 1
+    whole = groups(vacr("stats", EXAMPLES / "gemini-cli.jsonl", "--format", "json"))["gemini-cli"]
+    for name in ("calls", "errors", "prompts", "entries", "milliseconds"):
+        assert sum(one[name] for one in found.values()) == whole[name], name
+
+
+def test_a_session_counts_once_by_its_longest_recording(vacr, tmp_path):
+    short = b"\n".join(CLAUDE.read_bytes().splitlines()[:8]) + b"\n"
+    (tmp_path / "short.jsonl").write_bytes(short)
+    for order in ((CLAUDE, "short.jsonl"), ("short.jsonl", CLAUDE)):
+        done = vacr("stats", *order, "--format", "json")
+        assert groups(done)["claude-code"]["tokens"]["input"] == 97316
+        assert json.loads(done.out)["repeated"] == 1
+        assert "1 other recording" in done.err
+
+
+def test_what_cannot_be_read_is_told_and_the_others_are_counted(vacr, tmp_path):
+    vacr("record", CLAUDE, "-o", "records/")
+    (tmp_path / "records" / "bad.acr.json").write_text("{")
+    done = vacr("stats", "records")
+    assert done.returncode == 3
+    assert "claude-code" in done.out
+    assert "bad.acr.json" in done.err
+    missing = vacr("stats", "nowhere", CLAUDE)
+    assert missing.returncode == 3
+    assert "claude-code" in missing.out
+    assert "nowhere: there is no such file" in missing.err
+    (tmp_path / "empty").mkdir()
+    assert vacr("stats", "empty").returncode == 3
+
+
+def test_names_cannot_drive_the_terminal(vacr, tmp_path):
+    (tmp_path / "x.jsonl").write_bytes(CLAUDE.read_bytes().replace(b"claude-opus-4-6", b"opus\\u001b[31m"))
+    done = vacr("stats", "x.jsonl", "--by", "model")
+    assert "\x1b" not in done.out
+    assert "\\x1b[31m" in done.out
+
+
+def test_bars_are_for_terminals(vacr, terminals, tmp_path):
+    del terminals
+    assert "█" not in vacr("stats", CLAUDE, CODEX).out
+    ours, theirs = pty.openpty()
+    subprocess.run([sys.executable, "-m", "vacr", "stats", CLAUDE, CODEX], stdout=theirs, cwd=tmp_path, check=True)
+    os.close(theirs)
+    shown = b""
+    while True:
+        try:
+            data = os.read(ours, 65536)
+        except OSError:
+            break
+        if not data:
+            break
+        shown += data
+    os.close(ours)
+    assert "████" in shown.decode()

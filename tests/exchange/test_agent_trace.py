@@ -1,0 +1,160 @@
+"""Agent Trace: the file attribution of records, there and back, and traces of others, back and there."""
+
+import copy
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import vacr
+from tests.exchange.sessions import all_records, example
+from tests.interop.judged import judged
+from vacr import codec
+from vacr.errors import InvalidRecord, UnreadableInput
+from vacr.exchange.agent_trace.reading import read
+from vacr.exchange.agent_trace.writing import export
+from vacr.exchange.exported import Asked
+from vacr.exchange.recognising import format_of
+from vacr.identity import identify
+from vacr.readers.source import Part, Source
+
+ASKED = Asked("ab" * 32)
+SCHEMA = json.loads((Path(__file__).parent / "agent-trace.schema.json").read_text())
+TRACE = {
+    "version": "0.1.0",
+    "id": "550e8400-e29b-41d4-a716-446655440000",
+    "timestamp": "2026-01-25T10:00:00Z",
+    "files": [
+        {"path": "src/app.ts", "conversations": [{"contributor": {"type": "ai"}, "ranges": [{"start_line": 1, "end_line": 50}]}]}
+    ],
+}
+
+
+def records(data):
+    return [json.loads(b"".join(identify(reading.record))) for reading in read(Source((Part("traces.jsonl", data),)))]
+
+
+def imported(document):
+    (record,) = records(codec.encode(document))
+    return record
+
+
+def exported(record):
+    return json.loads(export(record, ASKED).data)
+
+
+_text = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
+_more = st.dictionaries(st.sampled_from(["note", "id", "x-y", "extra"]), _text | st.none() | st.integers(0, 9), max_size=1)
+
+
+def _open(required, **optional):
+    made = st.fixed_dictionaries(required, optional=optional)
+    return st.tuples(_more, made).map(lambda pair: pair[0] | pair[1])
+
+
+_hashes = st.sampled_from(["sha256:ab", "murmur3:9f2e", "plain", "sha-256:x", "unspecified:y", "a:b:c", ""])
+_contributor = _open({"type": st.sampled_from(["human", "ai", "mixed", "unknown"])}, model_id=_text)
+_range = _open({"start_line": st.integers(1, 9), "end_line": st.integers(1, 9)}, content_hash=_hashes, contributor=_contributor)
+_related = st.lists(_open({"type": _text, "url": st.just("https://a.example/x")}), max_size=2)
+_conversation = _open(
+    {"ranges": st.lists(_range, max_size=2)}, url=st.just("https://a.example/c"), contributor=_contributor, related=_related
+)
+_file = _open({"path": _text, "conversations": st.lists(_conversation, max_size=2)})
+_name = _text | st.just("unknown")
+traces = _open(
+    {
+        "version": st.sampled_from(["0.1.0", "1.0"]),
+        "id": st.uuids().map(str),
+        "timestamp": st.sampled_from(["2026-01-25T10:00:00Z", "2026-01-25T10:00:00.5+01:00", "2026-01-25T10:00Z"]),
+        "files": st.lists(_file, max_size=2),
+    },
+    vcs=_open({"type": st.sampled_from(["git", "jj"]), "revision": _text}),
+    tool=_open({}, name=_name, version=_name),
+    metadata=st.dictionaries(_text, _text | st.none(), max_size=2),
+)
+
+
+@given(traces)
+def test_there_and_back_gives_the_same_trace(trace):
+    wanted = {name: value for name, value in trace.items() if value is not None}
+    record = imported(copy.deepcopy(trace))
+    vacr.validate(record).raise_for_errors()
+    assert exported(record) == wanted
+
+
+def test_every_attributed_session_gives_a_trace_that_others_take():
+    made = []
+    for _, record in all_records():
+        attributed = vacr.attribute(record)
+        if attributed.get("file-attribution", {}).get("files"):
+            try:
+                made.append(exported(attributed))
+            except InvalidRecord as error:
+                refused = error.message
+                if "no time" not in refused:
+                    raise
+    assert len(made) > 5
+    assert all(imported(copy.deepcopy(document)) for document in made)
+    verdicts = judged({"op": "json_schema", "schema": SCHEMA, "document": document} for document in made)
+    assert [verdict for verdict in verdicts if verdict] == []
+
+
+def test_what_it_says():
+    record = vacr.attribute(copy.deepcopy(example("claude-code.jsonl")))
+    made = export(record, ASKED)
+    document = json.loads(made.data)
+    (file,) = document["files"]
+    (conversation,) = file["conversations"]
+    assert conversation["contributor"] == {"type": "ai", "model_id": "anthropic/claude-opus-4-6"}
+    assert [(one["start_line"], one["end_line"]) for one in conversation["ranges"]] == [(1, 5), (7, 7)]
+    assert conversation["ranges"][0]["content_hash"].startswith("sha256:")
+    assert conversation["related"] == [{"type": "record", "url": "ni:///sha-256;" + "q6ur" * 10 + "q6s"}]
+    assert document["metadata"]["vacr"]["sha-256"] == ASKED.digest
+    assert document["tool"] == {"name": "claude-code", "version": "2.1.72"}
+    assert "vcs" not in document
+    assert made.losses["entries of the conversation"] == 20
+    assert made.losses["branch of version control"] == 1
+
+
+def test_a_record_without_an_attribution_is_refused():
+    with pytest.raises(InvalidRecord, match="no file attribution") as caught:
+        export(example("claude-code.jsonl"), ASKED)
+    assert "vacr attribute" in caught.value.hint
+
+
+def test_what_is_no_address_or_line_is_counted():
+    record = copy.deepcopy(example("claude-code.jsonl"))
+    ranges = [{"start-line": 0, "end-line": 0}, {"start-line": 1, "end-line": 1}]
+    record["file-attribution"] = {"files": [{"path": "a", "conversations": [{"url": "here", "ranges": ranges}]}]}
+    made = export(record, ASKED)
+    assert made.losses["addresses without a scheme"] == 1
+    assert made.losses["ranges without a line"] == 1
+    assert len(json.loads(made.data)["files"][0]["conversations"][0]["ranges"]) == 1
+
+
+def test_many_traces_one_a_line():
+    other = {**TRACE, "id": "550e8400-e29b-41d4-a716-446655440001"}
+    data = codec.encode(TRACE) + b"\n\n" + codec.encode(other) + b"\n"
+    assert format_of(data) == "agent-trace"
+    assert [exported(record) for record in records(data)] == [TRACE, other]
+    with pytest.raises(UnreadableInput, match="line 2"):
+        records(codec.encode(TRACE) + b"\n{\n")
+    with pytest.raises(InvalidRecord, match="line 2: /files"):
+        records(codec.encode(TRACE) + b"\n" + codec.encode({**TRACE, "files": 1}))
+
+
+REFUSED = [
+    ({"version": "x"}, "/version"),
+    ({"id": "1"}, "/id"),
+    ({"vcs": {"type": "cvs", "revision": "1"}}, "/vcs"),
+    ({"files": [{}]}, "/files/0"),
+]
+
+
+@pytest.mark.parametrize(("change", "where"), REFUSED, ids=[where for _, where in REFUSED])
+def test_what_is_no_trace_is_refused_with_the_place(change, where):
+    with pytest.raises(InvalidRecord, match="no Agent Trace record") as caught:
+        imported(TRACE | change)
+    assert caught.value.where.startswith(where)

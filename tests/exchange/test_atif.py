@@ -1,0 +1,216 @@
+"""ATIF: what becomes of each agent's sessions, what is refused, and that the way back gives the same document."""
+
+import copy
+import json
+
+import pytest
+from hypothesis import given
+
+import vacr
+from tests.exchange.sessions import example, exports
+from tests.exchange.trajectories import trajectories
+from vacr import codec
+from vacr.errors import InvalidRecord, UnreadableInput
+from vacr.exchange.atif import rules
+from vacr.exchange.atif.reading import read
+from vacr.exchange.atif.writing import export
+from vacr.exchange.exported import Asked
+from vacr.identity import identify
+from vacr.readers.source import Part, Source
+from vacr.viewer.filters import Filter
+
+ASKED = Asked("ab" * 32)
+
+
+def exported(record, **asked):
+    return json.loads(export(record, Asked("ab" * 32, **asked)).data)
+
+
+def imported(document):
+    """Give the record of a document, through its bytes."""
+    reading = read(Source((Part("run.json", codec.encode(document)),)))
+    return json.loads(b"".join(identify(reading.record)))
+
+
+@given(trajectories())
+def test_there_and_back_gives_the_same_document(document):
+    record = imported(copy.deepcopy(document))
+    vacr.validate(record).raise_for_errors()
+    assert record["vacr"]["source"]["format"] == "atif"
+    assert exported(record) == document
+
+
+@given(trajectories())
+def test_an_imported_record_is_exported_like_any_other_where_a_version_is_asked_for(document):
+    made = exported(imported(document), version="1.8")
+    rules.check(made)
+
+
+def test_every_session_gives_a_trajectory():
+    found = 0
+    for _, record, made in exports(export):
+        document = json.loads(made.data)
+        rules.check(document)
+        assert imported(document)
+        assert document["extra"]["vacr"]["record"] == record["id"]
+        found += 1
+    assert found >= 20
+
+
+def test_one_step_a_model_call():
+    document = exported(example("claude-code.jsonl"))
+    agent = [step for step in document["steps"] if step["source"] == "agent"]
+    assert [[call["function_name"] for call in step.get("tool_calls", [])] for step in agent] == [
+        ["Read"],
+        ["Edit"],
+        ["Bash"],
+        ["Edit"],
+        [],
+    ]
+    first = agent[0]
+    assert first["reasoning_content"]
+    assert first["message"]
+    assert first["metrics"]["prompt_tokens"] == 19118
+    assert first["metrics"]["cached_tokens"] == 18211
+    (result,) = first["observation"]["results"]
+    assert result["source_call_id"] == "toolu_01Read"
+    failed = [
+        step["observation"]["results"][0] for step in agent if step.get("tool_calls", [{}])[0].get("function_name") == "Bash"
+    ]
+    assert failed[0]["extra"]["vacr"] == {"is-error": True}
+
+
+def test_tokens_of_events_are_of_the_call_before():
+    steps = exported(example("codex-cli.jsonl"))["steps"]
+    assert [step.get("metrics", {}).get("prompt_tokens") for step in steps] == [None, None, None, 9120, 9410, 9600]
+    assert steps[0]["source"] == "system"
+
+
+def test_input_that_is_no_object_and_calls_without_names():
+    steps = exported(example("codex-cli.jsonl"))["steps"]
+    patch = steps[4]["tool_calls"][0]
+    assert set(patch["arguments"]) == {"input"}
+    cursor = exported(example("cursor.jsonl"))["steps"]
+    assert [call["tool_call_id"] for step in cursor for call in step.get("tool_calls", [])] == ["call-1", "call-1"]
+
+
+def _record(*entries):
+    record = copy.deepcopy(example("cursor.jsonl"))
+    record["session"]["entries"] = list(entries)
+    return record
+
+
+IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
+SOUND = {"inlineData": {"mimeType": "audio/wav", "data": "AAAA"}}
+
+
+@pytest.mark.parametrize(
+    "content", ["hello", [{"type": "text", "text": "hello"}], ["hello"], [{"text": "hello"}], {"text": "hello"}]
+)
+def test_content_is_exported_alike_whatever_its_shape(content):
+    assert exported(_record({"type": "user", "content": content}))["steps"][0]["message"] == "hello"
+
+
+def test_content_that_is_absent_is_an_empty_message():
+    assert exported(_record({"type": "user"}))["steps"][0]["message"] == ""
+
+
+def test_pictures_and_sounds_where_the_version_has_them():
+    seen = _record({"type": "user", "content": [{"type": "text", "text": "look"}, IMAGE]})
+    assert exported(seen)["steps"][0]["message"][1]["source"] == {"media_type": "image/png", "path": "data:image/png;base64,AAAA"}
+    older = export(seen, Asked("", version="1.5"))
+    assert json.loads(older.data)["steps"][0]["message"] == "look\n[image/png, not exported]"
+    assert older.losses["images and sounds"] == 1
+    heard = _record({"type": "user", "content": [SOUND]})
+    assert exported(heard)["schema_version"] == "ATIF-v1.8"
+    assert exported(heard)["steps"][0]["message"][0]["type"] == "audio"
+    assert export(heard, Asked("", version="1.7")).losses["images and sounds"] == 1
+
+
+def test_a_result_without_its_call_names_no_call_of_the_step():
+    record = _record({"type": "assistant", "content": "x"}, {"type": "tool-result", "output": "late", "call-id": "gone"})
+    (step,) = exported(record)["steps"]
+    assert step["observation"]["results"] == [{"content": "late", "extra": {"vacr": {"call-id": "gone"}}}]
+
+
+def test_sub_agents_of_the_record_are_trajectories_of_their_own():
+    side = {"isSidechain": True, "agentId": "a1"}
+    record = _record(
+        {"type": "user", "content": "do"},
+        {"type": "user", "content": "part", **side},
+        {"type": "assistant", "content": "done", **side},
+    )
+    made = exported(record)
+    assert [step["message"] for step in made["steps"]] == ["do"]
+    (other,) = made["subagent_trajectories"]
+    assert other["trajectory_id"].endswith("/a1")
+    assert [step["message"] for step in other["steps"]] == ["part", "done"]
+    assert [step["message"] for step in exported(record, version="1.6")["steps"]] == ["do", "part", "done"]
+
+
+def test_filters_are_honoured_and_what_they_leave_out_is_counted():
+    record = example("claude-code.jsonl")
+    made = export(record, Asked("", Filter(kinds=frozenset(["user"]))))
+    document = json.loads(made.data)
+    assert {step["source"] for step in document["steps"]} == {"user"}
+    assert document["extra"]["vacr"]["partial"] is True
+    assert made.left_out > 5
+    with pytest.raises(InvalidRecord, match="filters"):
+        export(record, Asked("", Filter(text="no such words")))
+
+
+def test_what_cannot_be_held_is_counted():
+    losses = export(example("codex-cli.jsonl"), ASKED).losses
+    assert losses["events (token-count)"] == 4
+    assert losses["entries that repeat others"] == 4
+    assert losses["members of the agent's own"] > 0
+
+
+STEP = {"step_id": 1, "source": "user", "message": "x"}
+DOCUMENT = {"schema_version": "ATIF-v1.7", "agent": {"name": "a", "version": "1"}, "steps": [STEP]}
+REFUSED = [
+    ({**DOCUMENT, "steps": []}, "/steps"),
+    ({**DOCUMENT, "schema_version": "2"}, "/schema_version"),
+    ({**DOCUMENT, "agent": {"name": "a"}}, "/agent"),
+    ({**DOCUMENT, "steps": [{**STEP, "step_id": 2}]}, "/steps/0/step_id"),
+    ({**DOCUMENT, "steps": [{**STEP, "metrics": {}}]}, "/steps/0/metrics"),
+    (
+        {**DOCUMENT, "steps": [{**STEP, "source": "agent", "llm_call_count": 0, "reasoning_content": ""}]},
+        "/steps/0/reasoning_content",
+    ),
+    (
+        {**DOCUMENT, "steps": [{**STEP, "observation": {"results": [{"source_call_id": "c"}]}}]},
+        "/steps/0/observation/results/0/source_call_id",
+    ),
+    ({**DOCUMENT, "subagent_trajectories": [DOCUMENT]}, "/subagent_trajectories/0/trajectory_id"),
+    ({**DOCUMENT, "steps": [{**STEP, "message": [{"type": "text"}]}]}, "/steps/0/message"),
+    ([], "/"),
+]
+
+
+@pytest.mark.parametrize(("document", "where"), REFUSED, ids=[where for _, where in REFUSED])
+def test_what_is_no_trajectory_is_refused_with_the_place(document, where):
+    with pytest.raises(InvalidRecord, match="no ATIF trajectory") as caught:
+        imported(document)
+    assert caught.value.where.startswith(where)
+
+
+def test_what_is_no_json_is_refused():
+    with pytest.raises(UnreadableInput):
+        read(Source((Part("run.json", b"{"),)))
+
+
+def test_members_of_later_versions_are_kept():
+    later = copy.deepcopy(DOCUMENT) | {"schema_version": "ATIF-v1.9", "format": "x", "mood": {"a": None}}
+    later["steps"][0] |= {"id": "s1", "children": [1], "weather": "fine", "vacr": {"x": 1}}
+    record = imported(copy.deepcopy(later))
+    assert record["session"]["mood"] == {"a": None}
+    assert record["session"]["entries"][0]["weather"] == "fine"
+    assert exported(record) == later
+
+
+def test_copied_context_is_marked_as_inherited_and_not_counted():
+    copied = {"step_id": 1, "source": "agent", "message": "old", "is_copied_context": True, "metrics": {"prompt_tokens": 5}}
+    record = imported({**DOCUMENT, "steps": [copied, {**STEP, "step_id": 2}]})
+    assert record["session"]["entries"][0]["vacr"]["inherited"] is True
+    assert exported(record, version="1.7")["final_metrics"] == {"total_steps": 2}

@@ -1,0 +1,179 @@
+"""Notes of git-ai: through a real repository, there and back, and what a note cannot say."""
+
+import copy
+import json
+import shutil
+import subprocess
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import vacr
+from tests.exchange.sessions import all_records, example
+from vacr.errors import InvalidRecord, UnreadableInput
+from vacr.exchange.exported import Asked
+from vacr.exchange.git_ai import notes
+from vacr.exchange.git_ai.notes import Attested, Note
+from vacr.exchange.git_ai.reading import read
+from vacr.exchange.git_ai.writing import export
+from vacr.exchange.recognising import format_of
+from vacr.identity import identify
+from vacr.readers.source import Part, Source
+
+ASKED = Asked("ab" * 32)
+NOTE = b"""src/main.rs
+  s_a76964380084ef::t_a3a130d3e145e3 1-10,15
+  h_dca485b1adf836 11-14
+"docs/my file.md"
+  d4a7828bfdafe456 5-6
+---
+{
+  "schema_version": "authorship/3.0.0",
+  "git_ai_version": "1.3.4",
+  "base_commit_sha": "ae20f6f29e22293875cbfa6e6252db59360d960a",
+  "prompts": {
+    "d4a7828bfdafe456": {
+      "agent_id": {"tool": "cursor", "id": "x", "model": "gpt-5"},
+      "messages": [{"type": "user", "text": "hi"}],
+      "human_author": null
+    }
+  },
+  "sessions": {
+    "s_a76964380084ef": {"agent_id": {"tool": "claude", "id": "y", "model": "claude-opus-5"}, "human_author": "A <a@b.example>"}
+  },
+  "humans": {"h_dca485b1adf836": {"author": "A <a@b.example>"}}
+}
+"""
+
+
+def reading(data):
+    return read(Source((Part("note.txt", data),)))
+
+
+def imported(data):
+    return json.loads(b"".join(identify(reading(data).record)))
+
+
+def test_a_note_becomes_a_file_attribution():
+    record = imported(NOTE)
+    vacr.validate(record).raise_for_errors()
+    first, second = record["file-attribution"]["files"]
+    assert [one["contributor"] for one in first["conversations"]] == [
+        {"type": "ai", "model-id": "claude-opus-5"},
+        {"type": "human"},
+    ]
+    assert first["conversations"][0]["ranges"] == [{"start-line": 1, "end-line": 10}, {"start-line": 15, "end-line": 15}]
+    assert second["path"] == "docs/my file.md"
+    assert record["vcs"] == {"type": "git", "revision": "ae20f6f29e22293875cbfa6e6252db59360d960a"}
+    assert record["session"]["humans"]
+    assert "transcripts in it: 1" in reading(NOTE).notices[0].message
+
+
+def test_there_and_back_gives_the_same_note():
+    again = export(imported(NOTE), ASKED).data
+    assert notes.parse(again) == notes.parse(NOTE)
+    assert again.partition(b"---\n")[0] == NOTE.partition(b"---\n")[0]
+
+
+_paths = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8).filter(notes.can_hold)
+_ranges = st.lists(
+    st.tuples(st.integers(1, 50), st.integers(0, 9)).map(lambda pair: (pair[0], sum(pair))), min_size=1, max_size=3
+)
+_keys = st.sampled_from(["s_a76964380084ef::t_a3a130d3e145e3", "h_dca485b1adf836", "d4a7828bfdafe456", "abcdef0"])
+_files = st.lists(st.tuples(_paths, st.lists(st.builds(Attested, _keys, _ranges), max_size=2)), max_size=3)
+
+
+@given(
+    _files,
+    st.dictionaries(
+        st.sampled_from(["prompts", "format", "entries", "note"]), st.integers() | st.dictionaries(st.text("ab"), st.none())
+    ),
+)
+def test_any_note_comes_back(files, more):
+    note = Note(files, {"schema_version": "authorship/3.0.0", "base_commit_sha": "a", **more})
+    assert notes.parse(notes.write(note).encode()) == note
+    record = imported(notes.write(note).encode())
+    vacr.validate(record).raise_for_errors()
+    assert notes.parse(export(record, ASKED).data) == note
+
+
+def test_through_a_repository(tmp_path):
+    if not shutil.which("git"):
+        pytest.skip("no git")
+
+    def git(*arguments, data=None):
+        command = ["git", "-C", str(tmp_path), "-c", "user.name=A", "-c", "user.email=a@b.example", *arguments]
+        return subprocess.run(command, check=True, capture_output=True, input=data).stdout
+
+    git("init", "-q")
+    git("commit", "-q", "--allow-empty", "-m", "one")
+    made = export(vacr.attribute(copy.deepcopy(example("claude-code.jsonl"))), ASKED)
+    git("notes", "--ref=ai", "add", "-F", "-", "HEAD", data=made.data)
+    stored = git("notes", "--ref=ai", "show", "HEAD")
+    assert format_of(stored) == "git-ai-notes"
+    record = imported(stored)
+    (file,) = record["file-attribution"]["files"]
+    assert file["path"] == "total.py"
+    assert file["conversations"][0]["ranges"] == [{"start-line": 1, "end-line": 5}, {"start-line": 7, "end-line": 7}]
+    assert notes.parse(export(record, ASKED).data) == notes.parse(made.data)
+
+
+def test_keys_are_those_of_the_standard():
+    record = vacr.attribute(copy.deepcopy(example("claude-code.jsonl")))
+    note = notes.parse(export(record, ASKED).data)
+    ((_, (attested,)),) = note.files
+    assert note.metadata["sessions"][attested.key.partition("::")[0]]["agent_id"] == {
+        "tool": "claude",
+        "id": "6f0d1c52-8a3e-4b57-9c1d-2e7a90b4d113",
+        "model": "claude-opus-4-6",
+    }
+    hashed = subprocess.run(
+        ["sha256sum"], input=b"claude:6f0d1c52-8a3e-4b57-9c1d-2e7a90b4d113", capture_output=True, check=True
+    ).stdout
+    assert attested.key[2:16] == hashed[:14].decode()
+
+
+def test_only_lines_of_the_agent_are_told_and_the_others_counted():
+    record = copy.deepcopy(example("claude-code.jsonl"))
+    kinds = [("ai", 1, 3), ("human", 4, 5), ("ai", 6, 6), ("ai", 4, 4), ("mixed", 7, 9), ("unknown", 10, 10)]
+    ranges = [{"start-line": first, "end-line": last, "contributor": {"type": kind}} for kind, first, last in kinds]
+    files = [{"path": path, "conversations": [{"ranges": ranges}]} for path in ("a b.py", 'a"b.py', "a\nb.py", "---")]
+    record["file-attribution"] = {"files": files}
+    made = export(record, ASKED)
+    assert [(path, one.ranges) for path, (one,) in notes.parse(made.data).files] == [
+        ("a b.py", [(1, 4), (6, 6)]),
+        ("---", [(1, 4), (6, 6)]),
+    ]
+    assert made.losses["files whose names a note cannot hold"] == 2
+    assert made.losses["lines of contributors of type mixed"] == 6
+    assert made.losses["lines of contributors of type human"] == 4
+
+
+def test_every_attributed_session_gives_a_note():
+    found = 0
+    for _, record in all_records():
+        attributed = vacr.attribute(record)
+        if attributed.get("file-attribution", {}).get("files"):
+            found += 1
+            assert imported(export(attributed, ASKED).data)
+    assert found > 5
+
+
+@pytest.mark.parametrize(
+    ("data", "error", "told"),
+    [
+        (b"\xff---\n{}", UnreadableInput, "no UTF-8"),
+        (b"a\n  s_1 1\n", InvalidRecord, "three hyphens"),
+        (b"  s_1 1\n---\n{}", InvalidRecord, "line 1"),
+        (b"a\n  s_1 x\n---\n{}", InvalidRecord, "line 2"),
+        (b"a\n  s_1 5-4\n---\n{}", InvalidRecord, "5-4 are no lines"),
+        (b"a\n  s_1 0\n---\n{}", InvalidRecord, "0 are no lines"),
+        (b"---\n[]", InvalidRecord, "no object"),
+        (b"---\n{", UnreadableInput, "column"),
+        (b'---\n{"schema_version":"authorship/9.0.0"}', InvalidRecord, "authorship/9.0.0"),
+    ],
+)
+def test_what_is_no_note_is_refused(data, error, told):
+    with pytest.raises(error, match=told):
+        reading(data)

@@ -1,0 +1,137 @@
+"""OTLP/JSON: what spans there are, and that the protocol's own types read them."""
+
+import copy
+import json
+
+import pytest
+
+from tests.exchange.sessions import all_records, example
+from tests.interop.judged import judged
+from vacr.errors import InvalidRecord
+from vacr.exchange.exported import Asked
+from vacr.exchange.otlp.writing import export
+from vacr.viewer.filters import Filter
+from vacr.viewer.rows import rows
+
+ASKED = Asked("ab" * 32)
+SPAN = {"traceId", "spanId", "name", "kind", "startTimeUnixNano", "endTimeUnixNano", "attributes"}
+
+
+def spans(record, **asked):
+    document = json.loads(export(record, Asked("ab" * 32, **asked)).data)
+    ((scope,),) = [resource["scopeSpans"] for resource in document["resourceSpans"]]
+    return scope["spans"]
+
+
+def said(span):
+    """Give the attributes of a span as members."""
+    return {one["key"]: next(iter(one["value"].values())) for one in span["attributes"]}
+
+
+def named(found, name):
+    return [span for span in found if span["name"] == name]
+
+
+def test_spans_of_a_conversation():
+    found = spans(example("claude-code.jsonl"))
+    assert [span["name"] for span in found] == [
+        "invoke_agent claude-code",
+        "chat claude-opus-4-6",
+        "execute_tool Read",
+        "chat claude-opus-4-6",
+        "execute_tool Edit",
+        "chat claude-opus-4-6",
+        "execute_tool Bash",
+        "chat claude-opus-4-6",
+        "execute_tool Edit",
+        "chat claude-opus-4-6",
+    ]
+    root, chat, tool = found[:3]
+    assert "parentSpanId" not in root
+    assert {span["parentSpanId"] for span in found[1:]} == {root["spanId"]}
+    assert len({span["spanId"] for span in found}) == len(found)
+    assert said(root)["gen_ai.conversation.id"] == "6f0d1c52-8a3e-4b57-9c1d-2e7a90b4d113"
+    assert said(root)["gen_ai.usage.input_tokens"] == "97316"
+    assert said(root)["vacr.record.sha256"] == ASKED.digest
+    assert said(chat)["gen_ai.usage.input_tokens"] == "19118"
+    assert said(chat)["gen_ai.usage.cache_read.input_tokens"] == "18211"
+    parts = json.loads(said(chat)["gen_ai.output.messages"])[0]["parts"]
+    assert [part["type"] for part in parts] == ["reasoning", "text", "tool_call"]
+    assert json.loads(said(chat)["gen_ai.input.messages"])[0]["role"] == "user"
+    assert said(tool)["gen_ai.tool.call.id"] == "toolu_01Read"
+    assert json.loads(said(tool)["gen_ai.tool.call.arguments"]) == {"file_path": "/home/mira/invoice/total.py"}
+    assert int(tool["endTimeUnixNano"]) > int(tool["startTimeUnixNano"])
+
+
+def test_results_are_what_the_next_call_is_given():
+    found = named(spans(example("claude-code.jsonl")), "chat claude-opus-4-6")
+    (message,) = json.loads(said(found[1])["gen_ai.input.messages"])
+    assert message["role"] == "tool"
+    assert message["parts"][0]["id"] == "toolu_01Read"
+
+
+def test_failures_are_marked_and_nothing_else_has_a_status():
+    found = spans(example("claude-code.jsonl"))
+    failed = [span for span in found if "status" in span]
+    assert [(span["name"], span["status"], said(span)["error.type"]) for span in failed] == [
+        ("execute_tool Bash", {"code": 2}, "tool_error")
+    ]
+
+
+def test_the_same_record_gives_the_same_trace_and_another_another():
+    record = example("codex-cli.jsonl")
+    assert export(record, ASKED).data == export(record, ASKED).data
+    ids = {
+        json.loads(export(record, Asked(digest * 32)).data)["resourceSpans"][0]["scopeSpans"][0]["spans"][0]["traceId"]
+        for digest in ("ab", "cd")
+    }
+    assert len(ids) == 2
+
+
+def test_instructions_sub_agents_and_prompts_without_answer():
+    assert "permissions" in said(spans(example("codex-cli.jsonl"))[0])["gen_ai.system_instructions"]
+    record = copy.deepcopy(example("claude-code.jsonl"))
+    side = {"isSidechain": True, "agentId": "a1", "timestamp": "2026-03-14T09:26:02.000Z"}
+    record["session"]["entries"] += [{"type": "assistant", "content": "sub", **side}, {"type": "user", "content": "and now?"}]
+    found = spans(record)
+    (sub,) = named(found, "invoke_agent a1")
+    (chat,) = [span for span in found if span.get("parentSpanId") == sub["spanId"]]
+    assert chat["name"].startswith("chat")
+    assert "and now?" in said(found[0])["gen_ai.input.messages"]
+
+
+def test_times_that_are_missing_are_counted_and_a_record_without_any_refused():
+    with pytest.raises(InvalidRecord, match="no time"):
+        export(example("cursor.jsonl"), ASKED)
+    record = copy.deepcopy(example("cursor.jsonl"))
+    record["session"]["session-start"] = "2026-01-01T00:00:00Z"
+    made = export(record, ASKED)
+    assert made.losses["rows without a time, which have that of the row before"] == sum(
+        row.kind != "event" for row in rows(record)
+    )
+    assert {span["startTimeUnixNano"] for span in spans(record)} == {"1767225600000000000"}
+
+
+def test_filters_are_honoured():
+    made = export(example("claude-code.jsonl"), Asked("ab" * 32, Filter(tools=frozenset(["Bash"]))))
+    assert made.left_out > 0
+    found = spans(example("claude-code.jsonl"), chosen=Filter(tools=frozenset(["Bash"])))
+    assert [span["name"] for span in found] == ["invoke_agent claude-code", "chat claude-opus-4-6", "execute_tool Bash"]
+
+
+def test_the_protocols_own_types_read_every_trace():
+    made = []
+    for _, record in all_records():
+        try:
+            made.append(json.loads(export(record, ASKED).data))
+        except InvalidRecord as error:
+            if "no time" not in error.message:
+                raise
+    assert len(made) > 10
+    for document, read in zip(made, judged({"op": "otlp", "document": one} for one in made), strict=True):
+        written = document["resourceSpans"][0]["scopeSpans"][0]["spans"]
+        assert all(span.keys() <= SPAN | {"parentSpanId", "status"} for span in written)
+        assert [[span["name"], span["spanId"]] for span in written] == [span[:2] for span in read]
+        ids = {span[1] for span in read}
+        assert all(parent in ids for _, _, parent, *_ in read if parent)
+        assert all(0 < start <= end for _, _, _, start, end, _ in read)

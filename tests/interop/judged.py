@@ -1,0 +1,20 @@
+"""Asks libraries of others about what we export."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+PYTHON = HERE / ".venv" / "bin" / "python"
+
+
+def judged(requests):
+    """Give the answers to requests, in their order."""
+    if not PYTHON.exists():
+        pytest.skip("NO PEERS HERE: make peers installs them")
+    lines = "".join(json.dumps(request) + "\n" for request in requests)
+    done = subprocess.run([PYTHON, HERE / "exchange_peer.py"], input=lines, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]

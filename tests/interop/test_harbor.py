@@ -1,0 +1,56 @@
+"""Harbor, whose format ATIF is, takes what we export, and takes our generated trajectories for its own."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+
+from tests.exchange.sessions import exports
+from tests.exchange.trajectories import trajectories
+from vacr.exchange.atif import VERSIONS
+from vacr.exchange.atif.writing import export
+
+HERE = Path(__file__).parent
+PYTHON = HERE / ".venv-harbor" / "bin" / "python"
+
+
+@pytest.fixture(scope="module")
+def verdicts():
+    if not PYTHON.exists():
+        pytest.skip("NO HARBOR HERE: it needs Python 3.12 or newer; make peers installs its models where there is one")
+
+    def asked(lines):
+        done = subprocess.run([PYTHON, HERE / "harbor_models.py"], input=b"".join(lines), capture_output=True)
+        assert done.returncode == 0, done.stderr
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    return asked
+
+
+@pytest.mark.parametrize("version", [None, *VERSIONS])
+def test_its_models_take_every_export(verdicts, version):
+    made = [(name, one.data) for name, _, one in exports(export, version=version)]
+    told = verdicts([data for _, data in made])
+    assert [(name, verdict) for (name, _), verdict in zip(made, told, strict=True) if verdict is not None] == []
+    assert len(made) >= 20
+
+
+def test_its_models_take_the_trajectories_that_our_round_trips_are_tested_with(verdicts):
+    drawn = []
+
+    @settings(max_examples=100, database=None)
+    @given(trajectories())
+    def draw(document):
+        drawn.append(json.dumps(document).encode() + b"\n")
+
+    draw()
+    assert {verdict for verdict in verdicts(drawn) if verdict is not None} == set()
+
+
+def test_it_refuses_what_we_refuse(verdicts):
+    dangling = {"step_id": 1, "source": "user", "message": "", "observation": {"results": [{"source_call_id": "c"}]}}
+    document = {"schema_version": "ATIF-v1.7", "agent": {"name": "a", "version": "1"}, "steps": [dangling]}
+    (verdict,) = verdicts([json.dumps(document).encode() + b"\n"])
+    assert "source_call_id" in verdict

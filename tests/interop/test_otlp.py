@@ -1,0 +1,55 @@
+"""A receiver of others takes our traces over HTTP, and has in them what we said."""
+
+import json
+import shutil
+import subprocess
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from tests.exchange.sessions import all_records
+from vacr.errors import InvalidRecord
+from vacr.exchange.exported import Asked
+from vacr.exchange.otlp.spans import trace_id
+from vacr.exchange.otlp.writing import export
+
+RECEIVER = Path(__file__).parent / "receiver"
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    if not shutil.which("node") or not (RECEIVER / "node_modules" / "@genkit-ai").is_dir():
+        pytest.skip("NO RECEIVER OF TRACES HERE: make receiver installs it, with more than 100 MB of packages")
+    command = ["node", "serve.cjs", tmp_path_factory.mktemp("traces")]
+    process = subprocess.Popen(command, cwd=RECEIVER, stdout=subprocess.PIPE, text=True)
+    try:
+        port = next(line.split()[1] for line in process.stdout if line.startswith("port "))
+        yield f"http://127.0.0.1:{port}/api"
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def call(address, data=None):
+    request = urllib.request.Request(address, data, {"Content-Type": "application/json"})  # noqa: S310 - our own server
+    with urllib.request.urlopen(request) as answer:  # noqa: S310
+        return json.load(answer)
+
+
+def test_every_trace_is_taken_and_kept(address):
+    sent = 0
+    for number, (name, record) in enumerate(all_records()):
+        digest = f"{number:064x}"
+        try:
+            data = export(record, Asked(digest)).data
+        except InvalidRecord:
+            continue
+        assert call(f"{address}/otlp/v1/traces", data) == {}
+        kept = call(f"{address}/traces/{trace_id(digest)}")["spans"]
+        written = json.loads(data)["resourceSpans"][0]["scopeSpans"][0]["spans"]
+        assert {span["spanId"]: span["name"] for span in written} == {key: one["displayName"] for key, one in kept.items()}, name
+        root = next(one for one in kept.values() if not one.get("parentSpanId"))
+        assert root["attributes"]["gen_ai.operation.name"] == "invoke_agent"
+        sent += 1
+    assert sent > 10
