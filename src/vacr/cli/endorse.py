@@ -65,7 +65,7 @@ def _read(name: str, kind: str) -> bytes:
     try:
         endorsement.decode(data, kind)
     except InvalidStatement as error:
-        hint = f"vacr endorse --help shows which step writes a {kind}."
+        hint = "vacr endorse --help shows which step writes that."
         raise UnreadableInput(f"this is no {kind}: {error.message}", where=name, hint=hint) from error
     return data
 
