@@ -51,12 +51,23 @@ _OWNER_ONLY = 0o700
 @click.option(
     "-o", "--output", metavar="FOLDER", type=PATH, help="Where sealed records go.  [default: sealed/ in the state folder]"
 )
-@click.option("--quiet-after", metavar="MINUTES", type=Number(0), default=30, show_default=True, help="When a session has ended.")
-@click.option("--checkpoint", metavar="SECONDS", type=Number(0), default=10, show_default=True, help="How often one is signed.")
+@click.option(
+    "--quiet-after", metavar="MINUTES", type=Number(0), default=30, show_default=True, help="When a quiet session has ended."
+)
+@click.option(
+    "--checkpoint", metavar="SECONDS", type=Number(0), default=10, show_default=True, help="How often a checkpoint is signed."
+)
 @click.option(
     "--epoch", metavar="HOURS", type=Number(0), default=24, show_default=True, help="How long a key of the journal lasts."
 )
-@click.option("--anchor", metavar="SECONDS", type=Number(0), default=60, show_default=True, help="How often one is registered.")
+@click.option(
+    "--anchor",
+    metavar="SECONDS",
+    type=Number(0),
+    default=60,
+    show_default=True,
+    help="How often a checkpoint is registered, with --service.",
+)
 @click.option("--keep", metavar="DAYS", type=Number(0), help="Delete journals that were sealed so long ago.  [default: never]")
 @click.option(
     "--limit", metavar="MB", type=Number(0), help="Delete sealed journals, oldest first, above so many.  [default: none]"
