@@ -219,3 +219,15 @@ def test_what_was_captured_and_then_deleted_is_covered_and_sealed(machine):
     machine.once("--quiet-after", 0)
     assert machine.holds()["notices"] == [f"{machine.name_of(path)}: {path.name} is not there any more: there is no such file"]
     assert len(machine.sealed()) == 1
+
+
+def test_the_project_is_told_once_the_transcript_says_it(machine):
+    path = machine.transcript()
+    add(path, b'{"type": "summary", "summary": "Till", "leafUuid": "u1"}\n')
+    watching = machine.watch()
+    watching.until(lambda: "claude-code: -home-nora-till: 1 entry\n" in watching.told)
+    for number in range(3):
+        add(path, lines(1, number))
+        watching.sees(path)
+    said = watching.stop().splitlines()
+    assert [one.partition(" ")[2] for one in said if "claude-code: " in one][1:] == ["claude-code: /home/nora: 4 entries"]

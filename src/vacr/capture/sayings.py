@@ -66,6 +66,15 @@ def sayings(agent: str, parts: Iterable[tuple[str, bytes]]) -> list[Saying] | No
     return found
 
 
+def entries_in(agent: str, parts: Iterable[tuple[str, bytes]]) -> int | None:
+    """Count the entries that a record of a session would have; nothing where a file of it is half written."""
+    try:
+        readings = readers()[agent].read(Source(tuple(Part(name, data) for name, data in parts)))
+        return sum(len(reading.record["session"]["entries"]) for reading in readings)
+    except VacrError:
+        return None
+
+
 def _flat(entries: Iterable[Any]) -> Iterator[Native]:
     """Give entries, each before its children."""
     for entry in entries:
