@@ -219,3 +219,17 @@ def test_what_was_captured_and_then_deleted_is_covered_and_sealed(machine):
     machine.once("--quiet-after", 0)
     assert machine.holds()["notices"] == [f"{machine.name_of(path)}: {path.name} is not there any more: there is no such file"]
     assert len(machine.sealed()) == 1
+
+
+@pytest.mark.parametrize("said", [[], [{"id": "m2", "type": "user", "content": [{"text": "hello"}]}]], ids=["nothing", "hello"])
+def test_a_session_in_which_nothing_was_said_is_tidied_away(machine, said):
+    """Gemini CLI deletes those when it starts again."""
+    path = machine.home / ".gemini" / "tmp" / "till" / "chats" / "session-2026-07-25T10-00-3c9e7b10.jsonl"
+    context = {"id": "m1", "type": "user", "content": [{"text": "<session_context>\nThis is the Gemini CLI."}]}
+    head = {"sessionId": SESSION, "projectHash": "till", "startTime": "2026-07-25T10:00:00.000Z", "kind": "main"}
+    written = [head, {"$set": {"messages": [context]}}, *said]
+    add(path, b"".join(json.dumps(one).encode() + b"\n" for one in written))
+    machine.once("--all")
+    path.unlink()
+    found = machine.verify()
+    assert (len(found["findings"]), len(found["notices"])) == ((1, 0) if said else (0, 1))

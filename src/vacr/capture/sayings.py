@@ -23,6 +23,9 @@ _WORDS = {
 _KEPT_BY_STORES = ("time_updated", "vacr")
 """What a database notes of each row when it is written, whatever is in it, and what a reader made of the entry."""
 
+_CONTEXT = b'"text":"<session_context>'
+"""How what Gemini CLI says in the name of the user begins, before that one says anything."""
+
 
 @dataclass(frozen=True, slots=True)
 class Saying:
@@ -66,6 +69,11 @@ def sayings(agent: str, parts: Iterable[tuple[str, bytes]]) -> list[Saying] | No
             name = str(entry.get("id") or call or "")
             found.append(Saying(number, kind, name, canonical_json.encode([kind, name, said]), alone, is_open))
     return found
+
+
+def is_begun(said: list[Saying] | None) -> bool:
+    """Tell whether anybody said or did anything in a session; so it may be where that cannot be told."""
+    return said is None or any(one.kind != "user" or _CONTEXT not in one.words for one in said)
 
 
 def _flat(entries: Iterable[Any]) -> Iterator[Native]:
