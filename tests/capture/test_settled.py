@@ -330,6 +330,24 @@ def test_a_row_that_is_written_again_after_it_was_rewritten(captured):
     assert captured.says(rows(HEAD, *TURN, *NEXT))
 
 
+def test_a_message_that_is_gone_with_its_parts_and_an_open_call(captured):
+    waiting = tool(5, of=2, status="running", input={"command": "ls"})
+    said = [*TURN, waiting, text(6, "One moment.", of=2)]
+    captured.see(rows(HEAD, *said, *NEXT), after=1)
+    captured.see(rows(HEAD, *TURN[:2], *NEXT), after=100)
+    assert captured.check() == (["entry 2 (assistant msg_2) vanished"], [])
+    assert captured.says(rows(HEAD, *said, *NEXT))
+
+
+def test_what_the_agent_changed_beside_it_stays(captured):
+    captured.see(rows(HEAD, *TURN, *NEXT), after=1)
+    forged = [message(1, "assistant"), *TURN[1:]]
+    captured.see(rows(("session", {"id": "ses_1", "title": "second"}), *forged, *NEXT), after=100)
+    last = ("session", {"id": "ses_1", "title": "third"})
+    captured.see(rows(last, *forged, *NEXT), after=100)
+    assert captured.first_seen() == rows(last, *TURN, *NEXT)
+
+
 @pytest.mark.parametrize("last", [b"", b"no rows", b'{"half'])
 def test_what_cannot_be_read_any_more_is_sealed_as_it_was(captured, last):
     captured.see(rows(HEAD, *TURN, *NEXT), after=1)

@@ -7,7 +7,7 @@ nothing is lost that was said since. A document in one line cannot be put back w
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from vacr.capture.contents import Hunk, hunks, lines_of, splice
@@ -21,6 +21,7 @@ _MOST_BYTES = 1 << 28
 """So many bytes are read for that in one session, however often it was rewritten."""
 _ALIKE = 3
 _NEAR = 32
+_FEW = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +97,9 @@ def _lines(state: State) -> dict[int, list[bytes]]:
 
 def _merged(seen: list[bytes], back: list[bytes], now: list[bytes]) -> list[bytes]:
     """Put back in lines as they are now what was put back in them as they were seen once, where they have not changed since."""
-    later = list(hunks(seen, now))
+    later = list(_line_by_line(hunks(seen, now)))
     merged = list(now)
-    for hunk in reversed(list(hunks(seen, back))):
+    for hunk in reversed(list(_line_by_line(hunks(seen, back)))):
         there = [other for other in later if other.first < hunk.end and hunk.first < other.end]
         if not there:
             before = [other for other in later if other.end <= hunk.first and (other.first < hunk.end or hunk.end > hunk.first)]
@@ -108,6 +109,17 @@ def _merged(seen: list[bytes], back: list[bytes], now: list[bytes]) -> list[byte
             at = there[0].begins
             merged[at] = _merged_line(seen[hunk.first], back[hunk.begins], now[at])
     return merged
+
+
+def _line_by_line(found: Iterable[Hunk]) -> Iterator[Hunk]:
+    """Take hunks apart in which as many lines came as went."""
+    for hunk in found:
+        size = hunk.end - hunk.first
+        if size != hunk.stops - hunk.begins:
+            yield hunk
+            continue
+        for at in range(size):
+            yield Hunk(hunk.first + at, hunk.first + at + 1, hunk.begins + at, hunk.begins + at + 1)
 
 
 def _is_one_line(hunk: Hunk) -> bool:
@@ -134,12 +146,17 @@ def _swaps(settled: Settled, state: State, lines: dict[int, list[bytes]], *, is_
     for number, old in compared.items():
         new = lines[number]
         whole = [(number, _Swap(0, new, old))] if len(found[number]) > 1 else []
-        yield from whole if is_readable else ()
+        is_first = is_readable and len(found[number]) > _FEW
+        yield from whole if is_first else ()
         for hunk in found[number]:
+            size, came = hunk.end - hunk.first, hunk.stops - hunk.begins
+            # What the agent changed beside it is to stay.
+            for at in range(size if 1 < size == came <= _FEW else 0):
+                yield number, _Swap(hunk.begins + at, [new[hunk.begins + at]], [old[hunk.first + at]])
             yield number, _Swap(hunk.begins, new[hunk.begins : hunk.stops], old[hunk.first : hunk.end])
-            if 0 < (size := hunk.end - hunk.first) < hunk.stops - hunk.begins:
+            if 0 < size < came:
                 yield number, _Swap(hunk.begins, new[hunk.begins : hunk.begins + size], old[hunk.first : hunk.end])
-        yield from () if is_readable else whole
+        yield from () if is_first else whole
     for number, old in compared.items():
         has_rows = state.parts[number].name.endswith(".jsonl")
         for hunk in found[number]:
@@ -169,9 +186,9 @@ def _wrong(settled: Settled, said: list[Saying]) -> int:
 
 
 def _loses_nothing(swap: _Swap, settled: Settled, said: list[Saying], then: list[Saying]) -> bool:
-    """Tell whether all that comes back had settled, and all that goes stands for something of the same name."""
+    """Tell whether all that comes back had settled, or was open, and all that goes stands for something of the same name."""
     before, after = Counter(one.words for one in said), Counter(one.words for one in then)
-    known = {_name(one) for one in settled.entries}
+    known = {_name(one) for one in (*settled.entries, *settled.open)}
     if any(_name(one) not in known for one in then if after[one.words] > before[one.words]):
         return False
     named = {_name(one) for one in then if one.name}

@@ -54,7 +54,7 @@ class Settled:
         """The bytes that were looked at last."""
         self._sealed: Counter[bytes] = Counter()
         self._seen: Counter[bytes] = Counter()
-        self._open: set[object] = set()
+        self.open: list[Saying] = []
         """The calls whose results were not there; those may still come."""
         self._looked = 0
         self._last = 0
@@ -124,8 +124,9 @@ class Settled:
     def _came_in(self, at: int, new: Iterable[Saying]) -> Iterator[Difference]:
         """Tell what came in before an entry, unless it is of a call that was open."""
         is_sealed = at < sum(self._sealed.values())
+        awaited = {one.entry.get("call-id") for one in self.open}
         for one in new if is_sealed or at <= self._last < len(self.entries) else ():
-            is_awaited = one.kind in _CALLS and one.entry.get("call-id") in self._open
+            is_awaited = one.kind in _CALLS and one.entry.get("call-id") in awaited
             if not is_awaited and (is_sealed or (one.kind not in _CALLS and one.name not in self._names)):
                 yield Difference(one, f" is new before {self.entries[at]}", int(is_sealed))
 
@@ -154,7 +155,7 @@ class Settled:
         """Take what has settled by now: what had, if it is still there, and what was the same the last time."""
         known = Counter(one.words for one in self.entries) | self._seen
         self._seen = Counter(one.words for one in now)
-        self._open = {one.entry.get("call-id") for one in now if one.is_open}
+        self.open = [one for one in now if one.is_open]
         self.entries = [one for one in now if not one.is_open and (stood or known[one.words] > 0)]
         self._sealed &= Counter(one.words for one in self.entries)
         self._last = max((at for at, one in enumerate(self.entries) if one.kind == "user"), default=0)
