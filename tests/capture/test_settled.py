@@ -339,6 +339,14 @@ def test_a_message_that_is_gone_with_its_parts_and_an_open_call(captured):
     assert captured.says(rows(HEAD, *said, *NEXT))
 
 
+def test_a_message_that_is_gone_while_another_comes(captured):
+    said = [*TURN, text(6, "One moment.", of=2)]
+    captured.see(rows(HEAD, *said), after=1)
+    captured.see(rows(HEAD, *TURN[:2], *NEXT), after=100)
+    assert captured.check() == (["entry 2 (assistant msg_2) vanished"], [])
+    assert captured.says(rows(HEAD, *said, *NEXT))
+
+
 def test_what_the_agent_changed_beside_it_stays(captured):
     captured.see(rows(HEAD, *TURN, *NEXT), after=1)
     forged = [message(1, "assistant"), *TURN[1:]]

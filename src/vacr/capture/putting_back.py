@@ -170,9 +170,10 @@ def _single_swaps(old: list[bytes], new: list[bytes], hunk: Hunk, *, has_rows: b
         there = range(max(hunk.begins, near - _NEAR), min(hunk.stops, near + _NEAR))
         alike = sorted(there, key=lambda at, line=line: splice(new[at], line)[1])[:_ALIKE]  # type: ignore[misc]
         yield from (_Swap(at, [new[at]], [line]) for at in alike)
-        if has_rows:
-            yield _Swap(hunk.begins, [], [line])
     if has_rows:
+        # Rows that are gone, where others came meanwhile.
+        yield _Swap(hunk.begins, [], old[hunk.first : hunk.end])
+        yield from (_Swap(hunk.begins, [], [line]) for line in old[hunk.first : hunk.end])
         yield from (_Swap(at, [new[at]], []) for at in range(hunk.begins, hunk.stops))
 
 

@@ -88,7 +88,7 @@ def _told(entry: Native) -> Native:
     told = {member: value for member, value in entry.items() if member not in _KEPT_BY_STORES}
     if isinstance(content := told.get("content"), list):
         told["content"] = [_told(piece) if isinstance(piece, dict) else piece for piece in content]
-    return told
+    return told if told.get("content") != [] else {member: value for member, value in told.items() if member != "content"}
 
 
 def is_grown(before: Saying, after: Saying) -> bool:
@@ -102,7 +102,7 @@ def is_grown(before: Saying, after: Saying) -> bool:
 
 
 def _goes_on(old: Any, new: Any) -> bool:
-    if old in (None, []) or old == new:
+    if old is None or old == new:
         return True
     if isinstance(old, str):
         return isinstance(new, str) and new.startswith(old)
