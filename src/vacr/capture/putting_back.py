@@ -53,9 +53,11 @@ class PuttingBack:
         seen = _lines(state)
         lines = dict(seen)
         size = sum(part.content.size for part in state.parts)
+        # Where reading it takes long, many lines are put back at once.
+        few = _FEW if size * _MOST <= _MOST_BYTES else 0
         said, tries = _said(state, lines), _MOST
         while wrong := _wrong(settled, said or []):
-            for number, swap in _swaps(settled, state, lines, is_readable=said is not None):
+            for number, swap in _swaps(settled, state, lines, is_readable=said is not None, few=few):
                 if not tries or self._bytes < 0:
                     break
                 tries, self._bytes = tries - 1, self._bytes - size
@@ -136,7 +138,9 @@ def _merged_line(seen: bytes, back: bytes, now: bytes) -> bytes:
     return now[:first] + data + now[first + cut :]
 
 
-def _swaps(settled: Settled, state: State, lines: dict[int, list[bytes]], *, is_readable: bool) -> Iterator[tuple[int, _Swap]]:
+def _swaps(
+    settled: Settled, state: State, lines: dict[int, list[bytes]], *, is_readable: bool, few: int
+) -> Iterator[tuple[int, _Swap]]:
     """Give the ways in which lines can be put back in some part: many at once, then one by one.
 
     Where something cannot be read, as little as makes it readable is put back.
@@ -146,12 +150,12 @@ def _swaps(settled: Settled, state: State, lines: dict[int, list[bytes]], *, is_
     for number, old in compared.items():
         new = lines[number]
         whole = [(number, _Swap(0, new, old))] if len(found[number]) > 1 else []
-        is_first = is_readable and len(found[number]) > _FEW
+        is_first = is_readable and len(found[number]) > few
         yield from whole if is_first else ()
         for hunk in found[number]:
             size, came = hunk.end - hunk.first, hunk.stops - hunk.begins
             # What the agent changed beside it is to stay.
-            for at in range(size if 1 < size == came <= _FEW else 0):
+            for at in range(size if 1 < size == came <= few else 0):
                 yield number, _Swap(hunk.begins + at, [new[hunk.begins + at]], [old[hunk.first + at]])
             yield number, _Swap(hunk.begins, new[hunk.begins : hunk.stops], old[hunk.first : hunk.end])
             if 0 < size < came:
