@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vacr.capture import contents
-from vacr.capture.contents import Content, added, changes, hunks, splice, splices
+from vacr.capture import hunks as lines
+from vacr.capture.contents import Content
+from vacr.capture.hunks import hunks
+from vacr.capture.rewrites import added, changes, splice, splices
 
 LINES = st.lists(st.binary(max_size=6).map(lambda line: line.replace(b"\n", b"") + b"\n"), max_size=12)
 
@@ -53,7 +55,7 @@ def test_hunks_are_what_differs(steps, one, two, common):
     """However few steps are taken to find them."""
     old, new = [*one, *common, *two, *common], [*common, *two, *common, *one]
     made, first, begins = [], 0, 0
-    with patch.object(contents, "_COMPARABLE", steps):
+    with patch.object(lines, "_COMPARABLE", steps):
         found = list(hunks(old, new))
     for hunk in found:
         assert old[first : hunk.first] == new[begins : hunk.begins]

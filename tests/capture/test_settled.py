@@ -8,10 +8,10 @@ import pytest
 
 from tests.sources.opencode_database import SESSION, filled
 from vacr.capture.checking import check
-from vacr.capture.contents import splices
 from vacr.capture.history import first_seen
 from vacr.capture.journal import Journal
 from vacr.capture.layout import path_of
+from vacr.capture.rewrites import splices
 from vacr.capture.sayings import sayings
 from vacr.readers.export import export
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from vacr.capture.contents import changes
 from vacr.capture.frames import Broken, Head
 from vacr.capture.history import History, Rewrite, Unsettled
 from vacr.capture.layout import path_of
+from vacr.capture.rewrites import changes
 from vacr.capture.sayings import Saying, is_begun, sayings
 from vacr.capture.session_journal import CapturedPart, State
 from vacr.capture.settled import Difference, said_in

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vacr.capture.contents import splices
 from vacr.capture.places import Place
+from vacr.capture.rewrites import splices
 from vacr.capture.session_journal import CapturedPart, SessionJournal, State
 from vacr.errors import UnreadableInput
 from vacr.readers.export import Listed

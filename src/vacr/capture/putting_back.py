@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from vacr.capture.contents import Hunk, hunks, lines_of, splice
+from vacr.capture.hunks import Hunk, hunks
+from vacr.capture.rewrites import lines_of, splice
 from vacr.capture.sayings import Saying, sayings
 from vacr.capture.session_journal import State
 from vacr.capture.settled import Settled

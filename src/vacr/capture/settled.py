@@ -12,7 +12,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from vacr.capture.contents import hunks
+from vacr.capture.hunks import hunks
 from vacr.capture.sayings import Saying, holds, is_grown, sayings
 from vacr.capture.session_journal import State
 
