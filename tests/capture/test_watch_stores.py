@@ -218,3 +218,12 @@ def test_sessions_are_shown_as_they_are_listed(machine):
     assert {(one["path"], one["session"]): one["project"] for one in listed}.items() <= projects.items()
     records = [json.loads(record.read_bytes()) for record in machine.sealed()]
     assert sorted(one["entries"] for one in shown) == sorted(len(one["session"]["entries"]) for one in records)
+
+
+def test_a_database_that_cannot_be_read_is_told_by_the_exit_code(machine):
+    path = machine.home / ".local" / "share" / "opencode" / "opencode.db"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"SQLite format 3\0" + bytes(range(256)) * 20)
+    assert "damaged" in machine.once("--all", code=3).err
+    path.unlink()
+    machine.once("--all")

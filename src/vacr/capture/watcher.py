@@ -58,6 +58,11 @@ class Watcher:
         self._guard("the journal", self._due)
         self._tell_damaged()
 
+    @property
+    def fails(self) -> bool:
+        """Whether something could not be captured or sealed the last time it was tried."""
+        return self._guard.fails or (self.sealing is not None and bool(self.sealing.failed))
+
     def finish(self) -> None:
         """Cover what was captured by a last checkpoint, and wait for what is under way."""
         if self.sealing is not None:

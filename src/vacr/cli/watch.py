@@ -37,6 +37,7 @@ from vacr.sources.state import state_folder
 _SIGNING = ("key", "alg", "x5chain", "issuer", "timestamp", "passphrase_file", "force")
 _DAY = 86_400.0
 _OWNER_ONLY = 0o700
+_FAILED = 3
 
 
 @click.command()
@@ -154,7 +155,8 @@ def command(
     if once and not watcher.capturing.followed:
         voice.notice("No session has changed in the last day, or since the last watch. --all takes older ones.")
     voice.data({"journal": str(journal.folder), "identity": identity, "sessions": table.rows(watcher)})
-    return 0
+    # One who watches on tries again; whoever runs it by a timer wants to know.
+    return _FAILED if once and watcher.fails else 0
 
 
 def _since(journal: Journal) -> float:
