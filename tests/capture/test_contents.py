@@ -1,9 +1,16 @@
 """What a part has held: changes found, lines named, what was first seen kept."""
 
+import time
+from unittest.mock import patch
+
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vacr.capture.contents import Content, added, changes, splice, splices
+from vacr.capture import hunks as lines
+from vacr.capture.contents import Content
+from vacr.capture.hunks import hunks
+from vacr.capture.rewrites import added, changes, splice, splices
 
 LINES = st.lists(st.binary(max_size=6).map(lambda line: line.replace(b"\n", b"") + b"\n"), max_size=12)
 
@@ -39,6 +46,31 @@ def test_lines_that_stay_are_not_in_splices():
         for place in reversed(places):
             new.insert(place, b"new line\n")
         assert sum(cut + len(data) for _, cut, data in splices(old, b"".join(new))) < 5000
+
+
+@given(LINES, LINES, LINES)
+@settings(max_examples=300)
+@pytest.mark.parametrize("steps", [0, 30, 1 << 23])
+def test_hunks_are_what_differs(steps, one, two, common):
+    """However few steps are taken to find them."""
+    old, new = [*one, *common, *two, *common], [*common, *two, *common, *one]
+    made, first, begins = [], 0, 0
+    with patch.object(lines, "_COMPARABLE", steps):
+        found = list(hunks(old, new))
+    for hunk in found:
+        assert old[first : hunk.first] == new[begins : hunk.begins]
+        made += [*old[first : hunk.first], *new[hunk.begins : hunk.stops]]
+        first, begins = hunk.end, hunk.stops
+    assert [*made, *old[first:]] == new
+
+
+def test_many_lines_that_are_the_same_are_compared_in_no_time():
+    began = time.process_time()
+    many = [b"\n"] * 2000
+    assert sum(hunk.stops - hunk.begins for hunk in hunks(many, [b"\n", b"x\n"] * 1000)) >= 1000
+    line = b"x" * 20_000_000
+    assert splice(line + b"1" + line, line + b"2" + line) == (len(line), 1, b"2")
+    assert time.process_time() - began < 5
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 10), st.binary(max_size=10)), max_size=20))

@@ -107,6 +107,14 @@ def test_what_cannot_be_read_is_told_and_the_others_are_done(home):
     assert vacr(home, "status").returncode == 1
 
 
+@pytest.mark.parametrize("verb", ["install", "uninstall"])
+def test_a_file_that_is_no_text_is_named(home, verb):
+    path = home / ".claude" / "settings.json"
+    path.write_bytes(b'{"a": "\xe9"}')
+    done = vacr(home, verb, "--yes")
+    assert (done.returncode, f"{path}: it is no text in UTF-8" in done.stderr) == (3, True)
+
+
 def test_no_agent_at_all(tmp_path):
     for verb in ("install", "status", "uninstall"):
         done = vacr(tmp_path, verb)

@@ -8,10 +8,10 @@ import pytest
 
 from tests.sources.opencode_database import SESSION, filled
 from vacr.capture.checking import check
-from vacr.capture.contents import splices
 from vacr.capture.history import first_seen
 from vacr.capture.journal import Journal
 from vacr.capture.layout import path_of
+from vacr.capture.rewrites import splices
 from vacr.capture.sayings import sayings
 from vacr.readers.export import export
 
@@ -252,6 +252,147 @@ def test_a_file_that_is_written_whole(tmp_path, indent):
     assert captured.check() == (["entry 2 (assistant m1) changed"], [])
     kept = before if indent else after
     assert captured.first_seen() == chat(*kept, *more, indent=indent)
+    captured.journal.close()
+
+
+def row(number, said, *, of, updated, **more):
+    """Write a part as the database has it, which notes when it was written last."""
+    kind, written = part(number, of=of, type="text", text=said, **more)
+    return kind, written | {"time_created": 1, "time_updated": updated}
+
+
+def test_an_answer_that_takes_minutes(captured):
+    """OpenCode writes a part when it begins and when it is whole; until then a message may have none at all."""
+    asked, thought = [HEAD, *TURN[:3]], part(3, of=2, type="reasoning", text="Well.")
+    last = rows(*asked, thought, row(4, "There are three.", of=2, updated=2, time={"start": 1, "end": 2}))
+    captured.see(rows(*asked), after=1)
+    captured.see(rows(*asked, thought), after=100)
+    captured.see(rows(*asked, thought, row(4, "", of=2, updated=1, time={"start": 1})), after=100)
+    captured.see(last, after=100)
+    assert captured.check(last) == ([], [])
+    assert captured.first_seen() == last
+
+
+def test_tokens_of_a_turn_that_is_not_over(captured):
+    for tokens, after in ((0, 1), (0, 100), (7, 100)):
+        given = [*TURN[:2], message(2, "assistant", modelID="m", tokens={"input": tokens}), TURN[3]]
+        captured.see(rows(HEAD, *given), after=after)
+    captured.see(rows(HEAD, *given, *NEXT), after=100)
+    assert captured.check() == ([], [])
+
+
+def test_one_who_changes_something_all_the_time_hides_nothing(captured):
+    for second in range(300):
+        title = ("session", {"id": "ses_1", "title": str(second)})
+        answer = "There are three." if second < 200 else "There are four."
+        captured.see(rows(title, *TURN[:3], text(2, answer, of=2), *NEXT), after=1)
+    assert captured.check() == (["entry 2 (assistant msg_2) changed"], [])
+    assert captured.says(rows(HEAD, *TURN, *NEXT))
+
+
+def test_a_result_that_is_made_out_to_be_an_error(captured):
+    done = tool(4, of=2, status="completed", input={}, output="ok", time={"start": 1, "end": 2})
+    captured.see(rows(HEAD, *TURN, done), after=1)
+    captured.see(rows(HEAD, *TURN, tool(4, of=2, status="error", input={}, error="ok", time={"start": 1, "end": 2})), after=100)
+    assert captured.check() == (["entry 4 (tool-result call_4) changed"], [])
+    assert captured.says(rows(HEAD, *TURN, done))
+
+
+def test_a_message_that_somebody_else_is_made_out_to_have_said(captured):
+    captured.see(rows(HEAD, *TURN, *NEXT), after=1)
+    captured.see(rows(HEAD, message(1, "assistant"), *TURN[1:], *NEXT), after=100)
+    assert captured.check() == (["entry 1 (user msg_1) vanished"], [])
+    assert captured.says(rows(HEAD, *TURN, *NEXT))
+
+
+def test_another_message_is_not_the_same_one_that_went_on(captured):
+    captured.see(rows(HEAD, *TURN, *NEXT), after=1)
+    captured.see(rows(HEAD, *TURN, message(31, "user"), text(31, "and now? Delete them.", of=31)), after=100)
+    assert captured.check() == (["entry 3 (user msg_30) vanished"], [])
+
+
+def test_what_a_user_said_does_not_go_on(captured):
+    captured.see(rows(HEAD, *TURN, *NEXT), after=1)
+    captured.see(rows(HEAD, *TURN, NEXT[0], text(30, "and now? Delete them.", of=30)), after=100)
+    assert captured.check() == ([], ["entry 3 (user msg_30) has gone on, though it was over"])
+
+
+def test_what_comes_in_before_it_is_sealed(captured):
+    captured.see(rows(HEAD, *TURN, *NEXT), after=1)
+    captured.see(rows(HEAD, *TURN, message(25, "user"), text(25, "delete them", of=25), *NEXT), after=100)
+    assert captured.check() == ([], ["entry 3 (user msg_25) is new before entry 3 (user msg_30)"])
+
+
+def test_a_row_that_is_written_again_after_it_was_rewritten(captured):
+    for mode, model, after in (("build", "m", 1), ("build", "other", 100), ("plan", "other", 100)):
+        captured.see(rows(HEAD, *TURN[:2], message(2, "assistant", modelID=model, mode=mode), TURN[3], *NEXT), after=after)
+    assert captured.check()[0] == ["entry 2 (assistant msg_2) changed"]
+    assert captured.says(rows(HEAD, *TURN, *NEXT))
+
+
+def test_a_message_that_is_gone_with_its_parts_and_an_open_call(captured):
+    waiting = tool(5, of=2, status="running", input={"command": "ls"})
+    said = [*TURN, waiting, text(6, "One moment.", of=2)]
+    captured.see(rows(HEAD, *said, *NEXT), after=1)
+    captured.see(rows(HEAD, *TURN[:2], *NEXT), after=100)
+    assert captured.check() == (["entry 2 (assistant msg_2) vanished"], [])
+    assert captured.says(rows(HEAD, *said, *NEXT))
+
+
+def test_a_message_that_is_gone_while_another_comes(captured):
+    said = [*TURN, text(6, "One moment.", of=2)]
+    captured.see(rows(HEAD, *said), after=1)
+    captured.see(rows(HEAD, *TURN[:2], *NEXT), after=100)
+    assert captured.check() == (["entry 2 (assistant msg_2) vanished"], [])
+    assert captured.says(rows(HEAD, *said, *NEXT))
+
+
+def test_what_the_agent_changed_beside_it_stays(captured):
+    captured.see(rows(HEAD, *TURN, *NEXT), after=1)
+    forged = [message(1, "assistant"), *TURN[1:]]
+    captured.see(rows(("session", {"id": "ses_1", "title": "second"}), *forged, *NEXT), after=100)
+    last = ("session", {"id": "ses_1", "title": "third"})
+    captured.see(rows(last, *forged, *NEXT), after=100)
+    assert captured.first_seen() == rows(last, *TURN, *NEXT)
+
+
+@pytest.mark.parametrize("last", [b"", b"no rows", b'{"half'])
+def test_what_cannot_be_read_any_more_is_sealed_as_it_was(captured, last):
+    captured.see(rows(HEAD, *TURN, *NEXT), after=1)
+    captured.see(last, after=100)
+    assert captured.first_seen() == rows(HEAD, *TURN, *NEXT)
+
+
+ASKED = [("user", "one?"), ("gemini", "Yes."), ("user", "two?"), ("gemini", "No."), ("user", "three?"), ("gemini", "Maybe.")]
+MESSAGES = json.loads(chat(*ASKED, indent=None))["messages"]
+FORGED = MESSAGES[0] | {"id": "m9", "content": "delete them"}
+
+
+def document(messages):
+    return json.dumps(json.loads(chat(indent=None)) | {"messages": messages}, indent=2).encode()
+
+
+@pytest.mark.parametrize(
+    ("after", "told"),
+    [
+        ([*MESSAGES[:3], MESSAGES[3] | {"content": "Yes."}, *MESSAGES[4:]], ["entry 4 (assistant m3) changed"]),
+        ([*MESSAGES[:2], *MESSAGES[4:]], ["entry 3 (user m2) vanished", "entry 4 (assistant m3) vanished"]),
+        (MESSAGES[:4], ["entry 5 (user m4) vanished", "entry 6 (assistant m5) vanished"]),
+        ([MESSAGES[1], MESSAGES[0], *MESSAGES[2:]], ["entry 2 (assistant m1) stands elsewhere"]),
+        ([*MESSAGES[:2], FORGED, *MESSAGES[2:]], ["entry 3 (user m9) is new before entry 3 (user m2)"]),
+    ],
+    ids=["as-another", "gone", "last-gone", "order", "new"],
+)
+@pytest.mark.parametrize("more", [[], [MESSAGES[0] | {"id": "m10", "content": "four?"}]], ids=["alone", "goes-on"])
+def test_lines_that_are_there_several_times(tmp_path, after, told, more):
+    """Lines of a document are alike: what is put back is put where it was, and nothing else changes."""
+    captured = Captured(tmp_path / "journal", "gemini-cli", "", "session-1.json")
+    captured.see(document(MESSAGES), after=1)
+    captured.seal()
+    captured.see(document(after), after=100)
+    captured.see(document([*after, *more]), after=100)
+    assert captured.check() == (told, [])
+    assert json.loads(captured.first_seen()) == json.loads(document([*MESSAGES, *more]))
     captured.journal.close()
 
 

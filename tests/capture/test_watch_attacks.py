@@ -1,5 +1,6 @@
 """What somebody may do to a journal, or put in the way of a watcher; what is found, and what cannot be."""
 
+import base64
 import json
 import os
 import shutil
@@ -201,6 +202,10 @@ def test_an_older_copy_of_the_whole_folder(attacked):
 def test_another_journal_in_its_place(attacked):
     name = attacked.verify("--no-transcripts")["identity"]
     assert attacked.verify("--no-transcripts", "--identity", name)["findings"] == []
+    as_in_records = base64.urlsafe_b64decode(name.removeprefix(keys.THUMBPRINT_URI) + "=").hex()
+    assert attacked.verify("--no-transcripts", "--identity", as_in_records)["findings"] == []
+    done = attacked.run("journal", "verify", "--no-transcripts", "--identity", "mine")
+    assert (done.returncode, "mine is no name of a journal" in done.err) == (2, True)
     shutil.rmtree(attacked.journal)
     attacked.once("--no-seal")
     (told,) = attacked.verify("--no-transcripts", "--identity", name)["findings"]

@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 from tests.capture.hooks import hook
-from tests.capture.watching import lines
+from tests.capture.watching import add, lines
 from tests.log.running import Running
 from vacr.log.folder import make
 
@@ -59,3 +59,17 @@ def test_what_was_sealed_without_the_log_is_registered_once_it_is_back(machine, 
 def test_an_agent_that_is_none_is_refused(machine):
     done = machine.run("watch", "--once", "--agent", "claude")
     assert (done.returncode, "Known agents: claude-code" in done.err) == (2, True)
+
+
+def test_no_anchor_to_check_is_told(machine, tmp_path):
+    machine.once()
+    log = make(str(tmp_path / "log"))
+    assert machine.holds("--log-key", log.path)["notices"] == [
+        "no checkpoint is anchored in a log: vacr watch --service does that"
+    ]
+
+
+def test_nothing_to_capture_is_told(machine):
+    assert "--all takes older ones" in machine.once().err
+    add(machine.transcript(), lines(2))
+    assert "--all takes older ones" not in machine.once().err

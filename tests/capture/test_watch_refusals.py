@@ -21,6 +21,27 @@ def test_a_key_that_is_not_there(machine, tmp_path):
     assert not machine.state.exists()
 
 
+def test_records_do_not_go_into_a_file(machine, tmp_path):
+    (tmp_path / "file").touch()
+    done = machine.run("watch", "--once", "-o", tmp_path / "file")
+    assert (done.returncode, f"{tmp_path}/file is no folder" in done.err) == (2, True)
+    assert not machine.state.exists()
+
+
+def test_the_key_of_an_epoch_that_is_there_and_cannot_be_read(machine):
+    machine.once()
+    path = machine.journal / "epoch-key.pem"
+    path.rename(machine.journal / "kept.pem")
+    path.mkdir()
+    said = refused(machine)
+    assert "epoch-key.pem: the key of this epoch cannot be read: a folder, not a file" in said
+    path.rmdir()
+    said = refused(machine)
+    assert "the key that the last checkpoint names is gone" in said
+    (machine.journal / "kept.pem").rename(path)
+    machine.once()
+
+
 def test_a_key_of_the_machine_that_is_gone(machine):
     machine.once()
     (machine.state / "keys" / "signing.pem").unlink()

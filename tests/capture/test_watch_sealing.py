@@ -197,7 +197,9 @@ def test_a_journal_that_is_broken_is_not_deleted(machine):
     data = bytearray(path.read_bytes())
     data[200] ^= 1
     path.write_bytes(data)
-    machine.once("--quiet-after", 0)
+    told = machine.once("--quiet-after", 0).err
+    assert f"{name}.frames: what was written has changed in frame" in told
+    assert told.count("another goes on in its place: see vacr journal verify") == 1
     machine.once("--quiet-after", 0, "--limit", 0)
     assert name in machine.names()
     assert path.read_bytes() == data
@@ -210,7 +212,7 @@ def test_a_deletion_that_was_interrupted_is_finished(machine):
     machine.once("--no-seal", "--limit", 0)
     assert machine.names() == []
     path_of(machine.journal, name).write_bytes(data)
-    assert machine.holds()["notices"] == [f"{name}: was to be deleted, being sealed, and is still there"]
+    assert machine.holds()["notices"] == [f"{name}: is sealed and was to be deleted, and is still there"]
     machine.once("--no-seal", "--limit", 0)
     assert machine.names() == []
     assert machine.holds()["notices"] == []

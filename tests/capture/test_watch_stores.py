@@ -199,3 +199,31 @@ def test_stores_are_sealed(machine):
     assert machine.holds()["notices"] == []
     again = machine.once("--all", "--quiet-after", 0).err
     assert "sealed: " not in again
+
+
+def test_sessions_are_shown_as_they_are_listed(machine):
+    path = machine.home / ".local" / "share" / "opencode" / "opencode.db"
+    path.parent.mkdir(parents=True)
+    filled(path).close()
+    homes.cursor_chats(machine.home / ".cursor")
+    chats = machine.home / ".gemini" / "tmp" / "till" / "chats"
+    chats.mkdir(parents=True)
+    said = {"sessionId": "s", "projectHash": "p", "startTime": "2026-07-25T10:00:00.000Z", "messages": []}
+    said["messages"] = [{"id": str(number), "type": "user", "content": f"question {number}"} for number in range(3)]
+    (chats / "session-1.json").write_text(json.dumps(said, indent=2))
+    shown = json.loads(machine.once("--all", "--quiet-after", 0, "--format", "json").out)["sessions"]
+    listed = json.loads(machine.run("list", "--format", "json").out)["sessions"]
+    projects = {(one["path"], one["session"]): one["project"] for one in shown}
+    assert len(listed) >= 3
+    assert {(one["path"], one["session"]): one["project"] for one in listed}.items() <= projects.items()
+    records = [json.loads(record.read_bytes()) for record in machine.sealed()]
+    assert sorted(one["entries"] for one in shown) == sorted(len(one["session"]["entries"]) for one in records)
+
+
+def test_a_database_that_cannot_be_read_is_told_by_the_exit_code(machine):
+    path = machine.home / ".local" / "share" / "opencode" / "opencode.db"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"SQLite format 3\0" + bytes(range(256)) * 20)
+    assert "damaged" in machine.once("--all", code=3).err
+    path.unlink()
+    machine.once("--all")

@@ -219,3 +219,29 @@ def test_what_was_captured_and_then_deleted_is_covered_and_sealed(machine):
     machine.once("--quiet-after", 0)
     assert machine.holds()["notices"] == [f"{machine.name_of(path)}: {path.name} is not there any more: there is no such file"]
     assert len(machine.sealed()) == 1
+
+
+def test_the_project_is_told_once_the_transcript_says_it(machine):
+    path = machine.transcript()
+    add(path, b'{"type": "summary", "summary": "Till", "leafUuid": "u1"}\n')
+    watching = machine.watch()
+    watching.until(lambda: "claude-code: -home-nora-till: 1 entry\n" in watching.told)
+    for number in range(3):
+        add(path, lines(1, number))
+        watching.sees(path)
+    said = watching.stop().splitlines()
+    assert [one.partition(" ")[2] for one in said if "claude-code: " in one][1:] == ["claude-code: /home/nora: 4 entries"]
+
+
+@pytest.mark.parametrize("said", [[], [{"id": "m2", "type": "user", "content": [{"text": "hello"}]}]], ids=["nothing", "hello"])
+def test_a_session_in_which_nothing_was_said_is_tidied_away(machine, said):
+    """Gemini CLI deletes those when it starts again."""
+    path = machine.home / ".gemini" / "tmp" / "till" / "chats" / "session-2026-07-25T10-00-3c9e7b10.jsonl"
+    context = {"id": "m1", "type": "user", "content": [{"text": "<session_context>\nThis is the Gemini CLI."}]}
+    head = {"sessionId": SESSION, "projectHash": "till", "startTime": "2026-07-25T10:00:00.000Z", "kind": "main"}
+    written = [head, {"$set": {"messages": [context]}}, *said]
+    add(path, b"".join(json.dumps(one).encode() + b"\n" for one in written))
+    machine.once("--all")
+    path.unlink()
+    found = machine.verify()
+    assert (len(found["findings"]), len(found["notices"])) == ((1, 0) if said else (0, 1))

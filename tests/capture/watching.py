@@ -71,10 +71,10 @@ class Machine:
         assert "Traceback" not in done.err, done.err
         return done
 
-    def once(self, *options, **more):
-        """Capture what there is now."""
+    def once(self, *options, code=0, **more):
+        """Capture what there is now; it ends with a code."""
         done = self.run("watch", "--once", "--no-ui", *options, **more)
-        assert done.returncode == 0, done.err
+        assert done.returncode == code, done.err
         return done
 
     def watch(self, *options, before=(), **more):

@@ -57,6 +57,35 @@ def test_evidence_in_the_header_of_a_statement(vacr, ready, attest):
     assert (ready / "s.jsonl.cose").read_bytes() == before
 
 
+def test_a_statement_stays_as_it_was_where_evidence_cannot_be_written(vacr, ready, attest):
+    before = (ready / "s.acr.json.cose").read_bytes()
+    (ready / "e.cbor").touch()
+    given = ("--record", "s.acr.json", "--nonce", NONCE, "--attester", "software", "--key", "keys/signing.pem")
+    done = vacr("attest", *given, "-o", "e.cbor", "--into", "s.acr.json.cose")
+    assert (done.returncode, "is there and differs" in done.err) == (2, True)
+    assert (ready / "s.acr.json.cose").read_bytes() == before
+    done = attest("-o", "e.cbor", "--into", "s.acr.json")
+    assert (done.returncode, "s.acr.json: no statement: " in done.err) == (3, True)
+    assert ".cose" in done.err
+    assert (ready / "e.cbor").read_bytes() == b""
+
+
+@pytest.mark.usefixtures("ready")
+def test_what_is_no_record_is_told(attest):
+    assert "s.jsonl: no record; " in attest(record="s.jsonl").err
+    assert "s.acr.json: recorded without a journal" in attest().err
+
+
+@pytest.mark.parametrize(
+    ("rules", "named"), [("", "attester-keys"), ('attester-keys = ["keys/signing.pub.pem"]', "software-is-enough")]
+)
+def test_what_a_policy_lacks_is_named(ready, attest, appraise, rules, named):
+    attest()
+    (ready / "policy.toml").write_text(f'id = "x"\nreferences = ["reference.cbor"]\n{rules}\n')
+    done, _ = appraise()
+    assert (done.returncode, named in done.err) == (1, True)
+
+
 def test_evidence_of_another_record_is_refused(vacr, ready, attest):
     shutil.copy(EXAMPLES / "codex-cli.jsonl", ready / "t.jsonl")
     vacr("record", "t.jsonl")

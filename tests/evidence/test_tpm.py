@@ -89,6 +89,15 @@ def test_many_quotes_leave_room_in_the_tpm(tpm):
         assert appraised(made(tpm=tpm), policy_for(tpm)).nonce == NONCE
 
 
+def test_a_tpm_is_found_from_where_the_command_runs(tpm, monkeypatch):
+    name, _, path = tpm.tcti.partition("path=")
+    folder, _, socket = path.rpartition("/")
+    monkeypatch.chdir(folder)
+    assert Tpm(f"{name}path={socket}").attestation_key() == tpm.attestation_key()
+    monkeypatch.setenv("TPM2TOOLS_TCTI", f"{name}path=./{socket}")
+    assert Tpm().attestation_key() == tpm.attestation_key()
+
+
 def test_what_cannot_be_asked_is_said(tmp_path):
     with pytest.raises(Unreachable, match="the TPM does not do it"):
         Tpm(f"swtpm:path={tmp_path / 'nothing'}").quote(b"\x00" * 32)

@@ -75,8 +75,9 @@ def test_policies_that_are_wrong(folder, text):
 
 def test_files_that_trust_rests_on_have_to_be_there(folder):
     for text in ('id = "x"\nattester-keys = ["nowhere.pem"]', 'id = "x"\nreferences = ["nowhere.cbor"]'):
-        with pytest.raises(Unreachable):
+        with pytest.raises(Unreachable) as refused:
             loaded(folder, text)
+        assert refused.value.hint == f"{folder}/policy.toml names it."
     with pytest.raises(Unreachable):
         load_policy(str(folder / "nowhere.toml"))
 

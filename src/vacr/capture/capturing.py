@@ -5,6 +5,7 @@ from __future__ import annotations
 import stat
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from vacr.capture.followed import Followed, Sessions
@@ -97,16 +98,17 @@ class Capturing:
         self._stores[path] = time.monotonic()
         state = state_of(path)
         found = sessions_at(path, root.reader.name)
-        for session, (updated, listed) in found.items():
+        for session, stored in found.items():
             place = Place(root.reader.name, path, session)
             # What an agent adds to a session need not show in the list: one that is alive is looked at after any change.
             one = self.followed.get(place.name)
             is_alive = len(found) == 1 or (one is not None and time.time() - one.changed < self.settings.quiet)
-            sign = (listed, state if is_alive else None)
+            sign = (stored.sign, state if is_alive else None)
             if self._signs.get((path, session)) == sign:
                 continue
-            is_wanted = self._is_wanted(place, updated and updated / 1000)
-            if not is_wanted or self._guard(f"{path}: {session}", lambda place=place: self.follow(place)):  # type: ignore[misc]
+            is_wanted = self._is_wanted(place, stored.updated and stored.updated / 1000)
+            work = partial(self.follow, place, stored.project)
+            if not is_wanted or self._guard(f"{path}: {session}", work):
                 self._signs[path, session] = sign
 
     def _look_at_file(self, place: Place) -> None:
@@ -127,8 +129,8 @@ class Capturing:
         since = max(self.settings.since, self.journal.retired_at(place.name) / 1000)
         return updated is not None and updated >= since
 
-    def follow(self, place: Place) -> None:
-        """Bring the journal of a session up to what is at its place.
+    def follow(self, place: Place, project: str = "") -> None:
+        """Bring the journal of a session up to what is at its place; a store may tell its project.
 
         Raises:
             UnreadableInput: the place cannot be read.
@@ -136,8 +138,12 @@ class Capturing:
         """
         journal = self.journal.session(place.name)
         one = self.followed.of(place, journal.name)
-        if not one.project:
-            one.project = project_of(place)
+        if project:
+            one.project = project
+        elif one.looks_for_project:
+            # The first lines of a transcript need not say where its agent works.
+            one.project, is_said = project_of(place, self.roots)
+            one.looks_for_project = 0 if is_said else one.looks_for_project - 1
         try:
             follow(journal, place, self._looks)
         finally:

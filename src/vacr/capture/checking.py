@@ -49,7 +49,7 @@ def check(
     for name in there:
         progress(name)
         if name in covered.retired:
-            checked.notices.append(f"{name}: was to be deleted, being sealed, and is still there")
+            checked.notices.append(f"{name}: is sealed and was to be deleted, and is still there")
             continue
         check_session(folder, name, covered.sessions.get(name, NOTHING), checked, current)
     checked.sessions, checked.retired = len(there), len(covered.retired)
@@ -80,6 +80,8 @@ def _check_checkpoints(folder: Path, checked: Checked, log_keys: Sequence[Public
         checked.findings.append("there is no checkpoint")
     else:
         checked.epochs = covered.last.epoch + 1
+    if log_keys and not covered.anchors:
+        checked.notices.append("no checkpoint is anchored in a log: vacr watch --service does that")
     if covered.anchors and not log_keys:
         checked.notices.append(f"{len(covered.anchors)} anchors in a log were not checked: no --log-key was named")
     return covered

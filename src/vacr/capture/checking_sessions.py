@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from vacr.capture.contents import changes
 from vacr.capture.frames import Broken, Head
 from vacr.capture.history import History, Rewrite, Unsettled
 from vacr.capture.layout import path_of
-from vacr.capture.sayings import Saying, sayings
+from vacr.capture.rewrites import changes
+from vacr.capture.sayings import Saying, is_begun, sayings
 from vacr.capture.session_journal import CapturedPart, State
-from vacr.capture.settled import Difference
+from vacr.capture.settled import Difference, said_in
 from vacr.errors import UnreadableInput
 from vacr.sources.files import reason_of
 
@@ -123,9 +123,10 @@ def _said(state: State, now: dict[str, bytes | UnreadableInput]) -> list[Saying]
 
 
 def _take_gone(checked: Checked, state: State, what: str, error: UnreadableInput) -> None:
-    """Take it that something is gone: agents clean up, but not what is not sealed."""
+    """Take it that something is gone: agents clean up what is sealed by then, and at once where nothing was said."""
     told = f"{state.where}: {what} is not there any more: {error.message}"
-    (checked.notices if state.sealed is not None else checked.findings).append(told)
+    is_tidied = state.sealed is not None or not is_begun(said_in(state))
+    (checked.notices if is_tidied else checked.findings).append(told)
 
 
 def _check_part(state: State, part: CapturedPart, checked: Checked, now: bytes | UnreadableInput) -> None:

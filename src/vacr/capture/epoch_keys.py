@@ -51,8 +51,21 @@ class EpochKeys:
                     else:
                         self._next.unlink(missing_ok=True)
                     return found
+        self._refuse_unreadable()
         hint = "The journal can be verified, but not added to. Move its folder away to begin another."
         raise UnreadableInput("the key that the last checkpoint names is gone", where=str(self._path), hint=hint)
+
+    def _refuse_unreadable(self) -> None:
+        """Tell a key that is there and cannot be read from one that is gone: no other journal need be begun."""
+        if not self._path.exists():
+            return
+        try:
+            read_bytes(self._path)
+        except UnreadableInput as error:
+            hint = "The journal cannot be added to without this key. Have its file readable, as it was."
+            raise UnreadableInput(
+                f"the key of this epoch cannot be read: {error.message}", where=error.where, hint=hint
+            ) from None
 
     def known(self) -> set[bytes]:
         """Give the thumbprints of the keys that there are, as far as they can be read."""

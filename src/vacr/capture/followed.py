@@ -24,6 +24,7 @@ class Followed:
     """The name of its journal."""
     head: Head = NOTHING
     lines: int = 0
+    """How many lines its transcript has."""
     unsealed: int = 0
     """How many frames hold something that no sealed record does."""
     has_parts: bool = False
@@ -36,6 +37,10 @@ class Followed:
     ended: bool = False
     """Whether its agent said that it is over, and no record was sealed since."""
     project: str = ""
+    looks_for_project: int = 20
+    """How often its project is still looked for."""
+    is_rewritten: bool = False
+    """Whether its agent writes it anew, so that its lines are not its entries."""
     _event: int = -1
 
     def note(self, journal: SessionJournal) -> int:
@@ -44,7 +49,9 @@ class Followed:
         self.journal, self.head, self.unsealed, self.has_parts = journal.name, journal.head, state.unsealed, bool(state.parts)
         self.is_gone = bool(state.parts) and state.parts[0].is_gone
         self.sealed = Head(state.sealed.frames, state.sealed.head) if state.sealed is not None else None
-        self.lines = sum(part.content.lines for part in state.parts)
+        # What lies beside a transcript has no entries.
+        self.lines = state.parts[0].content.lines if state.parts else 0
+        self.is_rewritten = state.is_rewritten
         self._note_end(state)
         return new
 

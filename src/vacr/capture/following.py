@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vacr.capture.contents import splices
 from vacr.capture.places import Place
+from vacr.capture.rewrites import splices
 from vacr.capture.session_journal import CapturedPart, SessionJournal, State
 from vacr.errors import UnreadableInput
 from vacr.readers.export import Listed
@@ -25,6 +25,7 @@ from vacr.readers.source import Part
 from vacr.sources.databases import SIDE_FILES, DatabaseFile, is_database
 from vacr.sources.files import as_text, attached_files, read_bytes, reason_of
 from vacr.sources.folders import folder_store
+from vacr.sources.titles import line_of
 from vacr.timestamps import milliseconds
 
 _SLICE = 1 << 23
@@ -78,10 +79,20 @@ def exported(place: Place) -> Iterator[Part]:
     yield from store.source(place.session, []).parts
 
 
-def sessions_at(path: Path, agent: str) -> dict[str, tuple[int | None, object]]:
-    """List the sessions of a store: when each was changed, in milliseconds, and what is another after a change.
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A session in a store."""
 
-    Not every change of a session in a database shows so, but those do that its agent makes.
+    updated: int | None
+    """When it was changed, in milliseconds."""
+    sign: object
+    """What is another after a change. Not every change of a session in a database shows so, but those do that its agent makes."""
+    project: str = ""
+    """The folder that its agent worked in, where the list of the store tells."""
+
+
+def sessions_at(path: Path, agent: str) -> dict[str, Stored]:
+    """List the sessions of a store.
 
     Raises:
         UnreadableInput: it cannot be read.
@@ -89,12 +100,16 @@ def sessions_at(path: Path, agent: str) -> dict[str, tuple[int | None, object]]:
     try:
         if is_database(path):
             with closing(DatabaseFile(path, agent)) as database:
-                return {one.session_id: (_changed(one, path), (one, sign)) for one, sign in database.signed_sessions()}
+                return {
+                    one.session_id: Stored(_changed(one, path), (one, sign), line_of(one.project))
+                    for one, sign in database.signed_sessions()
+                }
         store = folder_store(path)
         if store is None or store.reader.name != agent:
             return {}
         looked = {session: [_look(file) for file in store.files(session)] for session in store.sessions()}
-        return {session: (max(one.changed for one in looks) // 1_000_000, looks) for session, looks in looked.items() if looks}
+        newest = {session: max(one.changed for one in looks) // 1_000_000 for session, looks in looked.items() if looks}
+        return {session: Stored(updated, looked[session]) for session, updated in newest.items()}
     except OSError as error:
         raise UnreadableInput(reason_of(error), where=str(path)) from error
 

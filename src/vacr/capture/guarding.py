@@ -15,6 +15,11 @@ class Guard:
         self._tell = tell
         self._told: dict[str, str] = {}
 
+    @property
+    def fails(self) -> bool:
+        """Whether something could not be done the last time it was tried."""
+        return bool(self._told)
+
     def __call__(self, what: str, work: Callable[[], None]) -> bool:
         """Do something, and tell whether it was done."""
         try:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from vacr.capture.contents import added
 from vacr.capture.frames import NOTHING, Head, Scan, frames
 from vacr.capture.notes import Note
 from vacr.capture.putting_back import PuttingBack
+from vacr.capture.rewrites import added
 from vacr.capture.session_journal import CapturedPart, State, states
 from vacr.capture.settled import Difference, Settled
 

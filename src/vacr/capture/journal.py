@@ -45,6 +45,8 @@ class Journal:
         self.folder = folder
         self.work = folder / "work"
         """Where copies of sessions may lie meanwhile; what a watcher that was killed left there is removed."""
+        self.damaged: dict[str, Broken] = {}
+        """Journals of sessions that are not what they were, by their names: others went on in their place."""
         self._open: dict[str, SessionJournal] = {}
         self._grown: dict[str, Head] = {}
         try:
@@ -112,8 +114,8 @@ class Journal:
             try:
                 if numbered not in self.covered.retired:
                     return self._opened(numbered)
-            except Broken:
-                pass
+            except Broken as error:
+                self.damaged[numbered] = error
             except OSError as error:
                 raise UnreadableInput(reason_of(error), where=str(path_of(self.folder, numbered))) from error
             number += 1

@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,7 @@ from pathlib import Path
 from vacr.errors import UnreadableInput, UsageError
 from vacr.readers.registry import Reader, readers
 from vacr.sources.databases import SIDE_FILES, is_database
-from vacr.sources.discovery import roots, session_at
+from vacr.sources.discovery import project_folder, roots, session_at, session_in
 from vacr.sources.files import as_text
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._@+-]+")
@@ -81,6 +81,14 @@ class Root:
         """Tell whether a path is in the folder, wherever links lead."""
         return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.path))
 
+    def project(self, path: Path) -> str:
+        """Give the name of the project that a session lies with, where a folder of it is named so."""
+        if not path.is_relative_to(self.path):
+            return ""
+        relative = path.relative_to(self.path).as_posix()
+        pattern = next((one for one in self.patterns if _compiled(one or ".").fullmatch(relative)), None)
+        return project_folder(path, self.path, pattern) if pattern is not None else ""
+
     def _names(self, relative: str) -> bool:
         return any(pattern.fullmatch(relative) for pattern in self._compiled)
 
@@ -115,12 +123,18 @@ def watched(agents: tuple[str, ...] = (), environment: Mapping[str, str] = os.en
     ]
 
 
-def project_of(place: Place) -> str:
-    """Say what a session is about: the folder that its agent worked in, as far as the ends of the transcript tell."""
-    if place.session:
-        return ""
-    found = session_at(place.path, readers()[place.agent])
-    return found.project if found is not None else ""
+def project_of(place: Place, roots: Iterable[Root] = ()) -> tuple[str, bool]:
+    """Say what a session is about, as `vacr list` does, and whether it says so itself.
+
+    That is the folder that its agent worked in, as far as the ends of the transcript tell;
+    or else the name of the one it lies in.
+    """
+    reader = readers()[place.agent]
+    found = session_in(place.path, place.session, reader) if place.session else session_at(place.path, reader)
+    if found is not None and found.project:
+        return found.project, True
+    named = (root.project(place.path) for root in roots if root.reader is reader)
+    return next(filter(None, named), ""), False
 
 
 def is_store(path: Path) -> bool:

@@ -20,6 +20,11 @@ _WORDS = {
     "tool-result": ("timestamp", "output", "is-error"),
 }
 """What is said and done, by the types of entries. Events tell about the session, and are written anew as it goes on."""
+_KEPT_BY_STORES = ("time_updated", "vacr")
+"""What a database notes of each row when it is written, whatever is in it, and what a reader made of the entry."""
+
+_CONTEXT = b'"text":"<session_context>'
+"""How what Gemini CLI says in the name of the user begins, before that one says anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +62,27 @@ def sayings(agent: str, parts: Iterable[tuple[str, bytes]]) -> list[Saying] | No
     for number, entry in enumerate(entries, 1):
         kind = entry["type"]
         if kind in _WORDS:
-            said = {member: entry[member] for member in _WORDS[kind] if member in entry}
+            alone = _told({member: value for member, value in entry.items() if member != "children"})
+            said = {member: alone[member] for member in _WORDS[kind] if member in alone}
             call = entry.get("call-id")
             is_open = kind == "tool-call" and call not in answered
             name = str(entry.get("id") or call or "")
-            alone = {member: value for member, value in entry.items() if member != "children"}
             found.append(Saying(number, kind, name, canonical_json.encode([kind, name, said]), alone, is_open))
     return found
+
+
+def entries_in(agent: str, parts: Iterable[tuple[str, bytes]]) -> int | None:
+    """Count the entries that a record of a session would have; nothing where a file of it is half written."""
+    try:
+        readings = readers()[agent].read(Source(tuple(Part(name, data) for name, data in parts)))
+        return sum(len(reading.record["session"]["entries"]) for reading in readings)
+    except VacrError:
+        return None
+
+
+def is_begun(said: list[Saying] | None) -> bool:
+    """Tell whether anybody said or did anything in a session; so it may be where that cannot be told."""
+    return said is None or any(one.kind != "user" or _CONTEXT not in one.words for one in said)
 
 
 def _flat(entries: Iterable[Any]) -> Iterator[Native]:
@@ -73,10 +92,20 @@ def _flat(entries: Iterable[Any]) -> Iterator[Native]:
         yield from _flat(entry.get("children", ()))
 
 
+def _told(entry: Native) -> Native:
+    """Leave out of an entry, and of the pieces of its content, what says nothing about it."""
+    told = {member: value for member, value in entry.items() if member not in _KEPT_BY_STORES}
+    if isinstance(content := told.get("content"), list):
+        told["content"] = [_told(piece) if isinstance(piece, dict) else piece for piece in content]
+    return told if told.get("content") != [] else {member: value for member, value in told.items() if member != "content"}
+
+
 def is_grown(before: Saying, after: Saying) -> bool:
     """Tell whether somebody only went on: all that was said is there, and more after it."""
     old, new = before.entry, after.entry
-    beside = [member for member in _WORDS[before.kind] if member not in ("content", "output")]
+    if (before.kind, before.name) != (after.kind, after.name) or bool(old.get("is-error")) != bool(new.get("is-error")):
+        return False
+    beside = [member for member in _WORDS[before.kind] if member not in ("content", "output", "is-error")]
     said = "output" if before.kind == "tool-result" else "content"
     return all(old.get(one) in (None, new.get(one)) for one in beside) and _goes_on(old.get(said), new.get(said))
 

@@ -66,13 +66,13 @@ class Sealing:
         self._journal, self._seal, self._tell = journal, seal, tell
         self._pool = ThreadPoolExecutor(1, "sealing")
         self._under_way: list[tuple[list[ToSeal], Future[list[SealedRecord]]]] = []
-        self._failed: dict[str, tuple[Head, float]] = {}
+        self.failed: dict[str, tuple[Head, float]] = {}
         """What could not be sealed as it was, and when that is tried again."""
 
     def is_wanted(self, one: ToSeal) -> bool:
         """Tell whether a session is neither being sealed nor was found a moment ago to be impossible to seal as it is."""
         busy = any(one.journal == other.journal for together, _ in self._under_way for other in together)
-        head, until = self._failed.get(one.journal, (None, 0.0))
+        head, until = self.failed.get(one.journal, (None, 0.0))
         return not busy and (head != one.head or time.monotonic() >= until)
 
     def start(self, together: list[ToSeal]) -> None:
@@ -86,6 +86,7 @@ class Sealing:
         for together, future in [one for one in self._under_way if one[1].done()]:
             try:
                 for sealed in future.result():
+                    self.failed.pop(sealed.journal, None)
                     self._note(sealed, next(one.head for one in together if one.journal == sealed.journal))
                     noted.append(sealed.journal)
             except (VacrError, OSError) as error:
@@ -102,9 +103,9 @@ class Sealing:
         self._tell(f"sealed: {sealed.path}")
 
     def _fail(self, together: Sequence[ToSeal], error: Exception) -> None:
-        before = self._failed.get(together[0].journal, (None, 0.0))[0]
+        before = self.failed.get(together[0].journal, (None, 0.0))[0]
         until = time.monotonic() + _AGAIN
-        self._failed |= {one.journal: (one.head, until) for one in together}
+        self.failed |= {one.journal: (one.head, until) for one in together}
         if before != together[0].head:
             self._tell(f"{together[0].journal}: not sealed: {error}")
 

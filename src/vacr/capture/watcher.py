@@ -43,6 +43,7 @@ class Watcher:
         self.capturing = Capturing(journal, roots, settings, self._guard)
         self.events = HookEvents(state, self.capturing, self._guard)
         self._is_begun = False
+        self._damaged: set[str] = set()
         self._checkpointed = self._rotated = time.monotonic()
         self._retired = -_RETIRING
 
@@ -55,6 +56,12 @@ class Watcher:
             self._is_begun = True
             self._guard("the journal", self.capturing.take_up)
         self._guard("the journal", self._due)
+        self._tell_damaged()
+
+    @property
+    def fails(self) -> bool:
+        """Whether something could not be captured or sealed the last time it was tried."""
+        return self._guard.fails or (self.sealing is not None and bool(self.sealing.failed))
 
     def finish(self) -> None:
         """Cover what was captured by a last checkpoint, and wait for what is under way."""
@@ -80,8 +87,14 @@ class Watcher:
             gone = retire(self.journal, self.limits)
             self.capturing.followed.forget(set(gone))
             for name in gone:
-                self.tell(f"deleted, being sealed: {name}")
+                self.tell(f"deleted, for it is sealed: {name}")
             self.events.tidy()
+
+    def _tell_damaged(self) -> None:
+        for name, error in self.journal.damaged.items():
+            if name not in self._damaged:
+                self._damaged.add(name)
+                self.tell(f"{error}; it stays as it is, and another goes on in its place: see vacr journal verify")
 
     def _checkpoint(self) -> None:
         now = time.monotonic()

@@ -30,6 +30,12 @@ from vacr.sources.state import state_folder
 
 FAILED = 1
 _MARKS = {Tier.NONE: "✓", Tier.AFFIRMING: "✓", Tier.WARNING: "!", Tier.CONTRAINDICATED: "✗"}
+_HINTS = {
+    "attester-unknown": "A policy names the public keys of attesters that it knows by attester-keys.",
+    "attestation-key-unknown": "A policy names the keys of TPMs that it knows by attestation-keys, or who may endorse them.",
+    "key-in-software": "A policy takes it with software-is-enough = true; vacr attest --attester tpm shows more.",
+    "measurement-unknown": "vacr attest --reference writes reference values, and a policy names them by references.",
+}
 
 
 @click.command(no_args_is_help=True)
@@ -117,7 +123,8 @@ def _tell(appraisal: Appraisal, evidence: str, written: str | None, voice: Voice
     worst = appraisal.worst_check
     if appraisal.status is not Tier.AFFIRMING:
         told = f"{worst.name}: {worst.told}" if worst is not None else "there are no reference values to compare with"
-        voice.error(f"{evidence}: not affirmed ({_reason(appraisal)}): {told}")
+        reason = _reason(appraisal) or ""
+        voice.error(f"{evidence}: not affirmed ({reason}): {told}", _HINTS.get(reason, ""))
     voice.data(
         {
             "evidence": evidence,

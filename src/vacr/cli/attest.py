@@ -17,13 +17,14 @@ from vacr.cli.machine_keys import machine_key
 from vacr.cli.options import PATH, Voice, plural
 from vacr.cli.references import component, write_attestation_key, write_reference
 from vacr.cli.statements import key_options, key_signer
-from vacr.errors import UnreadableInput, UsageError
+from vacr.errors import InvalidStatement, UnreadableInput, UsageError
 from vacr.evidence import carried, labels
 from vacr.evidence.attester import Agent, Subject, agent_in, attest, record_digest
 from vacr.evidence.journal import JournalHead, journal_in
 from vacr.evidence.messages import CWT, WRAPPED, Messages
 from vacr.recording.files import write
 from vacr.signing import KeySigner, keys
+from vacr.signing.sign1 import parse
 from vacr.sources import STDIN, measuring, read_bytes
 from vacr.sources.evidence_files import EVIDENCE, load_endorsements
 from vacr.sources.state import state_folder
@@ -115,7 +116,9 @@ def command(
     if who is not None and agent_executable is not None:
         measured.append(measuring.agent(who.name, who.version, agent_executable))
     subject = Subject(record_digest(data), __version__, measured, _journal(said, record, journal_head), who)
-    if subject.journal is None:
+    if not said:
+        voice.notice(f"{record}: no record; the evidence names its bytes, and neither a journal nor an agent unless you do")
+    elif subject.journal is None:
         voice.notice(f"{record}: recorded without a journal, which the evidence then does not name")
     evidence = attest(subject, nonce_of(nonce), int(time.time()), signer, tpm.quote if tpm is not None else None)
     return _write_evidence(Messages(evidence, endorsements=along), subject, attester, record, into, target)
@@ -151,9 +154,7 @@ def _registers(text: str) -> list[int]:
 def _write_evidence(found: Messages, subject: Subject, kind: str, record: str, into: str | None, target: Target) -> int:
     form = form_of(target.output, None, (*WRAPPED, CWT))
     data = found.encode(form)
-    if into is not None:
-        statement = carried.with_message(read_bytes(into), found.wrapped(), subject.record)
-        write(Path(into), [statement], Path(into), durable=True)
+    statement = _with_evidence(into, found, subject) if into is not None else b""
     weaker = " (a key in software: whoever can read it could have made this)" if kind == labels.SOFTWARE else ""
     told = f"evidence by {kind}, {plural(len(subject.components), 'component')}{weaker}"
     document = {
@@ -167,4 +168,25 @@ def _write_evidence(found: Messages, subject: Subject, kind: str, record: str, i
         "statement": into,
     }
     target.write(data, f"{record}{EVIDENCE}.{form}", record, told, document)
+    if into is not None:
+        write(Path(into), [statement], Path(into), durable=True)
     return 0
+
+
+def _with_evidence(into: str, found: Messages, subject: Subject) -> bytes:
+    """Give a statement with evidence in it.
+
+    Raises:
+        UnreadableInput: the file is no statement.
+        InvalidStatement: it is about something else.
+    """
+    data = read_bytes(into)
+    try:
+        parse(data)
+    except InvalidStatement as error:
+        hint = "Name the statement, which vacr sign writes beside the record: its name ends in .cose."
+        raise UnreadableInput(f"no statement: {error.message}", where=into, hint=hint) from error
+    try:
+        return carried.with_message(data, found.wrapped(), subject.record)
+    except InvalidStatement as error:
+        raise InvalidStatement(error.message, reason=error.reason, where=into, hint=error.hint) from error

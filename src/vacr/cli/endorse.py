@@ -65,7 +65,7 @@ def _read(name: str, kind: str) -> bytes:
     try:
         endorsement.decode(data, kind)
     except InvalidStatement as error:
-        hint = f"vacr endorse --help shows which step writes a {kind}."
+        hint = "vacr endorse --help shows which step writes that."
         raise UnreadableInput(f"this is no {kind}: {error.message}", where=name, hint=hint) from error
     return data
 
@@ -78,7 +78,7 @@ def _write(output: str, data: bytes, told: str, voice: Voice, **document: Any) -
     return 0
 
 
-@command.command()
+@command.command(short_help="Attester: write the key of the TPM and its certificate.")
 @_tcti_option
 @_output
 @options.voice_options
@@ -101,7 +101,7 @@ def request(
     return _write(output, endorsement.encode("request", said), told, Voice(format, quiet, verbose))
 
 
-@command.command()
+@command.command(short_help="Verifier: check that, and write a secret for that TPM alone.")
 @click.argument("file", metavar="REQUEST", type=PATH)
 @click.option("--ek-root", required=True, metavar="FILE", type=PATH, multiple=True, help="Root certificates of makers of TPMs.")
 @click.option("--ek-chain", metavar="FILE", type=PATH, multiple=True, help="Certificates between those and the TPM's.")
@@ -137,7 +137,7 @@ def challenge(
     return _write(output, made.sent, f"the challenge; {secret} stays here", voice, secret=secret)
 
 
-@command.command()
+@command.command(short_help="Attester: have the TPM read the secret.")
 @click.argument("file", metavar="CHALLENGE", type=PATH)
 @_tcti_option
 @_output
@@ -161,7 +161,7 @@ def answer(
     return _write(output, endorsement.encode("answer", {"secret": secret}), "the answer", Voice(format, quiet, verbose))
 
 
-@command.command()
+@command.command(short_help="Verifier: compare the answer, and sign the endorsement.")
 @click.argument("file", metavar="ANSWER", type=PATH)
 @click.option("--secret", required=True, metavar="FILE", type=PATH, help="What was kept when the challenge was made.")
 @partial(key_options, required=True)

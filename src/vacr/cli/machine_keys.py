@@ -35,6 +35,8 @@ def machine_key(state: Path, name: str = SIGNING) -> str:
             # It comes last: where it is, the disk has the other.
             sync_path(private.parent)
             durable.write(public, keys.public_pem(keys.load_private(read_bytes(private)).public_key()))
+        # Whoever wrote them may have been killed before the disk had their names.
+        sync_path(private.parent)
     except OSError as error:
         raise UnreadableInput(reason_of(error), where=str(private.parent)) from error
     return str(private)

@@ -29,6 +29,7 @@ from vacr.cli.options import PATH, Number, Voice
 from vacr.cli.services import Services, service_options
 from vacr.cli.statements import Signing, signing_options
 from vacr.cli.watching import Table, pending, seal
+from vacr.errors import UsageError
 from vacr.log.client import Client
 from vacr.signing import keys
 from vacr.sources.state import state_folder
@@ -36,6 +37,7 @@ from vacr.sources.state import state_folder
 _SIGNING = ("key", "alg", "x5chain", "issuer", "timestamp", "passphrase_file", "force")
 _DAY = 86_400.0
 _OWNER_ONLY = 0o700
+_FAILED = 3
 
 
 @click.command()
@@ -50,12 +52,23 @@ _OWNER_ONLY = 0o700
 @click.option(
     "-o", "--output", metavar="FOLDER", type=PATH, help="Where sealed records go.  [default: sealed/ in the state folder]"
 )
-@click.option("--quiet-after", metavar="MINUTES", type=Number(0), default=30, show_default=True, help="When a session has ended.")
-@click.option("--checkpoint", metavar="SECONDS", type=Number(0), default=10, show_default=True, help="How often one is signed.")
+@click.option(
+    "--quiet-after", metavar="MINUTES", type=Number(0), default=30, show_default=True, help="When a quiet session has ended."
+)
+@click.option(
+    "--checkpoint", metavar="SECONDS", type=Number(0), default=10, show_default=True, help="How often a checkpoint is signed."
+)
 @click.option(
     "--epoch", metavar="HOURS", type=Number(0), default=24, show_default=True, help="How long a key of the journal lasts."
 )
-@click.option("--anchor", metavar="SECONDS", type=Number(0), default=60, show_default=True, help="How often one is registered.")
+@click.option(
+    "--anchor",
+    metavar="SECONDS",
+    type=Number(0),
+    default=60,
+    show_default=True,
+    help="How often a checkpoint is registered, with --service.",
+)
 @click.option("--keep", metavar="DAYS", type=Number(0), help="Delete journals that were sealed so long ago.  [default: never]")
 @click.option(
     "--limit", metavar="MB", type=Number(0), help="Delete sealed journals, oldest first, above so many.  [default: none]"
@@ -99,6 +112,8 @@ def command(
     voice = Voice(format, quiet, verbose)
     state = state_folder(os.environ)
     roots = watched(agent)
+    if output is not None and Path(output).exists() and not Path(output).is_dir():
+        raise UsageError(f"{output} is no folder", hint="Sealed records go into a folder: name one with -o.")
     signing = {name: asked.pop(name) for name in _SIGNING}
     # What is wrong with a key that was named is told before anything is begun.
     named = Signing.of(**signing) if signing["key"] and not no_seal else None
@@ -136,8 +151,12 @@ def command(
                 if once:
                     break
             watcher.finish()
+            table.refresh(watcher, is_last=True)
+    if once and not watcher.capturing.followed:
+        voice.notice("No session has changed in the last day, or since the last watch. --all takes older ones.")
     voice.data({"journal": str(journal.folder), "identity": identity, "sessions": table.rows(watcher)})
-    return 0
+    # One who watches on tries again; whoever runs it by a timer wants to know.
+    return _FAILED if once and watcher.fails else 0
 
 
 def _since(journal: Journal) -> float:

@@ -17,14 +17,16 @@ import click
 from vacr import codec
 from vacr.attribution.checking import Joint
 from vacr.capture.followed import Followed
+from vacr.capture.frames import Head
 from vacr.capture.journal import Journal
+from vacr.capture.sayings import entries_in
 from vacr.capture.sealing import Copy, Seal, SealedRecord
 from vacr.capture.watcher import Watcher
-from vacr.cli.options import Voice
+from vacr.cli.options import Voice, plural
 from vacr.cli.sealed import Recorded, Sealed, Sealer
 from vacr.cli.services import Services
 from vacr.cli.statements import Signing
-from vacr.errors import UnreadableInput, printable
+from vacr.errors import UnreadableInput, VacrError, printable
 from vacr.log import durable
 from vacr.log.outbox import Item, digest_of
 from vacr.log.registering import PENDING, REGISTERED, Registrar
@@ -36,6 +38,9 @@ from vacr.sources.files import read_bytes
 from vacr.sources.statements import COSE
 
 _SHOWN = 20
+_PAUSE = 10.0
+"""Seconds between two lines about the same session."""
+_SHARE = 20
 _OWNER_ONLY = 0o700
 _OWNER_READS = 0o600
 
@@ -115,7 +120,8 @@ class Table:
         self._voice, self._journal = voice, journal
         self._shown = shown and not voice.quiet and not voice.json and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
         self._live: Any = None
-        self._lines: dict[str, int] = {}
+        self._told: dict[str, tuple[int, float]] = {}
+        self._entries = Entries(journal)
 
     def tell(self, text: str) -> None:
         """Tell something; above the table, where there is one."""
@@ -136,15 +142,22 @@ class Table:
         with Live(self._drawn(watcher), auto_refresh=False) as self._live:
             yield
 
-    def refresh(self, watcher: Watcher) -> None:
-        """Show what has changed."""
+    def refresh(self, watcher: Watcher, *, is_last: bool = False) -> None:
+        """Show what has changed; without a table, a session is told of at once, and then now and again."""
         if self._live is not None:
             self._live.update(self._drawn(watcher), refresh=True)
             return
+        if self._voice.quiet:
+            return
+        now = time.monotonic()
         for name, one in watcher.capturing.followed.items():
-            if one.lines != self._lines.get(name):
-                self.tell(f"{one.place.agent}: {one.project or one.place.path}: {one.lines} entries")
-                self._lines[name] = one.lines
+            told, when = self._told.get(name, (0, 0.0))
+            if not is_last and when and now - when < _PAUSE:
+                continue
+            entries = self._entries.of(one, exactly=is_last)
+            if not when or entries != told:
+                self.tell(f"{one.place.agent}: {one.project or one.place.path}: {plural(entries, 'entry')}")
+                self._told[name] = (entries, now)
 
     def rows(self, watcher: Watcher) -> list[dict[str, Any]]:
         """Give the sessions for programs."""
@@ -155,7 +168,7 @@ class Table:
                 "session": one.place.session or None,
                 "journal": one.journal,
                 "project": one.project,
-                "entries": one.lines,
+                "entries": self._entries.of(one, exactly=True),
                 "anchored": self._anchored(one),
             }
             for one in watcher.capturing.followed.values()
@@ -168,7 +181,8 @@ class Table:
         table = Drawn("agent", "project", "entries", "last change", "last anchor", box=None, pad_edge=False)
         recent = sorted(watcher.capturing.followed.values(), key=lambda one: -one.changed)
         for one in recent[:_SHOWN]:
-            cells = (one.place.agent, one.project or one.place.path.name, str(one.lines), _ago(one.changed), self._anchored(one))
+            entries = str(self._entries.of(one))
+            cells = (one.place.agent, one.project or one.place.path.name, entries, _ago(one.changed), self._anchored(one))
             table.add_row(*(Text(printable(cell)) for cell in cells))
         if len(recent) > _SHOWN:
             table.caption = f"and {len(recent) - _SHOWN} more"
@@ -183,6 +197,31 @@ class Table:
             return ""
         anchor = next((anchor for anchor in covered.anchors if anchor.number >= checkpoint), None)
         return f"#{anchor.number}" if anchor is not None else f"(checkpoint {checkpoint})"
+
+
+class Entries:
+    """How many entries sessions have: those of a transcript that only grows are its lines, all else is read for it."""
+
+    def __init__(self, journal: Journal) -> None:
+        """Say where they are captured."""
+        self._journal = journal
+        self._known: dict[str, tuple[Head, int, float]] = {}
+
+    def of(self, one: Followed, *, exactly: bool = False) -> int:
+        """Count the entries of a session; unless it has to be exact, reading takes no more than a twentieth of the time."""
+        if not one.is_rewritten:
+            return one.lines
+        head, entries, due = self._known.get(one.journal, (None, 0, 0.0))
+        began = time.monotonic()
+        if head == one.head or (began < due and not exactly):
+            return entries
+        with contextlib.suppress(VacrError):
+            parts = self._journal.session(one.journal).state.parts
+            found = entries_in(one.place.agent, [(part.name, bytes(part.content.held or b"")) for part in parts])
+            entries = entries if found is None else found
+        now = time.monotonic()
+        self._known[one.journal] = (one.head, entries, now + _SHARE * (now - began))
+        return entries
 
 
 def _ago(moment: float) -> str:

@@ -147,7 +147,8 @@ def _check_path(
         if _digest(issuer) in trusted:
             return
         current = issuer
-    raise InvalidStatement("the TPM's certificate leads to no maker who is trusted", reason="ek-untrusted")
+    hint = "Give the maker's root with --ek-root, and the certificates between it and the TPM's with --ek-chain."
+    raise InvalidStatement("the TPM's certificate leads to no maker who is trusted", reason="ek-untrusted", hint=hint)
 
 
 def _check_authority(certificate: x509.Certificate) -> None:

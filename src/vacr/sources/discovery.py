@@ -138,7 +138,7 @@ def _sessions_of(reader: Reader, environment: Mapping[str, str], system: str, fa
                 if os.path.isdir(path):  # noqa: PTH112 - a name may be one that Path refuses
                     folders[real] = path
                     continue
-                for session in _at(path, reader, _project(path, root, pattern), failed):
+                for session in _at(path, reader, project_folder(path, root, pattern), failed):
                     in_databases.update({session.session_id} if session.session is not None else ())
                     yield session
     for path in folders.values():
@@ -154,7 +154,7 @@ def _matching(root: Path, pattern: str) -> list[Path]:
         return []
 
 
-def _project(path: Path, root: Path, pattern: str) -> str:
+def project_folder(path: Path, root: Path, pattern: str) -> str:
     """Name the project that a session lies with, where a folder is named after it: the first that the pattern leaves open."""
     names = pattern.split("/")
     opened = next((position for position, name in enumerate(names) if "*" in name), len(names))
@@ -177,7 +177,16 @@ def _at(path: Path, reader: Reader, project: str, failed: _Failed) -> Iterator[S
 
 def session_at(path: Path, reader: Reader) -> Session | None:
     """Tell what a look at the ends of a transcript tells; nothing where it tells nothing."""
-    return next(_at(path, reader, path.parent.name, _Failed([])), None)
+    return next(_at(path, reader, "", _Failed([])), None)
+
+
+def session_in(path: Path, session: str, reader: Reader) -> Session | None:
+    """Tell what a folder that holds several sessions tells of one; nothing where it tells nothing."""
+    with _Failed([]).at(path):
+        store = folder_store(path)
+        if store is not None and store.reader is reader:
+            return next(_in_store(store, session), None)
+    return None
 
 
 def _in_folder(path: Path, reader: Reader, failed: _Failed) -> Iterator[Session]:

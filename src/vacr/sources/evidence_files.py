@@ -56,9 +56,21 @@ def load_policy(name: str) -> AppraisalPolicy:
     """
     try:
         said = tomllib.loads(trust_bytes(name).decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except UnicodeDecodeError as error:
+        raise UnreadableInput("not a policy in TOML: no text in UTF-8", where=name, hint=_HINT) from error
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise UnreadableInput(f"not a policy in TOML: {error}", where=name, hint=_HINT) from error
     _check_types(said, name)
+    try:
+        return _made(said, name)
+    except (Unreachable, UnreadableInput) as error:
+        if error.where != name:
+            # Whoever wrote the command did not name this file.
+            error.hint = f"{name} names it. {error.hint}".rstrip()
+        raise
+
+
+def _made(said: dict[str, Any], name: str) -> AppraisalPolicy:
     folder = Path(name).parent
     signed_by, endorsers = _keys(said, "reference-keys", folder), _keys(said, "endorser-keys", folder)
     return AppraisalPolicy(

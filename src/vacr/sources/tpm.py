@@ -23,6 +23,8 @@ PCRS = (0, 1, 2, 3, 4, 5, 6, 7)
 """The registers of the boot: firmware, its configuration, the boot loader, secure boot."""
 
 _TOOL = "tpm2"
+_VARIABLE = "TPM2TOOLS_TCTI"
+_PATH = re.compile(r"(^device:|\bpath=)([^/,][^,]*)")
 _TEMPLATE = ("-C", "e", "-G", "ecc256:ecdsa-sha256:null", "-g", "sha256")
 _ATTRIBUTES = ("-a", "fixedtpm|fixedparent|sensitivedataorigin|userwithauth|restricted|sign")
 _SECONDS = 120
@@ -149,7 +151,8 @@ class Tpm:
         if tool is None:
             hint = "Install tpm2-tools, for example by apt install tpm2-tools, or give --attester software."
             raise UsageError("a TPM is asked through tpm2-tools, which are not installed", hint=hint)
-        environment = os.environ | ({"TPM2TOOLS_TCTI": self.tcti} if self.tcti else {})
+        tcti = self.tcti or os.environ.get(_VARIABLE)
+        environment = os.environ | ({_VARIABLE: _from_here(tcti)} if tcti else {})
         try:
             done = subprocess.run(  # noqa: S603 - a program of the system, by fixed arguments
                 [tool, *arguments], cwd=folder, env=environment, capture_output=True, timeout=_SECONDS, check=False
@@ -162,7 +165,15 @@ class Tpm:
             raise Unreachable(f"the TPM does not do it: {told}", hint=_HINT)
 
 
-_HINT = "Name the TPM by --tcti, such as device:/dev/tpmrm0 or swtpm:path=FILE; whoever asks has to be allowed to use it."
+_HINT = (
+    "Name the TPM by --tcti, such as device:/dev/tpmrm0, or swtpm:path=FILE for a swtpm that runs, with its control channel at "
+    "FILE.ctrl; whoever asks has to be allowed to use it."
+)
+
+
+def _from_here(tcti: str) -> str:
+    """Name a TPM so that it is found from every folder: the programs run in one of their own."""
+    return _PATH.sub(lambda found: found[1] + os.path.abspath(found[2]), tcti)  # noqa: PTH100 - links stay as they are
 
 
 def _without_padding(der: bytes) -> bytes:

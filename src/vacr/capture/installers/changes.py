@@ -116,8 +116,7 @@ def uninstall(agent: Agent, path: Path, state: Path) -> Change:
         return Change(path, before, known.before, None)
     if before is None:
         return Change(path, None, None, None)
-    text = _text(before)
-    after: bytes | None = _named(path, lambda: _without(agent, text)).encode()
+    after: bytes | None = _named(path, lambda: _without(agent, _text(before))).encode()
     made_by_us = known is not None and known.before is None
     if agent.layout is None or (made_by_us and settings.is_bare(_text(after), agent.layout)):
         after = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import deque
 from pathlib import Path
 
@@ -23,13 +24,16 @@ from vacr.sources.key_files import log_keys_in
 from vacr.sources.state import state_folder
 
 FAILED = 1
+_DIGEST = re.compile(r"[0-9A-Fa-f]{64}")
 
 
 @click.command()
 @click.argument("folder", required=False, type=PATH, metavar="[FOLDER]")
 @options.log_key_option(help="A key of the log that checkpoints are anchored in, or its folder; repeatable.")
 @click.option("--log", metavar="URL|FOLDER", help="The log itself: has it checkpoints that the journal lacks, being set back?")
-@click.option("--identity", metavar="NAME", help="The name that the journal must have, as vacr watch prints it.")
+@click.option(
+    "--identity", metavar="NAME", help="The name that the journal must have, as vacr watch prints it, or a record has it."
+)
 @click.option(
     "--record", metavar="FILE", type=PATH, multiple=True, help="A sealed record that the journal must name; repeatable."
 )
@@ -63,10 +67,11 @@ def command(
     """
     voice = Voice(format, quiet, verbose)
     place = _journal_in(Path(folder)) if folder is not None else state_folder(os.environ) / "journal"
+    wanted = _name_of(identity) if identity is not None else None
     log_keys = tuple(key for name in log_key for key in log_keys_in(name))
     checked = check(place, log_keys=log_keys, current=None if no_transcripts else current)
     name = keys.uri_of(checked.identity) if checked.identity else None
-    if identity is not None and identity != name:
+    if wanted not in (None, name):
         checked.findings.insert(0, f"this is another journal: {name}")
     if log is not None:
         _compare(checked, place, log)
@@ -83,7 +88,7 @@ def command(
     voice.result(
         f"{place}: {verdict}: {plural(checked.sessions, 'session')}, {plural(checked.frames, 'frame')}, {size(checked.size)}; "
         f"{plural(checked.checkpoints, 'checkpoint')} in {plural(checked.epochs, 'epoch')}{anchored}; "
-        f"{checked.retired} deleted, being sealed"
+        f"{checked.retired} deleted after sealing"
     )
     if identity is None and name is not None:
         voice.result(f"  It is {name}: whether that is the journal you mean, only you can tell (--identity).")
@@ -121,6 +126,20 @@ def _compare(checked: Checked, place: Path, log: str) -> None:
     if found.unknown:
         told = "entries that say they are of this journal, by keys that it does not name"
         checked.remarks.append(f"the log has {found.unknown} {told}: it was set back by epochs, or somebody pretends")
+
+
+def _name_of(identity: str) -> str:
+    """Give the name of a journal, which may be written as records have it.
+
+    Raises:
+        UsageError: it is none.
+    """
+    if _DIGEST.fullmatch(identity):
+        return keys.uri_of(bytes.fromhex(identity))
+    if not identity.startswith(keys.THUMBPRINT_URI):
+        hint = "Give it as vacr watch prints it, or the identity that a sealed record has in vacr.inputs.journal."
+        raise UsageError(f"{identity} is no name of a journal", hint=hint)
+    return identity
 
 
 def _journal_in(folder: Path) -> Path:
