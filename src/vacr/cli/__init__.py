@@ -25,6 +25,7 @@ BUG = 70
         "list": "List the sessions of all agents on this machine.",
         "record": "Turn native sessions into records.",
         "show": "Show a conversation in the terminal.",
+        "view": "Make a page of a conversation that verifies itself.",
         "restore": "Give back the native files of a record.",
         "validate": "Check records against their schema.",
         "attribute": "Say which lines an agent wrote.",
