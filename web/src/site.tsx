@@ -24,6 +24,12 @@ function Choice({ label, values, value, set }: { label: string; values: string[]
   );
 }
 
+function counted(page: SitePage): string {
+  const many = (count: number, noun: string) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+  const told = [many(page.prompts, "prompt"), many(page.calls, "call"), page.errors ? `${page.errors} failed` : "", page.tokens ? many(page.tokens, "token") : "", page.cost ? `${page.cost.toFixed(2)} $` : ""];
+  return told.filter(Boolean).join(", ");
+}
+
 export function SiteIndex({ site, title, made }: { site: Site; title: string; made: string }) {
   const [typed, setTyped] = useState("");
   const [agent, setAgent] = useState("");
@@ -59,9 +65,9 @@ export function SiteIndex({ site, title, made }: { site: Site; title: string; ma
           {shown.map((page) => (
             <li>
               <a href={page.href}><h2>{visible(page.title) || visible(page.name)}</h2></a>
-              <p><span class={`chip ${page.verdict}`} title={page.told}>{VERDICTS[page.verdict]}</span> {visible(page.agent)} · {page.models.map(visible).join(", ")} · {page.start}</p>
+              <p><span class={`chip ${page.verdict}`} title={page.told}>{VERDICTS[page.verdict]}</span> {[page.agent, page.models.join(", "), page.start].filter(Boolean).map(visible).join(" · ")}</p>
               <p class="quiet">{visible(page.project)}</p>
-              <p class="quiet">{page.prompts} prompts, {page.calls} calls{page.errors ? `, ${page.errors} failed` : ""}{page.tokens ? `, ${page.tokens.toLocaleString("en")} tokens` : ""}{page.cost ? `, ${page.cost.toFixed(2)} $` : ""}</p>
+              <p class="quiet">{counted(page)}</p>
             </li>
           ))}
         </ul>

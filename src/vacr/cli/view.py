@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import webbrowser
+from collections.abc import Iterator
+from itertools import chain, count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
+from urllib.parse import quote
 
 import click
 
@@ -79,98 +83,105 @@ def command(
     if serve and output is not None:
         raise UsageError("a page is served, or written: one of both", hint="Leave out --serve, or -o.")
     wanted = Wanted(trust=trust, log_keys=log_key, entry_rule=entry_rule)
-    viewed = _Viewed(path, wanted, filter_of(**asked), voice)
+    chosen = filter_of(**asked)
+    viewed = _Viewed(path, wanted, chosen if chosen != Filter() else None, voice)
     if serve:
-        from vacr.cli.view_server import serve_pages
-
-        return serve_pages(viewed.pages(), host, port, voice, opens=opens)
-    targets = viewed.write(output, overwrite=overwrite)
-    if opens and targets:
-        webbrowser.open(targets[0].resolve().as_uri())
+        return _served(viewed, host, port, opens=opens)
+    if output == STDIN:
+        return viewed.print()
+    viewed.write(output, overwrite=overwrite)
+    if opens and viewed.first is not None:
+        webbrowser.open(viewed.first.resolve().as_uri())
     return viewed.exit_code
+
+
+def _served(viewed: _Viewed, host: str, port: int, *, opens: bool) -> int:
+    from vacr.cli.view_server import serve_pages
+
+    with TemporaryDirectory(prefix="vacr-") as folder:
+        viewed.write(f"{folder}/", overwrite=True, silent=True)
+        written = [viewed.first, *viewed.written] if viewed.first is not None else viewed.written
+        pages = {path.relative_to(folder).as_posix(): path for path in written}
+        return serve_pages(pages, host, port, viewed.voice, opens=opens)
 
 
 class _Viewed:
     """What is viewed, and how it went."""
 
-    def __init__(self, path: str, wanted: Wanted, chosen: Filter, voice: Voice) -> None:
-        """Read and verify all of it."""
-        self.path, self.voice = path, voice
+    def __init__(self, path: str, wanted: Wanted, chosen: Filter | None, voice: Voice) -> None:
+        """Read what trust rests on, and the viewer."""
+        self.path, self.wanted, self.filter, self.voice = path, wanted, chosen, voice
         self.is_archive = Path(path).is_dir()
-        self.filter = chosen if chosen != Filter() else None
-        self.trust = trust_of(wanted)
-        self.template = template()
-        self.found: list[Conversation] = []
+        self.trust, self.template = trust_of(wanted), template()
         self.exit_code = 0
-        for one in conversations(path, wanted):
-            if isinstance(one, VacrError):
-                voice.error(f"vacr: {one.diagnostics()}")
-                self.exit_code = self.exit_code or UnreadableInput.exit_code
-            else:
-                self.found.append(one)
-        if any(one.verdict == FAILED for one in self.found):
-            self.exit_code = _DOES_NOT_HOLD
+        self.first: Path | None = None
+        """Where to begin."""
+        self.written: list[Path] = []
 
-    def pages(self) -> dict[str, bytes]:
-        """Make the pages by their names; the first is where to begin."""
-        names = [f"{one.stem}{_HTML}" for one in self.found]
-        made = {
-            name: b"".join(one.page(self.trust, self.filter).pieces(self.template))
-            for name, one in zip(names, self.found, strict=True)
-        }
-        if not self.is_archive:
-            return made
-        title = f"Conversations in {Path(self.path).resolve().name}"
-        cards = [one.card(name) for name, one in zip(names, self.found, strict=True)]
-        return {"index.html": b"".join(site_index(self.template, title, cards)), **made}
+    def print(self) -> int:
+        """Write the page to standard output."""
+        found = list(self._conversations())
+        if self.is_archive or len(found) != 1:
+            raise UsageError("several pages cannot go to standard output", hint="Give a folder: -o site/.")
+        write_stdout(found[0].page(self.trust, self.filter).pieces(self.template))
+        return self.exit_code
 
-    def write(self, output: str | None, *, overwrite: bool) -> list[Path]:
-        """Write the pages, and tell of each."""
-        pages = self.pages()
-        if output == STDIN:
-            if len(pages) > 1:
-                raise UsageError("an archive cannot go to standard output", hint="Give a folder: -o site/.")
-            write_stdout(pages.values())
-            return []
-        targets = self._targets(list(pages), output)
-        outcomes = [
-            write_new(target, data, self.path, (self.path,), overwrite=overwrite)
-            for target, data in zip(targets, pages.values(), strict=True)
-        ]
-        self._tell(dict(zip(targets, pages.values(), strict=True)), outcomes)
-        return targets
-
-    def _targets(self, names: list[str], output: str | None) -> list[Path]:
-        if self.is_archive:
-            folder = Path(output or "site")
-            if folder.is_file():
-                raise UsageError(f"an archive is a folder, and {folder} is a file", hint="Give another name with -o.")
-            return [folder / name for name in names]
-        if is_folder(output):
-            return [Path(output or ".") / Path(name).name for name in names]
-        if len(names) > 1:
-            raise UsageError(f"several pages cannot go into one file, {output}", hint="End the name in / for a folder.")
-        return [Path(output or names[0])]
-
-    def _tell(self, written: dict[Path, bytes], outcomes: list[str]) -> None:
-        results = []
-        paths = list(written)
-        for one, target, outcome in zip(
-            self.found, paths[len(paths) - len(self.found) :], outcomes[len(paths) - len(self.found) :], strict=True
-        ):
+    def write(self, output: str | None, *, overwrite: bool, silent: bool = False) -> None:
+        """Write the pages, each as it is made, and tell of each."""
+        folder = Path(output or "site") if self.is_archive else Path(output or ".") if is_folder(output) else None
+        if folder is not None and folder.is_file():
+            raise UsageError(f"an archive is a folder, and {folder} is a file", hint="Give another name with -o.")
+        names, cards, results = {"index"} if self.is_archive else set(), [], []
+        for one in self._conversations():
+            name = _unused(one.stem if self.is_archive else Path(one.stem).name, names)
+            target = folder / f"{name}{_HTML}" if folder is not None else Path(output or "")
+            if folder is None and self.written:
+                raise UsageError(f"several pages cannot go into one file, {output}", hint="End the name in / for a folder.")
+            data = b"".join(one.page(self.trust, self.filter).pieces(self.template))
+            outcome = write_new(target, data, self.path, (self.path,), overwrite=overwrite)
+            self.written.append(target)
+            cards.append(one.card(quote(f"{name}{_HTML}")))
             told = f": {one.told}" if one.told else ""
-            self.voice.result(f"{target}: {_MARKS[one.verdict]}{told} ({size(len(written[target]))}, {outcome})")
-            results.append(
-                {
-                    "source": one.parts[0].path,
-                    "output": str(target),
-                    "outcome": outcome,
-                    "records": len(one.parts),
-                    "verdict": one.verdict,
-                    "message": one.told or None,
-                    "bytes": len(written[target]),
-                }
-            )
-        if self.is_archive:
-            self.voice.result(f"{paths[0]}: {plural(len(self.found), 'conversation')}")
-        self.voice.data({"results": results, "index": str(paths[0]) if self.is_archive else None})
+            if not silent:
+                self.voice.result(f"{target}: {_MARKS[one.verdict]}{told} ({size(len(data))}, {outcome})")
+            results.append(_result(one, target, outcome, len(data)))
+        self.first = self.written[0] if self.written else None
+        if self.is_archive and folder is not None:
+            self.first = folder / "index.html"
+            index = b"".join(site_index(self.template, f"Conversations in {Path(self.path).resolve().name}", cards))
+            write_new(self.first, index, STDIN, (), overwrite=overwrite)
+        if not silent:
+            if self.is_archive:
+                self.voice.result(f"{self.first}: {plural(len(cards), 'conversation')}")
+            self.voice.data({"results": results, "index": str(self.first) if self.is_archive else None})
+
+    def _conversations(self) -> Iterator[Conversation]:
+        for one in conversations(self.path, self.wanted):
+            if isinstance(one, VacrError):
+                if not self.is_archive:
+                    raise one
+                self.voice.error(f"vacr: {one.diagnostics()}")
+                self.exit_code = self.exit_code or UnreadableInput.exit_code
+                continue
+            if one.verdict == FAILED:
+                self.exit_code = _DOES_NOT_HOLD
+            yield one
+
+
+def _unused(name: str, names: set[str]) -> str:
+    """Give a name that no other page has, on any file system."""
+    found = next(one for one in chain([name], (f"{name}-{number}" for number in count(2))) if one.lower() not in names)
+    names.add(found.lower())
+    return found
+
+
+def _result(one: Conversation, target: Path, outcome: str, length: int) -> dict[str, Any]:
+    return {
+        "source": one.parts[0].path,
+        "output": str(target),
+        "outcome": outcome,
+        "records": len(one.parts),
+        "verdict": one.verdict,
+        "message": one.told or None,
+        "bytes": length,
+    }

@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import ipaddress
 import secrets
+import shutil
+import signal
 import socket
 import webbrowser
 from collections.abc import Mapping
+from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import NoReturn
 from urllib.parse import quote, unquote, urlsplit
 
-from vacr.cli.options import Voice
+from vacr.cli.options import Voice, plural
 from vacr.errors import UnreadableInput
 
 _LOCAL = ("127.0.0.1", "localhost", "::1")
@@ -37,7 +42,7 @@ class PageServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, pages: Mapping[str, bytes], host: str, port: int) -> None:
+    def __init__(self, pages: Mapping[str, Path], host: str, port: int) -> None:
         """Listen.
 
         Raises:
@@ -73,7 +78,7 @@ class PageServer(ThreadingHTTPServer):
             return False
         return said.hostname in {*_LOCAL, self.named} and port == self.server_port
 
-    def page(self, target: str) -> bytes | None:
+    def page(self, target: str) -> Path | None:
         """Give what a request asks for, if it may have it."""
         path = unquote(urlsplit(target).path).removeprefix("/")
         if self.token:
@@ -110,30 +115,37 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(HTTPStatus.OK)
         for name, value in _HEADERS.items():
             self.send_header(name, value)
-        self.send_header("Content-Length", str(len(page)))
+        self.send_header("Content-Length", str(page.stat().st_size))
         self.end_headers()
         if with_body:
-            self.wfile.write(page)
+            with page.open("rb") as file, suppress(ConnectionError):
+                shutil.copyfileobj(file, self.wfile)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the library's name
         """Say nothing: what is read is nobody else's business."""
 
 
-def serve_pages(pages: Mapping[str, bytes], host: str, port: int, voice: Voice, *, opens: bool) -> int:
+def serve_pages(pages: Mapping[str, Path], host: str, port: int, voice: Voice, *, opens: bool) -> int:
     """Serve until it is interrupted.
 
     Raises:
         UnreadableInput: there is no such address here, or the port is taken.
     """
     with PageServer(pages, host, port) as server:
-        voice.result(f"serving {len(pages)} at {server.address}")
+        voice.result(f"serving {plural(len(pages), 'page')} at {server.address}")
         voice.data({"address": server.address, "pages": [quote(name) for name in pages]})
         if server.token:
             voice.notice("vacr: whoever has the address can read it, and it travels in the clear")
         if opens:
             webbrowser.open(server.address)
+        # Whoever ends it otherwise than by the keyboard would leave the pages behind.
+        signal.signal(signal.SIGTERM, _end)
         server.serve_forever()
     return 0
+
+
+def _end(*_: object) -> NoReturn:
+    raise SystemExit(0)
 
 
 def _is_loopback(host: str) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from vacr import codec
-from vacr.cli.given import Given, opened
+from vacr.cli.given import Given, given, opened
 from vacr.cli.verdicts import Wanted, joint_of, judge, policy_of
 from vacr.errors import InvalidStatement, NotASession, UnreadableInput, VacrError
 from vacr.signing import carried
@@ -74,20 +74,57 @@ def trust_of(wanted: Wanted) -> Trust:
 def conversations(path: str, wanted: Wanted) -> Iterator[Conversation | VacrError]:
     """Give what is in a file or a folder; in a folder, what cannot be read comes as an error among the others.
 
+    A folder may hold more than fits into memory: of records only the names are kept, and each is read again when its turn comes.
+
     Raises:
         UnreadableInput: the path itself cannot be read, or there is nothing in it.
     """
-    found: list[Given] = []
+    found: list[_Named] = []
     for one in opened(_about(path), changed=True):
         if isinstance(one, Given):
-            found.append(one)
+            found.append(_Named.of(one))
         elif not isinstance(one, NotASession):
             yield one
     if not found:
         raise UnreadableInput("there is no record in it, and no session", where=path, hint="vacr list -v shows where some are.")
-    beside = tuple(one.path for one in found if _is_record(one))
-    for parts in _together(found):
-        yield Conversation(parts[0].stem, parts, [_shown(one, wanted, beside) for one in parts])
+    beside = tuple(one.path for one in found if one.made is None)
+    for together in _together(found):
+        try:
+            parts = [one.given() for one in together]
+            yield Conversation(parts[0].stem, parts, [_shown(one, wanted, beside) for one in parts])
+        except VacrError as error:
+            yield error
+
+
+@dataclass(frozen=True)
+class _Named:
+    """A record by its name, and what it takes to put it to its parent."""
+
+    path: str
+    stem: str
+    session: Any
+    parent: Any
+    made: Given | None
+    """The record itself, where it was just made of a native session."""
+
+    @classmethod
+    def of(cls, one: Given) -> _Named:
+        ours = one.record.get("vacr")
+        above = ours.get("parent") if isinstance(ours, dict) else None
+        parent = above.get("session-id") if isinstance(above, dict) else None
+        session = one.record["session"].get("session-id")
+        return cls(one.path, one.stem, session, parent, None if _is_record(one) else one)
+
+    def given(self) -> Given:
+        """Give the record.
+
+        Raises:
+            VacrError: it is no longer what it was.
+        """
+        if self.made is not None:
+            return self.made
+        (one,) = given(self.path, changed=True)
+        return replace(one, stem=self.stem)
 
 
 def verdict_of(found: Mapping[str, Any] | None) -> str:
@@ -109,20 +146,14 @@ def _about(path: str) -> str:
     return about
 
 
-def _together(found: list[Given]) -> list[list[Given]]:
+def _together(found: list[_Named]) -> list[list[_Named]]:
     """Put the sessions of sub-agents to that of their parent, where it is there."""
-    sessions = {one.record["session"].get("session-id"): one for one in found if _parent(one) is None}
-    groups: dict[int, list[Given]] = {id(one): [one] for one in found if _parent(one) not in sessions}
+    sessions = {one.session: one for one in found if one.parent is None}
+    groups: dict[int, list[_Named]] = {id(one): [one] for one in found if one.parent not in sessions}
     for one in found:
-        if (parent := sessions.get(_parent(one))) is not None:
+        if (parent := sessions.get(one.parent)) is not None:
             groups[id(parent)].append(one)
     return list(groups.values())
-
-
-def _parent(one: Given) -> Any:
-    ours = one.record.get("vacr")
-    above = ours.get("parent") if isinstance(ours, dict) else None
-    return above.get("session-id") if isinstance(above, dict) else None
 
 
 def _is_record(one: Given) -> bool:
