@@ -7,6 +7,7 @@ import { defineConfig, type Plugin } from "vite";
 import { viteSingleFile } from "vite-plugin-singlefile";
 
 const TARGET = "../src/vacr/viewer/page.html";
+const LICENCES = "../src/vacr/viewer/LICENSE-page.txt";
 const SOURCES = ["index.html", "package.json", "package-lock.json", "tsconfig.json", "vite.config.ts"];
 
 /** The digest of all that the page is made of; `tests/viewer/test_page.py` makes it again to tell whether the page is stale. */
@@ -25,6 +26,17 @@ function hashes(html: string, tag: string): string {
   return found.map(([, text]) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`).join(" ");
 }
 
+/** The licences of what is in the page, as they ask to be kept with it. */
+function licences(): string {
+  const { dependencies } = JSON.parse(readFileSync("package.json", "utf8"));
+  const texts = Object.entries(dependencies).map(([name, version]) => {
+    const folder = join("node_modules", name);
+    const file = readdirSync(folder).find((one) => /^licen[cs]e/i.test(one))!;
+    return `${name} ${version}\n\n${readFileSync(join(folder, file), "utf8").trim()}\n`;
+  });
+  return `page.html holds these packages, each under its own licence.\n\n${texts.join(`\n${"-".repeat(78)}\n\n`)}`;
+}
+
 /** Take the built file, put the policy into it, and write it where Python finds it. */
 function packaged(): Plugin {
   return {
@@ -41,6 +53,7 @@ function packaged(): Plugin {
         "form-action 'none'",
       ].join("; ");
       const metas = `<meta http-equiv="Content-Security-Policy" content="${policy}" />\n    <meta name="vacr-sources" content="${digest()}" />`;
+      writeFileSync(LICENCES, licences());
       writeFileSync(TARGET, built.replace('<meta charset="utf-8" />', () => `<meta charset="utf-8" />\n    ${metas}`));
     },
   };

@@ -74,7 +74,7 @@ def test_what_is_not_signed_fails_where_somebody_has_to_have(vacr):
 
 
 def test_a_native_session_is_viewed_with_its_sub_agents(vacr, tmp_path):
-    session = next((FIXTURES / "claude" / "project").glob("*.jsonl"))
+    session = next((FIXTURES / "claude" / "project").glob("3c9e*.jsonl"))
     done = vacr("view", str(session), "-o", "a.html", "--format", "json")
     assert done.returncode == 0
     (result,) = json.loads(done.out)["results"]
@@ -118,6 +118,15 @@ def test_a_folder_gives_an_archive(vacr, tmp_path):
     assert claude["calls"] == 4
     assert claude["title"].startswith("The invoice total")
     assert claude["verdict"] == "unsigned"
+
+
+def test_a_page_is_no_more_readable_than_its_record(vacr, tmp_path):
+    assert vacr("record", str(EXAMPLES), "-o", "records/").returncode == 0
+    (tmp_path / "records" / "codex-cli.acr.json").chmod(0o600)
+    assert vacr("view", "records", "-o", "site/").returncode == 0
+    modes = {path.stem: path.stat().st_mode & 0o044 for path in (tmp_path / "site").glob("*.html")}
+    assert modes["codex-cli"] == modes["index"] == 0
+    assert modes["claude-code"] == (tmp_path / "records" / "claude-code.acr.json").stat().st_mode & 0o044
 
 
 @pytest.mark.parametrize(
@@ -210,7 +219,7 @@ def test_other_pages_of_a_browser_cannot_read_it(serving):
 
 
 def test_beyond_this_machine_a_token_is_needed(serving):
-    served = serving(str(CLAUDE), "--host", "0.0.0.0")
+    served = serving(str(CLAUDE), "--host", "0.0.0.0")  # noqa: S104 - that is what is tried
     token = served.told["address"].split("/")[3]
     assert len(token) >= 32
     assert served.get("/").status == 404

@@ -1,4 +1,5 @@
 // Runs the viewer that ships in the package as its worker runs, in node: one line of JSON in, one line of JSON out.
+import { webcrypto } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { runInThisContext } from "node:vm";
@@ -8,6 +9,7 @@ const [, script] = html.match(/<script type="module"[^>]*>([\s\S]*?)<\/script>/)
 let told = [];
 const now = Number(process.argv[3]);
 if (now) Date.now = () => now;
+globalThis.crypto ??= webcrypto; // Older ones have it under another name only.
 globalThis.self = globalThis;
 globalThis.postMessage = (message) => told.push(message);
 runInThisContext(script);

@@ -7,7 +7,7 @@ import pytest
 
 import vacr
 from tests.conftest import EXAMPLES
-from tests.viewer.browser import AXE, DESKTOP, NEEDS_CHROMIUM, PHONE, opened, record, started, written
+from tests.viewer.browser import AXE, DESKTOP, NEEDS_CHROMIUM, PHONE, TEMPLATE, opened, record, started, written
 from vacr import codec
 from vacr.attribution import attribute
 from vacr.identity import identify
@@ -15,7 +15,7 @@ from vacr.receipts import entries, receipt, transparent, tree
 from vacr.signing import KeySigner, keys, sign
 from vacr.signing.sign1 import parse
 from vacr.viewer.filters import Filter
-from vacr.viewer.page import Shown, Trust
+from vacr.viewer.page import Shown, Trust, site_index
 
 pytestmark = NEEDS_CHROMIUM
 
@@ -76,6 +76,16 @@ def test_a_key_that_only_came_along_is_nobody_known(browser, tmp_path, sample, s
     look, told = banner(page)
     assert look == "fair"
     assert "Whose key that is, the page cannot tell" in told
+    page.close()
+
+
+def test_a_reader_compares_the_key_with_one_they_know(browser, tmp_path, sample, signer):
+    page = opened(browser, written(tmp_path, Shown("a.acr.json", sample, sign(sample, signer))))
+    page.click(".banner .more")
+    page.fill(".details input", keys.thumbprint_uri(signer.public_key))
+    page.wait_for_selector(".details .same:text('the same key')")
+    page.fill(".details input", keys.thumbprint_uri(KeySigner(keys.generate("eddsa")).public_key))
+    page.wait_for_selector(".details .other:text('another key')")
     page.close()
 
 
@@ -209,10 +219,19 @@ def test_an_entry_can_be_seen_as_json(browser, tmp_path):
 def test_a_range_of_lines_leads_to_the_entry_that_wrote_it_and_back(browser, tmp_path, sample):
     page = opened(browser, written(tmp_path, Shown("a.acr.json", sample)))
     page.click(".tabs button:has-text('Files')")
-    page.locator(".file td button").first.click()
+    page.locator(".file td:last-child button").first.click()
     page.wait_for_selector(".row.selected .wrote button")
     page.locator(".row.selected .wrote button").first.click()
     assert page.locator(".file.marked").is_visible()
+    page.close()
+
+
+def test_the_text_of_lines_is_shown_where_their_hash_proves_it(browser, tmp_path, sample):
+    page = opened(browser, written(tmp_path, Shown("a.acr.json", sample)))
+    page.click(".tabs button:has-text('Files')")
+    page.click(".file button:text-is('line 7')")
+    page.wait_for_selector(".file .text :text('quantize(CENT)')")
+    assert page.inner_text(".file .text .number") == "7"
     page.close()
 
 
@@ -251,6 +270,55 @@ def test_axe_finds_nothing(browser, tmp_path, sample, scheme, size, tab):
     page.evaluate(AXE.read_text())
     found = page.evaluate("axe.run()")["violations"]
     assert [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in found] == []
+    page.close()
+
+
+def archive(folder) -> str:
+    about = {
+        "models": ["m"],
+        "start": "2026-01-01 00:00:00",
+        "prompts": 1,
+        "calls": 2,
+        "errors": 0,
+        "tokens": 3,
+        "cost": 0.5,
+        "told": "",
+    }
+    cards = [
+        {
+            "href": f"{name}.html",
+            "name": name,
+            "title": f"Title {name}",
+            "agent": agent,
+            "project": "/p",
+            "verdict": verdict,
+            **about,
+        }
+        for name, agent, verdict in [
+            ("a", "claude-code", "verified"),
+            ("b", "codex-cli", "failed"),
+            ("c", "codex-cli", "unsigned"),
+        ]
+    ]
+    (folder / "index.html").write_bytes(b"".join(site_index(TEMPLATE, "Archive", cards)))
+    return (folder / "index.html").as_uri()
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_an_archive_is_searched(browser, tmp_path, size):
+    page = opened(browser, archive(tmp_path), size)
+    assert page.locator(".cards li").count() == 3
+    page.select_option("select[aria-label=Agent]", "codex-cli")
+    assert page.locator(".cards li").count() == 2
+    page.select_option("select[aria-label=Verdict]", "failed")
+    assert [link.get_attribute("href") for link in page.locator(".cards a").all()] == ["b.html"]
+    page.select_option("select[aria-label=Verdict]", "")
+    page.fill("input[type=search]", "title C")
+    assert page.locator(".cards li").count() == 1
+    if AXE.exists():
+        page.evaluate(AXE.read_text())
+        assert [one["id"] for one in page.evaluate("axe.run()")["violations"]] == []
+    assert not page.complaints
     page.close()
 
 

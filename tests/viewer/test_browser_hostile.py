@@ -181,7 +181,8 @@ def test_huge_texts_are_cut_until_asked_for(browser, tmp_path):
     assert len(page.inner_text(".row.user")) < 20_000
     assert len(page.inner_text(".row.assistant")) < 20_000
     page.click(".row.user .more")
-    page.wait_for_function("document.querySelector('.row.user .plain').textContent.length === 3000000")
+    page.wait_for_selector(".row.user .more", state="detached")
+    assert page.locator(".row.user .plain").evaluate("shown => shown.textContent.length") == 3_000_000
     page.close()
 
 

@@ -16,13 +16,14 @@ const MARKS = { passed: "✓", failed: "✗", "not decidable": "?" } as const;
 const WORDS = { passed: "holds", failed: "does not hold", "not decidable": "not decided" } as const;
 
 /** Say in a line what came of it; a page that verifies and a record that vacr refused is not good. */
-export function tell(verdict: Verdict, found: Found | null): Told {
+export function tell(verdict: Verdict, found: Found | null, roots: boolean): Told {
   const failed = verdict.checks.find((check) => check.outcome === "failed");
   if (verdict.state === "unsigned") return { look: "none", title: "Not signed", text: "Nobody vouches for this record: anybody may have written or changed it." };
   if (failed) return { look: "bad", title: "Does not hold", text: `${failed.name}: ${failed.told}. Do not rely on what is shown below.` };
   if (found && !found.verified) return { look: "bad", title: "Does not hold", text: `The signature does, but when this page was made vacr found: ${found.message}` };
   if (verdict.state === "not-here") return { look: "fair", title: "Signature not checked here", text: "The content is what the statement is about. Run vacr verify to check the signature." };
   if (verdict.state === "trusted") return { look: "good", title: "Verified", text: "Signed by a key that was named when this page was made. Compare it with the one that you know." };
+  if (roots && found?.verified) return { look: "fair", title: "Signature holds", text: "Signed by a key with a certificate. vacr followed its certificates when this page was made; the page does not." };
   return { look: "fair", title: "Signature holds", text: "Signed by the key that came with it. Whose key that is, the page cannot tell: compare it with one that you know." };
 }
 
@@ -30,12 +31,12 @@ export function Banner({ island, state }: { island: Island; state: State }) {
   if (state.failed) return <section class="banner bad" aria-label="Verdict"><h2>Cannot be read</h2><p>{visible(state.failed)}</p></section>;
   if (!state.verdicts) return <section class="banner none" aria-label="Verdict"><h2>Verifying …</h2></section>;
   const all = state.verdicts;
-  return <section class="verdicts" aria-label="Verdict">{all.map((verdict, at) => <One verdict={verdict} found={island.records[at].found} name={all.length > 1 ? island.records[at].name : ""} />)}</section>;
+  return <section class="verdicts" aria-label="Verdict">{all.map((verdict, at) => <One verdict={verdict} found={island.records[at].found} roots={island.roots} name={all.length > 1 ? island.records[at].name : ""} />)}</section>;
 }
 
-function One({ verdict, found, name }: { verdict: Verdict; found: Found | null; name: string }) {
+function One({ verdict, found, roots, name }: { verdict: Verdict; found: Found | null; roots: boolean; name: string }) {
   const [open, setOpen] = useState(false);
-  const told = tell(verdict, found);
+  const told = tell(verdict, found, roots);
   return (
     <div class={`banner ${told.look}`} data-state={verdict.state}>
       <h2>{name && <span class="of">{visible(name)}: </span>}{told.title}</h2>
@@ -68,10 +69,24 @@ function Details({ verdict, found }: { verdict: Verdict; found: Found | null }) 
         <li><span class="mark">·</span> content hash <code>{verdict.contentHash}</code></li>
         {verdict.checks.map((check) => <Item check={check} />)}
       </ul>
+      {verdict.signer && <Compare signer={verdict.signer} />}
       <h3>Found by vacr when the page was made, and not checked again here</h3>
       <ul>{others.length ? others.map((check) => <Item check={check} />) : <li>Nothing.</li>}</ul>
       <p>Whoever gave you this page could have changed the viewer as well. If it matters, verify the record itself: <code>vacr verify RECORD --trust KEY</code></p>
     </div>
+  );
+}
+
+/** Compare the key with one that the reader knows: only they can tell whose it is. */
+function Compare({ signer }: { signer: string }) {
+  const [typed, setTyped] = useState("");
+  const known = typed.trim().split(":").pop()!;
+  const same = known === signer.split(":").pop();
+  return (
+    <p>
+      <label>Compare the key with one that you know: <input type="text" size={46} placeholder="thumbprint, from vacr key show" value={typed} onInput={(event) => setTyped(event.currentTarget.value)} /></label>{" "}
+      <strong role="status" class={same ? "same" : "other"}>{known && (same ? "✓ the same key" : "✗ another key")}</strong>
+    </p>
   );
 }
 

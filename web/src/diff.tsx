@@ -23,14 +23,15 @@ function Line({ line }: { line: string }) {
   );
 }
 
-export function Diff({ diff, most }: { diff: FileDiff; most: number }) {
+/** A diff; its file is named unless the row does that. */
+export function Diff({ diff, most, named }: { diff: FileDiff; most: number; named: boolean }) {
   const [whole, setWhole] = useState(false);
   const lines = diff.lines[0] === "@@" ? diff.lines.slice(1) : diff.lines;
   const shown = whole ? lines : lines.slice(0, most);
   const [added, removed] = counts([diff]);
   return (
     <figure class="diff">
-      <figcaption>
+      <figcaption class={named ? "" : "hidden"}>
         <span class="path">{visible(diff.path)}</span> <span class="plus">+{added}</span> <span class="minus">−{removed}</span>
       </figcaption>
       {shown.map((line) => <Line line={line} />)}

@@ -1,10 +1,14 @@
 /** The files that came of a conversation: which lines, by whom, on what evidence, and by which entries. */
 
+import { useState } from "preact/hooks";
 import type { AttributedFile, Range } from "./protocol";
-import type { State } from "./state";
+import { linesKey, type State } from "./state";
 import { visible } from "./texts";
 
 const COLOURS = 6;
+const ENTRIES = "/session/entries/";
+const MOST_LINES = 500;
+const LONGEST = 500;
 
 /** Give each contributor a colour of its own: AI by model, all others by kind. */
 export function colours(files: AttributedFile[]): Map<string, string> {
@@ -24,6 +28,11 @@ export function linesOf(range: Range): string {
   return range.start === range.end ? `line ${range.start}` : `lines ${range.start}–${range.end}`;
 }
 
+/** Name an entry in a few letters: by the end of its id, or by its place. */
+function entryName(entry: string): string {
+  return entry.startsWith(ENTRIES) ? `entry ${visible(entry.slice(ENTRIES.length)).slice(0, 30)}` : visible(entry).slice(-12);
+}
+
 interface Given {
   state: State;
   go: (session: number, entry: string) => void;
@@ -40,12 +49,12 @@ export function Files({ state, go, at }: Given) {
         {[...known].map(([model, look]) => <span><i class={`swatch ${look}`} /> {visible(model) || "AI"}</span>)}
         {["human", "mixed", "unknown"].filter((type) => files.some((file) => file.ranges.some((range) => range.type === type))).map((type) => <span><i class={`swatch ${type}`} /> {type}</span>)}
       </p>
-      {files.map((file) => <File file={file} known={known} go={go} marked={file.path === at} />)}
+      {files.map((file) => <File file={file} known={known} go={go} state={state} marked={file.path === at} />)}
     </div>
   );
 }
 
-function File({ file, known, go, marked }: { file: AttributedFile; known: Map<string, string>; go: Given["go"]; marked: boolean }) {
+function File({ file, known, go, state, marked }: { file: AttributedFile; known: Map<string, string>; go: Given["go"]; state: State; marked: boolean }) {
   const last = file.ranges.reduce((most, range) => Math.max(most, range.end), 1);
   const lines = file.ranges.reduce((sum, range) => sum + range.end - range.start + 1, 0);
   return (
@@ -57,17 +66,48 @@ function File({ file, known, go, marked }: { file: AttributedFile; known: Map<st
       <table>
         <thead><tr><th scope="col">Lines</th><th scope="col">By</th><th scope="col">Evidence</th><th scope="col">Entry</th></tr></thead>
         <tbody>
-          {file.ranges.map((range) => (
-            <tr>
-              <td><i class={`swatch ${lookOf(range, known)}`} /> {linesOf(range).replace(/^lines? /, "")}</td>
-              <td>{who(range)}</td>
-              <td>{visible(range.evidence)}</td>
-              <td>{range.entries.map((entry) => <button type="button" class="more" onClick={() => go(file.session, entry)}>{visible(entry).slice(-12)}<span class="hidden">, the entry that wrote {linesOf(range)}</span></button>)}</td>
-            </tr>
-          ))}
+          {file.ranges.map((range) => <Lines file={file} range={range} look={lookOf(range, known)} go={go} state={state} />)}
         </tbody>
       </table>
-      {file.loose.length > 0 && <p class="note">{file.loose.length} more calls changed it, at a place that is not known.</p>}
+      {file.loose.length > 0 && (
+        <p class="note">Changed at a place that is not known by {file.loose.map((entry) => <button type="button" class="more" onClick={() => go(file.session, entry)}>{entryName(entry)}</button>)}</p>
+      )}
     </section>
+  );
+}
+
+function Lines({ file, range, look, go, state }: { file: AttributedFile; range: Range; look: string; go: Given["go"]; state: State }) {
+  const [open, setOpen] = useState(false);
+  const lines = state.lines.get(linesKey(file, range));
+  const show = () => {
+    state.askLines(file, range);
+    setOpen(!open);
+  };
+  return (
+    <>
+      <tr>
+        <td><i class={`swatch ${look}`} /> <button type="button" class="more" aria-expanded={open} onClick={show}>{linesOf(range)}</button></td>
+        <td>{who(range)}</td>
+        <td>{visible(range.evidence)}</td>
+        <td>{range.entries.map((entry) => <button type="button" class="more" onClick={() => go(file.session, entry)}>{entryName(entry)}<span class="hidden">, the entry that wrote {linesOf(range)}</span></button>)}</td>
+      </tr>
+      {open && (
+        <tr>
+          <td colSpan={4}>
+            {lines === undefined ? "Reading …" : lines === null ? <span class="note">No one call holds the text of these lines. vacr replay rebuilds the file.</span> : <Text lines={lines} first={range.start} look={look} />}
+          </td>
+        </tr>
+      )}
+    </>
+  );
+}
+
+/** Lines as they were written, which their hash in the record proves. */
+function Text({ lines, first, look }: { lines: string[]; first: number; look: string }) {
+  return (
+    <div class={`text ${look}`}>
+      {lines.slice(0, MOST_LINES).map((line, at) => <div class="line"><span class="number">{first + at}</span>{visible(line.slice(0, LONGEST))}{line.length > LONGEST ? "…" : ""}</div>)}
+      {lines.length > MOST_LINES && <p class="note">{lines.length - MOST_LINES} more lines</p>}
+    </div>
   );
 }

@@ -106,7 +106,7 @@ function Agent({ row, state }: { row: Shown; state: State }) {
   const folded = state.folded.has(row.agent);
   return (
     <button type="button" class="agent" aria-expanded={!folded} onClick={() => state.fold(row.agent)}>
-      Sub-agent {visible(row.agent)}{folded ? ", folded" : ""}
+      Sub-agent {visible(row.agent).slice(0, 60)}{folded ? ", folded" : ""}
     </button>
   );
 }

@@ -2,13 +2,19 @@
 
 import { canonical, type Value } from "./json";
 import type { Shown } from "./protocol";
-import { rowsOf } from "./rows";
+import { type Row, rowsOf } from "./rows";
 import { milliseconds } from "./times";
 
 const STARTING = new Set(["task", "agent", "spawn_agent", "subagent"]);
 
-export function nested(records: Value[]): Shown[] {
-  const all = records.map((record, session) => rowsOf(record).map((row) => shown(row, session)));
+/** Give the rows of all records; those of a single one come as they are made. */
+export function* nested(records: Value[]): Generator<Shown> {
+  if (records.length === 1) for (const row of rowsOf(records[0])) yield shown(row, 0);
+  else yield* together(records);
+}
+
+function together(records: Value[]): Shown[] {
+  const all = records.map((record, session) => Array.from(rowsOf(record), (row) => shown(row, session)));
   const under = new Map<Shown | null, Shown[][]>();
   records.forEach((record, session) => {
     if (!session) return;
@@ -29,7 +35,7 @@ export function nested(records: Value[]): Shown[] {
   return found;
 }
 
-function shown(row: ReturnType<typeof rowsOf>[number], session: number): Shown {
+function shown(row: Row, session: number): Shown {
   return { ...row, session, anchor: session && row.name === row.place ? `${session}:${row.place}` : row.name };
 }
 

@@ -110,26 +110,25 @@ function filesOf(record: Value, session: number): AttributedFile[] {
   return (Array.isArray(files) ? files : []).filter(isObject).map((file: Value) => {
     const path = String(file.path ?? "");
     const proof = Object.hasOwn(proofs, path) ? proofs[path] : {};
-    let at = 0;
+    const proved = new Map<string, Value>((Array.isArray(proof.ranges) ? proof.ranges : []).filter(isObject).map((one: Value) => [`${one["start-line"]}-${one["end-line"]}`, one]));
     const ranges = (Array.isArray(file.conversations) ? file.conversations : []).filter(isObject).flatMap((conversation: Value) =>
       (Array.isArray(conversation.ranges) ? conversation.ranges : []).filter(isObject).map((range: Value) => {
         const who = range.contributor ?? conversation.contributor ?? {};
-        const shown = proof.ranges?.[at++] ?? {};
         const start = Number(range["start-line"] ?? range.start_line ?? 0);
         const end = Number(range["end-line"] ?? range.end_line ?? 0);
-        const same = shown["start-line"] === start && shown["end-line"] === end;
+        const shown = proved.get(`${start}-${end}`) ?? {};
         return {
           start,
           end,
           type: String(who.type ?? "unknown"),
           model: String(who["model-id"] ?? who.model_id ?? ""),
-          evidence: same ? String(shown.evidence ?? "") : "",
+          evidence: String(shown.evidence ?? ""),
           hash: String(range["content-hash"] ?? range.content_hash ?? ""),
-          entries: same && Array.isArray(shown.entries) ? shown.entries.map(String) : [],
+          entries: Array.isArray(shown.entries) ? shown.entries.map(String) : [],
         };
       }),
     );
-    const loose = (Array.isArray(proof["content-only"]) ? proof["content-only"] : []).map((one: Value) => (isObject(one) ? String(one.entry ?? one.id ?? "") : String(one)));
+    const loose = (Array.isArray(proof["content-only"]) ? proof["content-only"] : []).filter(isObject).map((one: Value) => String(one.entries?.[0] ?? ""));
     return { session, path, complete: proof.complete === true, ranges: ranges.sort((one: Value, other: Value) => one.start - other.start), loose };
   });
 }

@@ -117,6 +117,7 @@ export interface Overview {
 export type Asked =
   | { do: "open"; island: Island; records: string[]; statements: (string | null)[] }
   | { do: "choose"; ask: number; filter: Filter }
+  | { do: "lines"; key: string; session: number; entries: string[]; count: number; hash: string }
   | { do: "raw"; session: number; places: string[] };
 
 export type Told =
@@ -124,5 +125,6 @@ export type Told =
   | { is: "overview"; overview: Overview }
   | { is: "rows"; rows: Shown[]; done: boolean }
   | { is: "chosen"; ask: number; rows: number[] }
+  | { is: "lines"; key: string; lines: string[] | null }
   | { is: "raw"; session: number; places: string[]; text: string }
   | { is: "failed"; told: string };

@@ -94,7 +94,7 @@ function Call({ row, state, opened, wrote, showFile }: Given & { opened: boolean
   const printed = row.result?.parts ?? row.parts;
   return (
     <>
-      {(opened || state.detail !== "brief") && row.diffs.map((diff) => <Diff diff={diff} most={opened ? 200 : DIFF_LINES[state.detail]} />)}
+      {(opened || state.detail !== "brief") && row.diffs.map((diff) => <Diff diff={diff} named={row.diffs.length > 1 || diff.path !== row.summary} most={opened ? 200 : DIFF_LINES[state.detail]} />)}
       {wrote.length > 0 && (
         <div class="wrote">
           {wrote.map((one) => <button type="button" class="chip link" onClick={() => showFile(one.path)}>wrote {visible(one.path)} {one.lines}</button>)}

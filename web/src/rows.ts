@@ -36,7 +36,8 @@ interface Held {
   parent: Value | null;
 }
 
-export function rowsOf(record: Value): Row[] {
+/** Give the rows one by one, so that the first can be shown before the last is made. */
+export function* rowsOf(record: Value): Generator<Row> {
   const session = isObject(record?.session) ? record.session : {};
   const agent = String(session["agent-meta"]?.["cli-name"] ?? "");
   const entries: Held[] = [];
@@ -48,7 +49,10 @@ export function rowsOf(record: Value): Row[] {
     if (one.entry.type === "tool-result" && id !== undefined && id !== null && !results.has(String(id))) results.set(String(id), one);
     if (one.entry.type === "tool-call" && id !== undefined) calls.add(String(id));
   }
-  return entries.flatMap((one) => rowOf(one, agent, results, calls) ?? []);
+  for (const one of entries) {
+    const row = rowOf(one, agent, results, calls);
+    if (row) yield row;
+  }
 }
 
 function rowOf(held: Held, agent: string, results: Map<string, Held>, calls: Set<string>): Row | null {

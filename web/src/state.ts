@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { EVERYTHING, type Filter } from "./filters";
-import type { Asked, Island, Overview, Shown, Told } from "./protocol";
+import type { Asked, AttributedFile, Island, Overview, Range, Shown, Told } from "./protocol";
 import type { Verdict } from "./verifying";
 
 export type Detail = "brief" | "normal" | "full";
@@ -23,12 +23,19 @@ export interface State {
   /** The JSON of an entry, once it was asked for. */
   raw: Map<string, string>;
   askRaw: (row: Shown) => void;
+  /** The text of lines that an attribution names, once it was asked for. */
+  lines: Map<string, string[] | null>;
+  askLines: (file: AttributedFile, range: Range) => void;
   folded: Set<string>;
   fold: (agent: string) => void;
 }
 
 export function rawKey(session: number, places: string[]): string {
   return `${session}:${places.join()}`;
+}
+
+export function linesKey(file: AttributedFile, range: Range): string {
+  return `${file.session}:${file.path}:${range.start}`;
 }
 
 export function placesOf(row: Shown): string[] {
@@ -45,6 +52,7 @@ export function useRecords(island: Island, worker: Worker): State {
   const [detail, setDetail] = useState<Detail>("normal");
   const [chosen, setChosen] = useState<number[] | null>(null);
   const [raw, setRaw] = useState(new Map<string, string>());
+  const [lines, setLines] = useState(new Map<string, string[] | null>());
   const [folded, setFolded] = useState(new Set<string>());
   const asks = useRef(0);
 
@@ -60,7 +68,8 @@ export function useRecords(island: Island, worker: Worker): State {
         if (data.done) setDone(true);
       } else if (data.is === "chosen") {
         if (data.ask === asks.current) setChosen(data.rows);
-      } else if (data.is === "raw") setRaw((known) => new Map(known).set(rawKey(data.session, data.places), data.text));
+      } else if (data.is === "lines") setLines((known) => new Map(known).set(data.key, data.lines));
+      else if (data.is === "raw") setRaw((known) => new Map(known).set(rawKey(data.session, data.places), data.text));
       else setFailed(data.told);
     };
     worker.onerror = (event) => setFailed(event.message || "the worker could not be started");
@@ -77,8 +86,9 @@ export function useRecords(island: Island, worker: Worker): State {
   }, [rows, chosen, detail, filter, folded]);
 
   return {
-    rows, done, overview, verdicts, failed, filter, setFilter, detail, setDetail, shown, raw, folded,
+    rows, done, overview, verdicts, failed, filter, setFilter, detail, setDetail, shown, raw, lines, folded,
     askRaw: (row) => say({ do: "raw", session: row.session, places: placesOf(row) }),
+    askLines: (file, range) => say({ do: "lines", key: linesKey(file, range), session: file.session, entries: range.entries, count: range.end - range.start + 1, hash: range.hash }),
     fold: (agent) => setFolded((known) => (known.has(agent) ? new Set([...known].filter((one) => one !== agent)) : new Set([...known, agent]))),
   };
 }

@@ -8,8 +8,10 @@ import { nested } from "./nesting";
 import { overviewOf } from "./overviews";
 import type { Asked, Island, Shown, Told } from "./protocol";
 import { type Policy, verify } from "./verifying";
+import { writtenLines } from "./written";
 
 const CHUNK = 1000;
+const FIRST = 100;
 
 /** Answer what a page asks; `tell` hands an answer back. */
 export function answering(tell: (told: Told) => void): (asked: Asked) => Promise<void> {
@@ -22,9 +24,22 @@ export function answering(tell: (told: Told) => void): (asked: Asked) => Promise
     // What is shown is made of the very bytes that were verified.
     await verifyAll(island, data, signed);
     records = data.map(readRecord);
-    rows = nested(records);
+    rows = [];
+    let told = 0;
+    for (const row of nested(records)) {
+      rows.push(row);
+      // The first few are on the screen while the others are made.
+      if (rows.length === FIRST) told = tellRows(0, false);
+    }
     tell({ is: "overview", overview: overviewOf(records, island.records.map((one) => one.name), data.map((one) => one.length), rows) });
-    for (let at = 0; at < rows.length || at === 0; at += CHUNK) tell({ is: "rows", rows: rows.slice(at, at + CHUNK), done: at + CHUNK >= rows.length });
+    do told = tellRows(told, told + CHUNK >= rows.length);
+    while (told < rows.length);
+  }
+
+  function tellRows(from: number, done: boolean): number {
+    const some = rows.slice(from, from + CHUNK);
+    tell({ is: "rows", rows: some, done });
+    return from + some.length;
   }
 
   async function verifyAll(island: Island, data: Bytes[], signed: (Bytes | null)[]): Promise<void> {
@@ -34,10 +49,15 @@ export function answering(tell: (told: Told) => void): (asked: Asked) => Promise
     tell({ is: "verdicts", verdicts });
   }
 
+  function named(session: number, entries: string[]): Shown[] {
+    return rows.filter((row) => row.session === session && [row.name, row.place, row.result?.name, row.result?.place].some((name) => name !== undefined && entries.includes(name)));
+  }
+
   return async (asked) => {
     try {
       if (asked.do === "open") await open(asked.island, asked.records, asked.statements);
       else if (asked.do === "choose") tell({ is: "chosen", ask: asked.ask, rows: chosen(rows, asked.filter) });
+      else if (asked.do === "lines") tell({ is: "lines", key: asked.key, lines: await writtenLines(named(asked.session, asked.entries), asked.count, asked.hash) });
       else tell({ is: "raw", session: asked.session, places: asked.places, text: asked.places.map((place) => pretty(at(records[asked.session], place))).join("\n") });
     } catch (error) {
       tell({ is: "failed", told: error instanceof Error ? error.message : canonical(String(error)) });

@@ -132,13 +132,16 @@ class _Viewed:
         if folder is not None and folder.is_file():
             raise UsageError(f"an archive is a folder, and {folder} is a file", hint="Give another name with -o.")
         names, cards, results = {"index"} if self.is_archive else set(), [], []
+        read: list[str] = []
         for one in self._conversations():
             name = _unused(one.stem if self.is_archive else Path(one.stem).name, names)
             target = folder / f"{name}{_HTML}" if folder is not None else Path(output or "")
             if folder is None and self.written:
                 raise UsageError(f"several pages cannot go into one file, {output}", hint="End the name in / for a folder.")
             data = b"".join(one.page(self.trust, self.filter).pieces(self.template))
-            outcome = write_new(target, data, self.path, (self.path,), overwrite=overwrite)
+            sources = tuple(part.path for part in one.parts)
+            outcome = write_new(target, data, sources[0], sources, overwrite=overwrite, also=sources[1:])
+            read += sources
             self.written.append(target)
             cards.append(one.card(quote(f"{name}{_HTML}")))
             told = f": {one.told}" if one.told else ""
@@ -149,7 +152,7 @@ class _Viewed:
         if self.is_archive and folder is not None:
             self.first = folder / "index.html"
             index = b"".join(site_index(self.template, f"Conversations in {Path(self.path).resolve().name}", cards))
-            write_new(self.first, index, STDIN, (), overwrite=overwrite)
+            write_new(self.first, index, STDIN, (), overwrite=overwrite, also=read)
         if not silent:
             if self.is_archive:
                 self.voice.result(f"{self.first}: {plural(len(cards), 'conversation')}")
