@@ -76,6 +76,7 @@ demo: $(VENV)/run.stamp
 			--service $$(sed -n 's/.* at //p' $(OUT)/served)
 	$(BIN)/vacr verify $(OUT)/sealed --trust $(OUT)/keys/signing.pub.pem --log-key $(OUT)/log
 	$(BIN)/vacr log fsck $(OUT)/log
+	$(BIN)/vacr view $(OUT)/sealed -o $(OUT)/site/ --trust $(OUT)/keys/signing.pub.pem --log-key $(OUT)/log
 	@mkdir -p $(OUT)/home/.claude/projects/demo && cp examples/claude-code.jsonl $(OUT)/home/.claude/projects/demo/demo.jsonl
 	$(AT_HOME) $(BIN)/vacr watch --once --no-ui --quiet-after 0
 	$(AT_HOME) $(BIN)/vacr journal verify
@@ -86,6 +87,7 @@ demo: $(VENV)/run.stamp
 	$(AT_HOME) $(BIN)/vacr appraise $(OUT)/evidence.cbor --policy $(OUT)/policy.toml --nonce $(NONCE) \
 		--record $(CAPTURED) -o $(OUT)/result.cbor
 	@echo "The records are in $(OUT)/; there and back gave the same bytes. What is sealed is signed, and in a log."
+	@echo "Open $(OUT)/site/index.html in a browser: it shows what is sealed, and verifies it again."
 	@echo "What was captured is in $(OUT)/state; evidence of what captured it was appraised."
 
 test: check

@@ -10,6 +10,11 @@ let told = [];
 const now = Number(process.argv[3]);
 if (now) Date.now = () => now;
 globalThis.crypto ??= webcrypto; // Older ones have it under another name only.
+if (process.argv[4] === "without-ed25519") {
+  const importKey = crypto.subtle.importKey.bind(crypto.subtle);
+  crypto.subtle.importKey = (form, key, algorithm, ...rest) =>
+    algorithm.name === "Ed25519" ? Promise.reject(new DOMException("not here", "NotSupportedError")) : importKey(form, key, algorithm, ...rest);
+}
 globalThis.self = globalThis;
 globalThis.postMessage = (message) => told.push(message);
 runInThisContext(script);

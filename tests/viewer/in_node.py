@@ -20,10 +20,10 @@ NEEDS_NODE = pytest.mark.skipif(shutil.which("node") is None, reason="there is n
 class Viewer:
     """One process of node, which answers line by line."""
 
-    def __init__(self, now: float = 0):
+    def __init__(self, now: float = 0, lacking: str = ""):
         script = str(Path(__file__).with_name("in_node.mjs"))
         self.process = subprocess.Popen(
-            ["node", script, str(PAGE), str(int(now * 1000))], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            ["node", script, str(PAGE), str(int(now * 1000)), lacking], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
 
     def opened(self, *records: bytes, statements=None, **island) -> dict:

@@ -12,6 +12,7 @@ from vacr.codec import deterministic_cbor
 from vacr.errors import InvalidStatement
 from vacr.signing import keys
 from vacr.signing.sign1 import parse
+from vacr.verification import Policy, verify
 
 pytestmark = NEEDS_NODE
 
@@ -21,9 +22,20 @@ ELSEWHERE = ("issuer", "subject", "algorithms", "extended_key_usage", "needs_tim
 """What a page is never asked for."""
 
 
+NOW = datetime.fromisoformat(MANIFEST["now"])
+
+
 @pytest.fixture(scope="module")
 def viewer():
-    found = Viewer(datetime.fromisoformat(MANIFEST["now"]).timestamp())
+    found = Viewer(NOW.timestamp())
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="module")
+def older():
+    """A browser without Ed25519."""
+    found = Viewer(NOW.timestamp(), "without-ed25519")
     yield found
     found.close()
 
@@ -119,3 +131,37 @@ def test_a_changed_byte_of_the_record_fails(viewer, vector):
     payload[len(payload) // 2] ^= 1
     told = viewer.opened(bytes(payload), statements=[statement], keys=written(vector["policy"]["trust"]))
     assert told["verdicts"]["verdicts"][0]["state"] == "failed"
+
+
+@pytest.mark.parametrize("name", [name for name in VECTORS if "eddsa" in name or "ed25519" in name])
+def test_browsers_without_ed25519_come_to_the_same_verdict(viewer, older, name):
+    found = [(one["state"], one.get("reason")) for one in (verdict_of(each, VECTORS[name]) for each in (viewer, older))]
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("name", ["valid-eddsa", "valid-es256", "receipt-valid"])
+def test_what_the_page_calls_verified_python_does_too(viewer, name):
+    """Change every byte of a statement: some changes are of what nobody signed, and both have to agree which."""
+    vector = VECTORS[name]
+    statement = (FILES / vector["statement"]).read_bytes()
+    payload = payload_of(vector, statement)
+    trusted, logs = (
+        [key for one in vector["policy"].get(which, ()) for key in keys.load_public((FILES / one).read_bytes())]
+        for which in ("trust", "log_trust")
+    )
+    policy = Policy(keys=tuple(trusted), log_keys=tuple(logs))
+    refused = 0
+    for at in range(len(statement)):
+        changed = bytearray(statement)
+        changed[at] ^= 1 << (at % 8)
+        told = viewer.opened(
+            payload,
+            statements=[bytes(changed)],
+            keys=written(vector["policy"]["trust"]),
+            logKeys=written(vector["policy"].get("log_trust", ())),
+        )
+        (verdict,) = told["verdicts"]["verdicts"]
+        if verdict["state"] == "trusted":
+            verify(bytes(changed), policy, payload=payload, now=NOW)
+        refused += verdict["state"] != "trusted"
+    assert refused > len(statement) * 0.9

@@ -30,7 +30,9 @@ export function tell(verdict: Verdict, found: Found | null, roots: boolean): Tol
 export function Banner({ island, state }: { island: Island; state: State }) {
   if (state.failed) return <section class="banner bad" aria-label="Verdict"><h2>Cannot be read</h2><p>{visible(state.failed)}</p></section>;
   if (!state.verdicts) return <section class="banner none" aria-label="Verdict"><h2>Verifying …</h2></section>;
-  const all = state.verdicts;
+  // What nobody signed is said once, not for each of the sub-agents.
+  const alike = state.verdicts.every((verdict) => verdict.state === "unsigned") && island.records.every((one) => one.found === null);
+  const all = alike ? state.verdicts.slice(0, 1) : state.verdicts;
   return <section class="verdicts" aria-label="Verdict">{all.map((verdict, at) => <One verdict={verdict} found={island.records[at].found} roots={island.roots} name={all.length > 1 ? island.records[at].name : ""} />)}</section>;
 }
 
@@ -60,8 +62,9 @@ function when(verdict: Verdict): string {
 }
 
 function Details({ verdict, found }: { verdict: Verdict; found: Found | null }) {
+  const failed = (name: string) => verdict.checks.some((check) => check.name === name && check.outcome === "failed");
   const made = new Set(verdict.checks.map((check) => check.name));
-  const others = (found?.checks ?? []).filter((check) => !made.has(check.name) || check.outcome === "failed");
+  const others = (found?.checks ?? []).filter((check) => !made.has(check.name) || (check.outcome === "failed" && !failed(check.name)));
   return (
     <div class="details">
       <h3>Checked here, in your browser, on the bytes in this file</h3>

@@ -18,7 +18,7 @@ export function Prompts({ state, go, selected }: { state: State; go: (row: numbe
       <h2>Prompts</h2>
       <ol>
         {all.slice(0, MOST_PROMPTS).map((at) => (
-          <li><button type="button" aria-current={at === current ? "true" : undefined} onClick={() => go(at)}>{said(state.rows[at])}</button></li>
+          <li class={state.rows[at].agent ? "inner" : ""}><button type="button" aria-current={at === current ? "true" : undefined} onClick={() => go(at)}>{said(state.rows[at])}</button></li>
         ))}
       </ol>
       {all.length > MOST_PROMPTS && <p class="note">{all.length - MOST_PROMPTS} more: search finds them.</p>}

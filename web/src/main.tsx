@@ -12,7 +12,7 @@ function text(selector: string): string | null {
   return document.querySelector(selector)?.textContent ?? null;
 }
 
-/** Start the worker on this very script, and hand it the bytes; they are dropped from the document then. */
+/** Start the worker on this very script, and hand it the bytes; they stay in the document, too, so that it can be saved whole. */
 function begin(island: Island): Worker {
   const script = URL.createObjectURL(new Blob([text(SCRIPT)!], { type: "text/javascript" }));
   const worker = new Worker(script);
