@@ -112,7 +112,7 @@ docs: $(VENV)/dev.stamp
 # The page is in the package as it was built, and a test tells when it is stale.
 web: $(VENV)/run.stamp web/node_modules/.stamp
 	$(BIN)/python web/tables.py
-	cd web && npm run --silent types && npm run --silent build
+	cd web && npm run --silent check && npm run --silent build
 
 web/node_modules/.stamp: web/package-lock.json
 	@command -v npm >/dev/null || { echo "installing npm"; $(call debian,nodejs npm); }

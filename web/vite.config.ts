@@ -54,7 +54,10 @@ function packaged(): Plugin {
       ].join("; ");
       const metas = `<meta http-equiv="Content-Security-Policy" content="${policy}" />\n    <meta name="vacr-sources" content="${digest()}" />`;
       writeFileSync(LICENCES, licences());
-      writeFileSync(TARGET, built.replace('<meta charset="utf-8" />', () => `<meta charset="utf-8" />\n    ${metas}`));
+      writeFileSync(
+        TARGET,
+        built.replace('<meta charset="utf-8" />', () => `<meta charset="utf-8" />\n    ${metas}`),
+      );
     },
   };
 }

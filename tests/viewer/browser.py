@@ -61,3 +61,10 @@ def opened(browser, address: str, size=None, **settings):
     page.goto(address)
     page.wait_for_selector(".list[aria-busy=false], .cards, .banner.bad")
     return page
+
+
+def wait_count(page, selector: str, count: int) -> None:
+    """Wait until there are so many of something."""
+    from playwright.sync_api import expect
+
+    expect(page.locator(selector)).to_have_count(count)

@@ -7,7 +7,7 @@ import pytest
 
 import vacr
 from tests.conftest import EXAMPLES
-from tests.viewer.browser import AXE, DESKTOP, NEEDS_CHROMIUM, PHONE, TEMPLATE, opened, record, started, written
+from tests.viewer.browser import AXE, DESKTOP, NEEDS_CHROMIUM, PHONE, TEMPLATE, opened, record, started, wait_count, written
 from vacr import codec
 from vacr.attribution import attribute
 from vacr.identity import identify
@@ -138,11 +138,6 @@ def test_bytes_that_are_no_record_are_told(browser, tmp_path):
     page.close()
 
 
-def selected(page) -> str | None:
-    found = page.locator(".row.selected")
-    return found.get_attribute("data-anchor") if found.count() else None
-
-
 def talk(count: int = 40):
     for number in range(count):
         yield {"type": "user", "id": f"u{number}", "content": f"question {number}"}
@@ -164,10 +159,11 @@ def test_keys_move_among_rows(browser, tmp_path):
         page.keyboard.press(key)
         page.wait_for_selector(f'.row.selected[data-anchor="{anchor}"]:focus')
     page.keyboard.press("?")
-    assert page.locator("dialog").is_visible()
+    page.wait_for_selector("dialog[open]")
     page.keyboard.press("Escape")
+    page.wait_for_selector("dialog", state="detached")
     page.keyboard.press("/")
-    assert page.evaluate("document.activeElement.type") == "search"
+    page.wait_for_selector("input[type=search]:focus")
     page.close()
 
 
@@ -176,11 +172,12 @@ def test_search_and_filters(browser, tmp_path):
     page.keyboard.press("/")
     page.keyboard.type("PRINTED 12")
     page.wait_for_selector(".count:has-text('1 of 160')")
-    assert page.locator(".row").count() == 1
+    wait_count(page, ".row", 1)
     assert page.locator(".row").get_attribute("data-anchor") == "c12"
     page.click("text=Show all")
     page.click(".kinds button:has-text('Failures')")
     page.wait_for_selector(".count:has-text('1 of 160')")
+    wait_count(page, ".row", 1)
     assert page.locator(".row").get_attribute("data-anchor") == "c7"
     page.click("text=Show all")
     page.click(".kinds button:has-text('Answers')")
@@ -203,7 +200,7 @@ def test_a_link_leads_to_an_entry(browser, tmp_path, name, anchor):
     page = opened(browser, f"{written(tmp_path, record(*talk()))}#{name}")
     row = page.locator(f'.row[data-anchor="{anchor}"]')
     row.wait_for()
-    assert selected(page) == anchor
+    page.wait_for_selector(f'.row.selected[data-anchor="{anchor}"]')
     assert row.evaluate("row => row.getBoundingClientRect().top") < DESKTOP["height"]
     page.close()
 
@@ -222,7 +219,7 @@ def test_a_range_of_lines_leads_to_the_entry_that_wrote_it_and_back(browser, tmp
     page.locator(".file td:last-child button").first.click()
     page.wait_for_selector(".row.selected .wrote button")
     page.locator(".row.selected .wrote button").first.click()
-    assert page.locator(".file.marked").is_visible()
+    page.wait_for_selector(".file.marked")
     page.close()
 
 
@@ -251,6 +248,7 @@ def test_sub_agents_are_nested_and_fold(browser, tmp_path):
     page = opened(browser, written(tmp_path, parent, child))
     assert [row.get_attribute("data-anchor") for row in page.locator(".row").all()] == ["u", "t", "cu", "ca", "last"]
     page.click(".agent")
+    wait_count(page, ".row", 4)
     assert [row.get_attribute("data-anchor") for row in page.locator(".row").all()] == ["u", "t", "cu", "last"]
     assert page.locator(".banner").count() == 1
     page.close()
@@ -266,6 +264,7 @@ def test_axe_finds_nothing(browser, tmp_path, sample, scheme, size, tab):
     page = opened(browser, written(tmp_path, Shown("a.acr.json", sample, sign(sample, signer))), size, color_scheme=scheme)
     page.click(".banner .more")
     page.click(f".tabs button:has-text('{tab}')")
+    page.wait_for_selector(".file" if tab == "Files" else ".row")
     # The page's own policy refuses scripts of others, and the driver goes around it.
     page.evaluate(AXE.read_text())
     found = page.evaluate("axe.run()")["violations"]
@@ -309,12 +308,13 @@ def test_an_archive_is_searched(browser, tmp_path, size):
     page = opened(browser, archive(tmp_path), size)
     assert page.locator(".cards li").count() == 3
     page.select_option("select[aria-label=Agent]", "codex-cli")
-    assert page.locator(".cards li").count() == 2
+    wait_count(page, ".cards li", 2)
     page.select_option("select[aria-label=Verdict]", "failed")
+    wait_count(page, ".cards li", 1)
     assert [link.get_attribute("href") for link in page.locator(".cards a").all()] == ["b.html"]
     page.select_option("select[aria-label=Verdict]", "")
     page.fill("input[type=search]", "title C")
-    assert page.locator(".cards li").count() == 1
+    wait_count(page, ".cards li", 1)
     if AXE.exists():
         page.evaluate(AXE.read_text())
         assert [one["id"] for one in page.evaluate("axe.run()")["violations"]] == []

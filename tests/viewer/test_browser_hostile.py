@@ -90,7 +90,9 @@ def test_it_is_shown_and_never_run(browser, tmp_path, name):
     shown = Shown(text, _encoded(everywhere(text)), b"\xd2\x84\x40\xa0\xf6\x40", found)
     page = opened(browser, written(tmp_path, shown, title=text))
     page.select_option("select[aria-label=Detail]", "full")
+    page.wait_for_selector(".row.event")
     page.click(".banner .more")
+    page.wait_for_selector(".details")
     for button in page.locator(".row .json").all():
         button.dispatch_event("click")
     for link in page.locator("main a:not(.when)").all():
@@ -197,6 +199,7 @@ def test_odd_records_are_shown(browser, tmp_path):
     ]
     odd += [{"type": "tool-call"}, {"type": "tool-result", "output": None}, {"type": "user", "content": "x", "timestamp": 1e300}]
     page = text_of(browser, tmp_path, *odd, {"type": "__proto__", "__proto__": {"x": 1}, "constructor": 1})
+    page.wait_for_selector(".row.event")
     assert page.locator(".row").count() >= 5
     assert not page.complaints
     page.close()

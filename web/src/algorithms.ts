@@ -54,8 +54,10 @@ export async function check(number: unknown, key: Key, signature: Bytes, data: B
   const algorithm = ALGORITHMS[number as number];
   if (!fits(number, key)) throw new Refusal(`${algorithm.name} takes no key of this kind`, "alg-key");
   const size = SIZES[key.kind];
-  if (size !== undefined && signature.length !== size) throw new Refusal(`a signature of ${signature.length} bytes, not ${size}`, "signature-length");
-  if (!(await verify(algorithm, key, signature, data))) throw new Refusal("the signature is not this key's over these bytes", "signature");
+  if (size !== undefined && signature.length !== size)
+    throw new Refusal(`a signature of ${signature.length} bytes, not ${size}`, "signature-length");
+  if (!(await verify(algorithm, key, signature, data)))
+    throw new Refusal("the signature is not this key's over these bytes", "signature");
 }
 
 async function verify(algorithm: Algorithm, key: Key, signature: Bytes, data: Bytes): Promise<boolean> {
@@ -64,7 +66,12 @@ async function verify(algorithm: Algorithm, key: Key, signature: Bytes, data: By
     if (key.kind === "RSA") {
       const jwk = { kty: "RSA", n: base64url(key.x), e: base64url(key.y) };
       const imported = await crypto.subtle.importKey("jwk", jwk, { name: "RSA-PSS", hash: algorithm.hash! }, false, ["verify"]);
-      return await crypto.subtle.verify({ name: "RSA-PSS", saltLength: Number(algorithm.hash!.slice(4)) / 8 }, imported, signature, data);
+      return await crypto.subtle.verify(
+        { name: "RSA-PSS", saltLength: Number(algorithm.hash!.slice(4)) / 8 },
+        imported,
+        signature,
+        data,
+      );
     }
     const point = joined(Uint8Array.of(4), key.x, key.y);
     const imported = await crypto.subtle.importKey("raw", point, { name: "ECDSA", namedCurve: key.kind }, false, ["verify"]);

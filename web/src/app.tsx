@@ -2,10 +2,11 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Banner } from "./banner";
-import { Files, linesOf } from "./files";
+import { Files } from "./files";
 import { Facts, Help, Prompts, ThemeSwitch } from "./frame";
 import { type Jump, List } from "./list";
 import type { Island } from "./protocol";
+import { linesOf } from "./ranges";
 import { isOpen, type Wrote } from "./row";
 import { useRecords } from "./state";
 import { Timeline } from "./timeline";
@@ -32,7 +33,13 @@ export function App({ island, worker }: { island: Island; worker: Worker }) {
     const found = new Map<string, number>();
     rows.forEach((row, at) => {
       const own = [row.anchor, `${row.session}:${row.name}`, `${row.session}:${row.place}`, row.session ? "" : row.place];
-      if (row.result) own.push(`${row.session}:${row.result.name}`, `${row.session}:${row.result.place}`, row.session ? "" : row.result.name, row.session ? "" : row.result.place);
+      if (row.result)
+        own.push(
+          `${row.session}:${row.result.name}`,
+          `${row.session}:${row.result.place}`,
+          row.session ? "" : row.result.name,
+          row.session ? "" : row.result.place,
+        );
       for (const name of own) if (name && !found.has(name)) found.set(name, at);
     });
     return found;
@@ -66,7 +73,8 @@ export function App({ island, worker }: { island: Island; worker: Worker }) {
     setOpened((known) => new Map(known).set(row, true));
     go(row);
   };
-  const toggle = (row: number) => setOpened((known) => new Map(known).set(row, !(known.get(row) ?? isOpen(rows[row], state.detail))));
+  const toggle = (row: number) =>
+    setOpened((known) => new Map(known).set(row, !(known.get(row) ?? isOpen(rows[row], state.detail))));
   const toggleRaw = (row: number) => {
     state.askRaw(rows[row]);
     setRaws((known) => (known.has(row) ? new Set([...known].filter((one) => one !== row)) : new Set([...known, row])));
@@ -93,30 +101,59 @@ export function App({ island, worker }: { island: Island; worker: Worker }) {
     found?.focus({ preventScroll: true });
   }, [tab, file]);
   useEffect(() => {
-    const observer = new ResizeObserver(() => setCovered(getComputedStyle(sticky.current!).position === "sticky" ? sticky.current!.offsetHeight : 0));
+    const observer = new ResizeObserver(() =>
+      setCovered(getComputedStyle(sticky.current!).position === "sticky" ? sticky.current!.offsetHeight : 0),
+    );
     observer.observe(sticky.current!);
     return () => observer.disconnect();
   }, []);
-  useKeys({ state, selected, go, toggle: (row) => (rows[row].kind === "event" ? toggleRaw(row) : toggle(row)), search, help: () => setHelp((on) => !on), files: () => setTab((one) => (one === "files" ? "conversation" : "files")) });
+  useKeys({
+    state,
+    selected,
+    go,
+    toggle: (row) => (rows[row].kind === "event" ? toggleRaw(row) : toggle(row)),
+    search,
+    help: () => setHelp((on) => !on),
+    files: () => setTab((one) => (one === "files" ? "conversation" : "files")),
+  });
 
   return (
     <div class="frame">
-      <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); scroller.current?.focus(); }}>Skip to the conversation</a>
+      <a
+        class="skip"
+        href="#main"
+        onClick={(event) => {
+          event.preventDefault();
+          scroller.current?.focus();
+        }}
+      >
+        Skip to the conversation
+      </a>
       <header class="top">
-        <button type="button" class="menu" aria-expanded={menu} aria-controls="prompts" onClick={() => setMenu(!menu)}>Prompts</button>
+        <button type="button" class="menu" aria-expanded={menu} aria-controls="prompts" onClick={() => setMenu(!menu)}>
+          Prompts
+        </button>
         <h1>{island.title}</h1>
-        <button type="button" onClick={() => setHelp(true)} aria-label="Help with the keyboard">?</button>
+        <button type="button" onClick={() => setHelp(true)} aria-label="Help with the keyboard">
+          ?
+        </button>
         <ThemeSwitch />
       </header>
-      <nav id="prompts" class={menu ? "side open" : "side"} aria-label="Prompts"><Prompts state={state} go={reach} selected={selected} /></nav>
+      <nav id="prompts" class={menu ? "side open" : "side"} aria-label="Prompts">
+        <Prompts state={state} go={reach} selected={selected} />
+      </nav>
       <main id="main" ref={scroller} tabIndex={0} aria-label="Record">
         <Banner island={island} state={state} />
         {overview && <Facts overview={overview} />}
         {overview && <Timeline overview={overview} go={reach} />}
         <div class="sticky" ref={sticky}>
           <div class="tabs" role="group" aria-label="View">
-            <button type="button" aria-pressed={tab === "conversation"} onClick={() => setTab("conversation")}>Conversation</button>
-            <button type="button" aria-pressed={tab === "files"} onClick={() => setTab("files")}>Files{overview ? ` (${overview.files.length})` : ""}</button>
+            <button type="button" aria-pressed={tab === "conversation"} onClick={() => setTab("conversation")}>
+              Conversation
+            </button>
+            <button type="button" aria-pressed={tab === "files"} onClick={() => setTab("files")}>
+              Files{overview ? ` (${overview.files.length})` : ""}
+            </button>
             {tab === "conversation" && <Count state={state} made={island.filter !== null} />}
           </div>
           {tab === "conversation" && <Toolbar state={state} search={search} />}

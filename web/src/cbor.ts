@@ -8,7 +8,10 @@
 import { type Bytes, joined } from "./bytes";
 
 export class Tag {
-  constructor(readonly tag: number, readonly value: unknown) {}
+  constructor(
+    readonly tag: number,
+    readonly value: unknown,
+  ) {}
 }
 
 export class Malformed extends Error {}
@@ -39,7 +42,10 @@ class Reader {
   private left: number;
   private readonly view: DataView;
 
-  constructor(private readonly data: Bytes, private readonly limits: Limits) {
+  constructor(
+    private readonly data: Bytes,
+    private readonly limits: Limits,
+  ) {
     this.left = limits.items;
     this.view = new DataView(data.buffer, data.byteOffset, data.byteLength);
   }
@@ -133,7 +139,8 @@ class Reader {
     if (info < 25 || info > 27) throw new Malformed(`simple value ${info}`);
     const start = this.at;
     this.take(LONG[info]);
-    const value = info === 27 ? this.view.getFloat64(start) : info === 26 ? this.view.getFloat32(start) : half(this.view.getUint16(start));
+    const value =
+      info === 27 ? this.view.getFloat64(start) : info === 26 ? this.view.getFloat32(start) : half(this.view.getUint16(start));
     if (!Number.isFinite(value)) throw new Malformed(`${value} is not a number a record can hold`);
     return new Float(value);
   }
@@ -145,7 +152,14 @@ export class Float extends Number {}
 function half(bits: number): number {
   const exponent = (bits >> 10) & 31;
   const fraction = bits & 1023;
-  const size = exponent === 0 ? fraction * 2 ** -24 : exponent === 31 ? (fraction ? NaN : Infinity) : (1 + fraction / 1024) * 2 ** (exponent - 15);
+  const size =
+    exponent === 0
+      ? fraction * 2 ** -24
+      : exponent === 31
+        ? fraction
+          ? NaN
+          : Infinity
+        : (1 + fraction / 1024) * 2 ** (exponent - 15);
   return bits & 0x8000 ? -size : size;
 }
 

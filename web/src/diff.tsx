@@ -18,7 +18,11 @@ function Line({ line }: { line: string }) {
   return (
     <div class={`line ${LOOKS[line[0]] ?? ""}`}>
       {visible(long ? line.slice(0, LONGEST) : line)}
-      {long && <button type="button" class="more" onClick={() => setWhole(true)}>{line.length - LONGEST} more</button>}
+      {long && (
+        <button type="button" class="more" onClick={() => setWhole(true)}>
+          {line.length - LONGEST} more
+        </button>
+      )}
     </div>
   );
 }
@@ -34,9 +38,13 @@ export function Diff({ diff, most, named }: { diff: FileDiff; most: number; name
       <figcaption class={named ? "" : "hidden"}>
         <span class="path">{visible(diff.path)}</span> <span class="plus">+{added}</span> <span class="minus">−{removed}</span>
       </figcaption>
-      {shown.map((line) => <Line line={line} />)}
+      {shown.map((line) => (
+        <Line line={line} />
+      ))}
       {lines.length > shown.length && (
-        <button type="button" class="more" onClick={() => setWhole(true)}>Show {lines.length - shown.length} more lines</button>
+        <button type="button" class="more" onClick={() => setWhole(true)}>
+          Show {lines.length - shown.length} more lines
+        </button>
       )}
     </figure>
   );

@@ -40,7 +40,8 @@ export function diffsOf(agent: string, tool: string, given: Value): FileDiff[] {
     return found.length ? [{ path, what: "edit", lines: found }] : [];
   }
   const text = textOf(given, tables.text);
-  if ((kind === "write" || kind === "sketch") && text !== null) return [{ path, what: "write", lines: lines(text).map((line) => `+${line}`) }];
+  if ((kind === "write" || kind === "sketch") && text !== null)
+    return [{ path, what: "write", lines: lines(text).map((line) => `+${line}`) }];
   return kind === "delete" ? [{ path, what: "delete", lines: [] }] : [];
 }
 
@@ -57,7 +58,10 @@ function edits(given: Value): [string, string][] {
 
 function patched(file: FilePatch): FileDiff {
   if (file.kind === "add") return { path: file.path, what: "add", lines: lines(file.text).map((line) => `+${line}`) };
-  const found = file.parts.flatMap((part) => [`@@ ${part.anchor}`.trimEnd(), ...compared(part.old.join("\n"), part.new.join("\n")).slice(1)]);
+  const found = file.parts.flatMap((part) => [
+    `@@ ${part.anchor}`.trimEnd(),
+    ...compared(part.old.join("\n"), part.new.join("\n")).slice(1),
+  ]);
   const what = file.kind === "delete" ? "delete" : file.to && !found.length ? "move" : "edit";
   return { path: file.to ? `${file.path} → ${file.to}` : file.path, what, lines: found };
 }

@@ -18,7 +18,11 @@ export function Prompts({ state, go, selected }: { state: State; go: (row: numbe
       <h2>Prompts</h2>
       <ol>
         {all.slice(0, MOST_PROMPTS).map((at) => (
-          <li class={state.rows[at].agent ? "inner" : ""}><button type="button" aria-current={at === current ? "true" : undefined} onClick={() => go(at)}>{said(state.rows[at])}</button></li>
+          <li class={state.rows[at].agent ? "inner" : ""}>
+            <button type="button" aria-current={at === current ? "true" : undefined} onClick={() => go(at)}>
+              {said(state.rows[at])}
+            </button>
+          </li>
         ))}
       </ol>
       {all.length > MOST_PROMPTS && <p class="note">{all.length - MOST_PROMPTS} more: search finds them.</p>}
@@ -41,13 +45,27 @@ export function Facts({ overview }: { overview: Overview }) {
     ["Folder", session.folder],
     ["Begun", session.start],
     ["Lasted", totals.milliseconds ? lasted(totals.milliseconds) : ""],
-    ["Tokens", totals.input || totals.output ? `${totals.input.toLocaleString("en")} in, ${totals.output.toLocaleString("en")} out` : ""],
+    [
+      "Tokens",
+      totals.input || totals.output ? `${totals.input.toLocaleString("en")} in, ${totals.output.toLocaleString("en")} out` : "",
+    ],
     ["Cost", totals.cost ? `${totals.cost.toFixed(2)} $` : ""],
     ["Calls", `${totals.calls.toLocaleString("en")}${totals.errors ? `, ${totals.errors} failed` : ""}`],
     ["Recorded by", session.recorder],
     ["Record", session.id],
   ];
-  return <dl class="facts">{told.filter(([, value]) => value).map(([name, value]) => <div><dt>{name}</dt><dd>{visible(value)}</dd></div>)}</dl>;
+  return (
+    <dl class="facts">
+      {told
+        .filter(([, value]) => value)
+        .map(([name, value]) => (
+          <div>
+            <dt>{name}</dt>
+            <dd>{visible(value)}</dd>
+          </div>
+        ))}
+    </dl>
+  );
 }
 
 export function Help({ close }: { close: () => void }) {
@@ -56,9 +74,20 @@ export function Help({ close }: { close: () => void }) {
   return (
     <dialog ref={dialog} onClose={close} aria-label="Keyboard">
       <h2>Keyboard</h2>
-      <dl>{KEYS.map(([keys, what]) => <div><dt><kbd>{keys}</kbd></dt><dd>{what}</dd></div>)}</dl>
+      <dl>
+        {KEYS.map(([keys, what]) => (
+          <div>
+            <dt>
+              <kbd>{keys}</kbd>
+            </dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
       <p>A link to an entry is the address of this page, #, and the id or the JSON Pointer of the entry.</p>
-      <button type="button" onClick={() => dialog.current?.close()}>Close</button>
+      <button type="button" onClick={() => dialog.current?.close()}>
+        Close
+      </button>
     </dialog>
   );
 }
@@ -69,5 +98,9 @@ export function ThemeSwitch() {
     document.documentElement.dataset.theme = theme;
   }, [theme]);
   const other = theme === "dark" ? "light" : "dark";
-  return <button type="button" class="theme" onClick={() => setTheme(other)} aria-label={`Change to ${other}`}>{theme === "dark" ? "☀" : "☾"}</button>;
+  return (
+    <button type="button" class="theme" onClick={() => setTheme(other)} aria-label={`Change to ${other}`}>
+      {theme === "dark" ? "☀" : "☾"}
+    </button>
+  );
 }

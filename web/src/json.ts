@@ -29,17 +29,22 @@ export function canonical(value: Value): string {
   if (value instanceof Uint8Array) return `"h'${Array.from(value, (byte) => byte.toString(16).padStart(2, "0")).join("")}'"`;
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
   if (value !== null && typeof value === "object")
-    return `{${Object.keys(value).sort().map((name) => `${JSON.stringify(name)}:${canonical(value[name])}`).join(",")}}`;
+    return `{${Object.keys(value)
+      .sort()
+      .map((name) => `${JSON.stringify(name)}:${canonical(value[name])}`)
+      .join(",")}}`;
   return JSON.stringify(value) ?? "null";
 }
 
 /** Write a value for people, each member in a line. */
 export function pretty(value: Value, indent = ""): string {
   const deeper = `${indent}  `;
-  if (Array.isArray(value) && value.length) return `[\n${value.map((item) => deeper + pretty(item, deeper)).join(",\n")}\n${indent}]`;
+  if (Array.isArray(value) && value.length)
+    return `[\n${value.map((item) => deeper + pretty(item, deeper)).join(",\n")}\n${indent}]`;
   if (value !== null && typeof value === "object" && !(value instanceof Uint8Array) && !Array.isArray(value)) {
     const names = Object.keys(value);
-    if (names.length) return `{\n${names.map((name) => `${deeper}${JSON.stringify(name)}: ${pretty(value[name], deeper)}`).join(",\n")}\n${indent}}`;
+    if (names.length)
+      return `{\n${names.map((name) => `${deeper}${JSON.stringify(name)}: ${pretty(value[name], deeper)}`).join(",\n")}\n${indent}}`;
   }
   return canonical(value);
 }

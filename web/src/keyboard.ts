@@ -31,7 +31,8 @@ export function useKeys({ state, selected, go, toggle, search, help, files }: Gi
   const move = (step: 1 | -1, wanted: (row: number) => boolean) => {
     let position = shown.indexOf(selected);
     if (position < 0) position = step > 0 ? -1 : shown.length;
-    for (position += step; position >= 0 && position < shown.length; position += step) if (wanted(shown[position])) return go(shown[position]);
+    for (position += step; position >= 0 && position < shown.length; position += step)
+      if (wanted(shown[position])) return go(shown[position]);
   };
   const keys: Record<string, () => void> = {
     j: () => move(1, () => true),

@@ -29,7 +29,14 @@ export function uriOf(key: Key): string {
 /** Read a key as it is in this page: COSE parameters, just those that its thumbprint is made of. */
 export async function keyOf(written: Bytes): Promise<Key> {
   const thumbprint = await hashed("SHA-256", written);
-  return (await fromCose(decode(written, { depth: 4, items: 100, shortest: true }))) ?? { kind: "other", x: NOTHING, y: NOTHING, thumbprint };
+  return (
+    (await fromCose(decode(written, { depth: 4, items: 100, shortest: true }))) ?? {
+      kind: "other",
+      x: NOTHING,
+      y: NOTHING,
+      thumbprint,
+    }
+  );
 }
 
 /** Make a key of COSE parameters; nothing for one of a kind that is not verified here. */
@@ -57,7 +64,8 @@ export async function fromCose(value: unknown): Promise<Key | null> {
 
 function bytes(value: Map<unknown, unknown>, label: number, size?: number): Bytes {
   const found = value.get(label);
-  if (!isBytes(found) || (size !== undefined && found.length !== size)) throw new Refusal("not a COSE key of a known kind", "kccs-malformed");
+  if (!isBytes(found) || (size !== undefined && found.length !== size))
+    throw new Refusal("not a COSE key of a known kind", "kccs-malformed");
   return found;
 }
 
@@ -66,7 +74,9 @@ async function named(key: Omit<Key, "thumbprint">, written: Bytes): Promise<Key>
 }
 
 function cose(...members: [number, number | Bytes][]): Bytes {
-  const written = members.map(([label, value]) => joined(integer(label), typeof value === "number" ? integer(value) : byteString(value)));
+  const written = members.map(([label, value]) =>
+    joined(integer(label), typeof value === "number" ? integer(value) : byteString(value)),
+  );
   return joined(head(5, members.length), ...written);
 }
 
@@ -92,14 +102,34 @@ async function fromSpki(spki: Bytes): Promise<Key | null> {
   const names = items(algorithm.content).map((one) => Array.from(one.content).join("."));
   const point = bits.content.subarray(1);
   const curve = { "42.134.72.206.61.3.1.7": 1, "43.129.4.0.34": 2, "43.129.4.0.35": 3 }[names[1] ?? ""];
-  if (names[0] === "43.101.112") return fromCose(new Map<number, unknown>([[1, 1], [-1, 6], [-2, point.slice()]]));
+  if (names[0] === "43.101.112")
+    return fromCose(
+      new Map<number, unknown>([
+        [1, 1],
+        [-1, 6],
+        [-2, point.slice()],
+      ]),
+    );
   if (curve && point[0] === 4) {
     const { size } = CURVES[curve];
-    return fromCose(new Map<number, unknown>([[1, 2], [-1, curve], [-2, point.slice(1, 1 + size)], [-3, point.slice(1 + size)]]));
+    return fromCose(
+      new Map<number, unknown>([
+        [1, 2],
+        [-1, curve],
+        [-2, point.slice(1, 1 + size)],
+        [-3, point.slice(1 + size)],
+      ]),
+    );
   }
   if (names[0] === "42.134.72.134.247.13.1.1.1") {
     const [n, e] = items(items(point)[0].content).map((one) => one.content.slice(one.content[0] === 0 ? 1 : 0));
-    return fromCose(new Map<number, unknown>([[1, 3], [-1, n], [-2, e]]));
+    return fromCose(
+      new Map<number, unknown>([
+        [1, 3],
+        [-1, n],
+        [-2, e],
+      ]),
+    );
   }
   return null;
 }
@@ -112,7 +142,7 @@ interface Item {
 
 function items(der: Bytes): Item[] {
   const found: Item[] = [];
-  for (let at = 0; at < der.length; ) {
+  for (let at = 0; at < der.length;) {
     let length = der[at + 1];
     let start = at + 2;
     if (length & 0x80) {

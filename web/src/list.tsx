@@ -33,7 +33,20 @@ interface Given {
   showFile: (path: string) => void;
 }
 
-export function List({ state, scroller, covered, selected, select, jump, opened, toggle, raws, toggleRaw, wrote, showFile }: Given) {
+export function List({
+  state,
+  scroller,
+  covered,
+  selected,
+  select,
+  jump,
+  opened,
+  toggle,
+  raws,
+  toggleRaw,
+  wrote,
+  showFile,
+}: Given) {
   const [, again] = useReducer((count: number) => count + 1, 0);
   const list = useRef<HTMLDivElement>(null);
   const { rows, shown } = state;
@@ -62,11 +75,23 @@ export function List({ state, scroller, covered, selected, select, jump, opened,
     const position = shown.indexOf(jump.row);
     if (position < 0) return;
     virtual.scrollToIndex(position, { align: "start" });
-    if (jump.focus) requestAnimationFrame(() => requestAnimationFrame(() => list.current?.querySelector<HTMLElement>(`[data-row="${jump.row}"]`)?.focus({ preventScroll: true })));
+    if (jump.focus)
+      requestAnimationFrame(() =>
+        requestAnimationFrame(() =>
+          list.current?.querySelector<HTMLElement>(`[data-row="${jump.row}"]`)?.focus({ preventScroll: true }),
+        ),
+      );
   }, [jump, shown]);
 
   return (
-    <div ref={list} class="list" role="feed" aria-label="Conversation" aria-busy={!state.done} style={{ height: `${virtual.getTotalSize()}px` }}>
+    <div
+      ref={list}
+      class="list"
+      role="feed"
+      aria-label="Conversation"
+      aria-busy={!state.done}
+      style={{ height: `${virtual.getTotalSize()}px` }}
+    >
       {virtual.getVirtualItems().map((item) => {
         const at = shown[item.index];
         const row = rows[at];
@@ -83,12 +108,24 @@ export function List({ state, scroller, covered, selected, select, jump, opened,
             aria-setsize={shown.length}
             aria-label={`${row.kind} ${visible(row.tool)} ${visible(row.summary)}`.slice(0, 200)}
             tabIndex={-1}
-            style={{ transform: `translateY(${item.start - virtual.options.scrollMargin}px)`, paddingInlineStart: `${Math.min(6, row.agent ? Math.max(1, row.depth) : row.depth ? 0.6 : 0) * 1.1}rem` }}
+            style={{
+              transform: `translateY(${item.start - virtual.options.scrollMargin}px)`,
+              paddingInlineStart: `${Math.min(6, row.agent ? Math.max(1, row.depth) : row.depth ? 0.6 : 0) * 1.1}rem`,
+            }}
             onFocusIn={() => select(at)}
           >
             {row.agent && row.agent !== before?.agent && <Agent row={row} state={state} />}
             {!(row.agent && state.folded.has(row.agent)) && (
-              <RowView row={row} state={state} open={opened.get(at)} toggle={() => toggle(at)} raw={raws.has(at)} toggleRaw={() => toggleRaw(at)} wrote={wroteBy(row, wrote)} showFile={showFile} />
+              <RowView
+                row={row}
+                state={state}
+                open={opened.get(at)}
+                toggle={() => toggle(at)}
+                raw={raws.has(at)}
+                toggleRaw={() => toggleRaw(at)}
+                wrote={wroteBy(row, wrote)}
+                showFile={showFile}
+              />
             )}
           </article>
         );
@@ -106,7 +143,8 @@ function Agent({ row, state }: { row: Shown; state: State }) {
   const folded = state.folded.has(row.agent);
   return (
     <button type="button" class="agent" aria-expanded={!folded} onClick={() => state.fold(row.agent)}>
-      Sub-agent {visible(row.agent).slice(0, 60)}{folded ? ", folded" : ""}
+      Sub-agent {visible(row.agent).slice(0, 60)}
+      {folded ? ", folded" : ""}
     </button>
   );
 }

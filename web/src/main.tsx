@@ -32,7 +32,14 @@ function page(): void {
   }
   const island: Island = JSON.parse(described);
   document.title = island.title;
-  render(island.site ? <SiteIndex site={island.site} title={island.title} made={island.made} /> : <App island={island} worker={begin(island)} />, root);
+  render(
+    island.site ? (
+      <SiteIndex site={island.site} title={island.title} made={island.made} />
+    ) : (
+      <App island={island} worker={begin(island)} />
+    ),
+    root,
+  );
 }
 
 if (typeof document === "undefined") {

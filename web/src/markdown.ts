@@ -7,8 +7,36 @@ import DOMPurify from "dompurify";
 import { marked } from "marked";
 
 const TAGS = [
-  "a", "b", "blockquote", "br", "code", "del", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "li", "ol", "p", "pre", "s", "strong",
-  "sub", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul",
+  "a",
+  "b",
+  "blockquote",
+  "br",
+  "code",
+  "del",
+  "em",
+  "h1",
+  "h2",
+  "h3",
+  "h4",
+  "h5",
+  "h6",
+  "hr",
+  "i",
+  "li",
+  "ol",
+  "p",
+  "pre",
+  "s",
+  "strong",
+  "sub",
+  "sup",
+  "table",
+  "tbody",
+  "td",
+  "th",
+  "thead",
+  "tr",
+  "ul",
 ];
 const SAFE = /^(?:https?:\/\/|mailto:)/i;
 const BELOW = 3;
@@ -38,7 +66,10 @@ function link(node: HTMLAnchorElement): void {
 }
 
 // Raw HTML in Markdown is shown as the text it is.
-marked.use({ gfm: true, renderer: { html: ({ text }) => escaped(text), image: ({ href, text }) => escaped(`![${text}](${href.slice(0, 200)})`) } });
+marked.use({
+  gfm: true,
+  renderer: { html: ({ text }) => escaped(text), image: ({ href, text }) => escaped(`![${text}](${href.slice(0, 200)})`) },
+});
 
 function escaped(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");

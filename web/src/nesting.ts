@@ -19,7 +19,9 @@ function together(records: Value[]): Shown[] {
   records.forEach((record, session) => {
     if (!session) return;
     const place = starter(record, records[0], all[0]);
-    const agent = String(record?.session?.["session-id"] ?? session).split("/").pop()!;
+    const agent = String(record?.session?.["session-id"] ?? session)
+      .split("/")
+      .pop()!;
     for (const row of all[session]) {
       row.depth += (place?.depth ?? 0) + 1;
       row.agent ||= agent;
@@ -41,7 +43,9 @@ function shown(row: Row, session: number): Shown {
 
 /** Find the call that started a sub-agent: one whose result names it, or else the last one before its first time. */
 function starter(record: Value, parent: Value, rows: Shown[]): Shown | null {
-  const agent = String(record?.session?.["session-id"] ?? "").split("/").pop()!;
+  const agent = String(record?.session?.["session-id"] ?? "")
+    .split("/")
+    .pop()!;
   const calls = rows.filter((row) => row.kind === "tool" && STARTING.has(row.tool.toLowerCase()));
   const named = calls.find((row) => agent && row.result && canonical(holder(parent, row.result.place)).includes(agent));
   if (named) return named;

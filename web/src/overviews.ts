@@ -110,7 +110,11 @@ function filesOf(record: Value, session: number): AttributedFile[] {
   return (Array.isArray(files) ? files : []).filter(isObject).map((file: Value) => {
     const path = String(file.path ?? "");
     const proof = Object.hasOwn(proofs, path) ? proofs[path] : {};
-    const proved = new Map<string, Value>((Array.isArray(proof.ranges) ? proof.ranges : []).filter(isObject).map((one: Value) => [`${one["start-line"]}-${one["end-line"]}`, one]));
+    const proved = new Map<string, Value>(
+      (Array.isArray(proof.ranges) ? proof.ranges : [])
+        .filter(isObject)
+        .map((one: Value) => [`${one["start-line"]}-${one["end-line"]}`, one]),
+    );
     const ranges = (Array.isArray(file.conversations) ? file.conversations : []).filter(isObject).flatMap((conversation: Value) =>
       (Array.isArray(conversation.ranges) ? conversation.ranges : []).filter(isObject).map((range: Value) => {
         const who = range.contributor ?? conversation.contributor ?? {};
@@ -128,7 +132,15 @@ function filesOf(record: Value, session: number): AttributedFile[] {
         };
       }),
     );
-    const loose = (Array.isArray(proof["content-only"]) ? proof["content-only"] : []).filter(isObject).map((one: Value) => String(one.entries?.[0] ?? ""));
-    return { session, path, complete: proof.complete === true, ranges: ranges.sort((one: Value, other: Value) => one.start - other.start), loose };
+    const loose = (Array.isArray(proof["content-only"]) ? proof["content-only"] : [])
+      .filter(isObject)
+      .map((one: Value) => String(one.entries?.[0] ?? ""));
+    return {
+      session,
+      path,
+      complete: proof.complete === true,
+      ranges: ranges.sort((one: Value, other: Value) => one.start - other.start),
+      loose,
+    };
   });
 }

@@ -14,7 +14,9 @@ const VIEWS = new Set(tables.views);
 const PRINTED = new Set(["output", "error", "stdout", "stderr", "exitCode", "exit_code"]);
 
 export function partsOf(content: Value): Part[] {
-  return blocks(content).filter((block) => !hasEntry(block)).flatMap(part);
+  return blocks(content)
+    .filter((block) => !hasEntry(block))
+    .flatMap(part);
 }
 
 export function outputsOf(output: Value): Part[] {
@@ -56,25 +58,31 @@ function typeName(value: Value): string {
 /** Give what a tool printed, of an object that has it under a usual name. */
 function printed(value: Value): Part[] {
   if (!isObject(value)) return outputsOf(value);
-  if (!Object.keys(value).every((name) => PRINTED.has(name))) return [{ is: "other", kind: "type" in value ? String(value.type) : "object", value }];
-  const found = ["output", "stdout", "error", "stderr"].flatMap((name) => (["", null, undefined].includes(value[name]) ? [] : outputsOf(value[name])));
+  if (!Object.keys(value).every((name) => PRINTED.has(name)))
+    return [{ is: "other", kind: "type" in value ? String(value.type) : "object", value }];
+  const found = ["output", "stdout", "error", "stderr"].flatMap((name) =>
+    ["", null, undefined].includes(value[name]) ? [] : outputsOf(value[name]),
+  );
   const code = value.exitCode !== undefined ? value.exitCode : value.exit_code;
   return code === null || code === undefined ? found : [...found, { is: "text", text: `exit code ${code}` }];
 }
 
 function imageOf(block: Value): Part | null {
-  if (block.type === "image" && isObject(block.source)) return image(word(block.source, "media_type"), word(block.source, "data"), word(block.source, "url"));
+  if (block.type === "image" && isObject(block.source))
+    return image(word(block.source, "media_type"), word(block.source, "data"), word(block.source, "url"));
   if (block.type === "input_image") return addressed(word(block, "image_url"));
   const held = block.inlineData !== undefined ? block.inlineData : block.inline_data;
   if (isObject(held)) return image(word(held, "mimeType") || word(held, "mime_type"), word(held, "data"), "");
-  if (block.type === "file" && word(block, "mime").startsWith("image/")) return addressed(word(block, "url"), word(block, "mime"), word(block, "filename"));
+  if (block.type === "file" && word(block, "mime").startsWith("image/"))
+    return addressed(word(block, "url"), word(block, "mime"), word(block, "filename"));
   return null;
 }
 
 function addressed(address: string, mediaType = "", name = ""): Part {
   const comma = address.indexOf(",");
   const head = comma < 0 ? "" : address.slice(0, comma);
-  if (head.startsWith("data:") && head.endsWith(";base64")) return image(head.slice(5, -7) || mediaType, address.slice(comma + 1), "", name);
+  if (head.startsWith("data:") && head.endsWith(";base64"))
+    return image(head.slice(5, -7) || mediaType, address.slice(comma + 1), "", name);
   return image(mediaType, "", address, name);
 }
 

@@ -8,7 +8,11 @@ export interface FilePatch {
   text: string;
 }
 
-const HEADS = [["*** Add File: ", "add"], ["*** Delete File: ", "delete"], ["*** Update File: ", "update"]] as const;
+const HEADS = [
+  ["*** Add File: ", "add"],
+  ["*** Delete File: ", "delete"],
+  ["*** Update File: ", "update"],
+] as const;
 
 export function patchesIn(text: string): FilePatch[] {
   const start = text.indexOf("*** Begin Patch");
@@ -35,7 +39,8 @@ function read(files: FilePatch[], line: string): void {
 
 function update(file: FilePatch, line: string): void {
   if (line.startsWith("*** Move to: ")) file.to = line.slice(13).trim();
-  else if (line.startsWith("@@")) file.parts.push({ anchor: line[2] === " " ? line.slice(2).trim() : line.slice(2).trimEnd(), old: [], new: [] });
+  else if (line.startsWith("@@"))
+    file.parts.push({ anchor: line[2] === " " ? line.slice(2).trim() : line.slice(2).trimEnd(), old: [], new: [] });
   else if (line.trim() !== "*** End of File") {
     if (!file.parts.length) file.parts.push({ anchor: "", old: [], new: [] });
     const part = file.parts[file.parts.length - 1];

@@ -31,10 +31,12 @@ interface Proof {
 
 /** Give the receipts in a statement, as they are written. */
 export function writtenIn(message: Sign1): unknown[] {
-  if (message.protected.has(L.RECEIPTS)) throw new Refusal("receipts in the protected header, where no log can have put them", "receipt-protected");
+  if (message.protected.has(L.RECEIPTS))
+    throw new Refusal("receipts in the protected header, where no log can have put them", "receipt-protected");
   if (!message.unprotected.has(L.RECEIPTS)) return [];
   const written = message.unprotected.get(L.RECEIPTS);
-  if (!Array.isArray(written) || !written.length || written.length > MOST) throw new Refusal(`receipts that are no list of up to ${MOST}`, "receipt-malformed");
+  if (!Array.isArray(written) || !written.length || written.length > MOST)
+    throw new Refusal(`receipts that are no list of up to ${MOST}`, "receipt-malformed");
   return written;
 }
 
@@ -109,7 +111,8 @@ function proofsOf(message: Sign1): Proof[] {
 
 function list(proofs: unknown): unknown[] {
   if (proofs === null) return [];
-  if (!Array.isArray(proofs) || !proofs.length || proofs.length > MOST_PROOFS) throw new Refusal("proofs that are no list", "receipt-malformed");
+  if (!Array.isArray(proofs) || !proofs.length || proofs.length > MOST_PROOFS)
+    throw new Refusal("proofs that are no list", "receipt-malformed");
   return proofs;
 }
 
@@ -121,10 +124,13 @@ function proof(data: unknown): Proof {
     if (error instanceof Malformed) throw new Refusal(`a proof that cannot be read: ${error.message}`, "receipt-malformed");
     throw error;
   }
-  if (!Array.isArray(value) || value.length !== 3) throw new Refusal("a proof that is not two numbers and a path", "receipt-malformed");
+  if (!Array.isArray(value) || value.length !== 3)
+    throw new Refusal("a proof that is not two numbers and a path", "receipt-malformed");
   const [size, index, path] = value;
-  if (!isInteger(size) || !isInteger(index) || !Array.isArray(path)) throw new Refusal("a proof that is not two numbers and a path", "receipt-malformed");
-  if (path.length > LONGEST || !path.every((one) => isBytes(one) && one.length === 32)) throw new Refusal("a path that is no list of hashes", "receipt-malformed");
+  if (!isInteger(size) || !isInteger(index) || !Array.isArray(path))
+    throw new Refusal("a proof that is not two numbers and a path", "receipt-malformed");
+  if (path.length > LONGEST || !path.every((one) => isBytes(one) && one.length === 32))
+    throw new Refusal("a path that is no list of hashes", "receipt-malformed");
   return { size: Number(size), index: Number(index), path };
 }
 
@@ -135,7 +141,8 @@ function isInteger(value: unknown): boolean {
 async function rootOf(proofs: Proof[], entry: Bytes): Promise<Bytes> {
   const leaf = await hashed("SHA-256", joined(Uint8Array.of(0), entry));
   const roots = await Promise.all(proofs.map((one) => climb(one, leaf)));
-  if (!roots.every((root) => equal(root, roots[0]))) throw new Refusal("the proofs of a receipt lead to different roots", "receipt-root");
+  if (!roots.every((root) => equal(root, roots[0])))
+    throw new Refusal("the proofs of a receipt lead to different roots", "receipt-root");
   return roots[0];
 }
 
@@ -157,7 +164,8 @@ async function climb({ size, index, path }: Proof, leaf: Bytes): Promise<Bytes> 
 }
 
 async function signerOf(message: Sign1, root: Bytes, keys: Key[]): Promise<Key> {
-  if (message.payload !== null && !equal(message.payload, root)) throw new Refusal("the receipt holds another root than its proof leads to", "receipt-root");
+  if (message.payload !== null && !equal(message.payload, root))
+    throw new Refusal("the receipt holds another root than its proof leads to", "receipt-root");
   const algorithm = message.protected.get(L.ALG);
   let refused: Refusal | undefined;
   for (const key of [...keys].sort((one, other) => Number(isNamed(other, message)) - Number(isNamed(one, message)))) {
@@ -168,7 +176,10 @@ async function signerOf(message: Sign1, root: Bytes, keys: Key[]): Promise<Key> 
       return key;
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      refused ??= new Refusal(`the log's key did not sign the root that the proof leads to: ${error.message}`, `receipt-${error.reason}`);
+      refused ??= new Refusal(
+        `the log's key did not sign the root that the proof leads to: ${error.message}`,
+        `receipt-${error.reason}`,
+      );
     }
   }
   throw refused ?? new Refusal("no key to verify a receipt with", "receipt-untrusted");
@@ -192,6 +203,7 @@ function named(message: Sign1, now: number): Claims {
     if (error instanceof Refusal) throw new Refusal(`the log says in a receipt: ${error.message}`, `receipt-${error.reason}`);
     throw error;
   }
-  if (claims.issuer === undefined || claims.subject === undefined) throw new Refusal("a receipt that does not name its log", "receipt-claims-missing");
+  if (claims.issuer === undefined || claims.subject === undefined)
+    throw new Refusal("a receipt that does not name its log", "receipt-claims-missing");
   return claims;
 }

@@ -44,7 +44,18 @@ export function RowView(given: Given) {
     <>
       <Head {...given} opened={open} body={body} />
       <div class="body" id={body}>
-        {row.kind === "tool" ? <Call {...given} opened={open} /> : open && row.kind !== "event" && <Said parts={row.parts} marked={row.kind === "assistant"} lines={row.kind === "reasoning" ? OUTPUT_LINES : undefined} />}
+        {row.kind === "tool" ? (
+          <Call {...given} opened={open} />
+        ) : (
+          open &&
+          row.kind !== "event" && (
+            <Said
+              parts={row.parts}
+              marked={row.kind === "assistant"}
+              lines={row.kind === "reasoning" ? OUTPUT_LINES : undefined}
+            />
+          )
+        )}
         {given.raw && <Raw {...given} />}
       </div>
     </>
@@ -63,10 +74,20 @@ function Head({ row, toggle, raw, toggleRaw, opened, body }: Given & { opened: b
   );
   return (
     <div class="head">
-      {folds ? <button type="button" class="fold" aria-expanded={opened} aria-controls={body} onClick={toggle}>{title}</button> : <span class="title">{title}</span>}
+      {folds ? (
+        <button type="button" class="fold" aria-expanded={opened} aria-controls={body} onClick={toggle}>
+          {title}
+        </button>
+      ) : (
+        <span class="title">{title}</span>
+      )}
       <Marks row={row} />
-      <button type="button" class="json" aria-pressed={raw} aria-label="The entry as JSON" onClick={toggleRaw}>{"{}"}</button>
-      <a class="when" href={`#${encodeURIComponent(row.anchor)}`} aria-label={`Link to this entry, ${timeText(row.time)}`}>{timeText(row.time) || "#"}</a>
+      <button type="button" class="json" aria-pressed={raw} aria-label="The entry as JSON" onClick={toggleRaw}>
+        {"{}"}
+      </button>
+      <a class="when" href={`#${encodeURIComponent(row.anchor)}`} aria-label={`Link to this entry, ${timeText(row.time)}`}>
+        {timeText(row.time) || "#"}
+      </a>
     </div>
   );
 }
@@ -80,7 +101,11 @@ function Marks({ row }: { row: Shown }) {
   const [added, removed] = counts(row.diffs);
   return (
     <span class="marks">
-      {row.diffs.length > 0 && <><span class="plus">+{added}</span> <span class="minus">−{removed}</span></>}
+      {row.diffs.length > 0 && (
+        <>
+          <span class="plus">+{added}</span> <span class="minus">−{removed}</span>
+        </>
+      )}
       {row.isError && <span class="chip error">failed</span>}
       {row.kind === "tool" && row.tool && !row.result && <span class="chip">no result</span>}
       {row.isInherited && <span class="chip">inherited</span>}
@@ -94,13 +119,28 @@ function Call({ row, state, opened, wrote, showFile }: Given & { opened: boolean
   const printed = row.result?.parts ?? row.parts;
   return (
     <>
-      {(opened || state.detail !== "brief") && row.diffs.map((diff) => <Diff diff={diff} named={row.diffs.length > 1 || diff.path !== row.summary} most={opened ? 200 : DIFF_LINES[state.detail]} />)}
+      {(opened || state.detail !== "brief") &&
+        row.diffs.map((diff) => (
+          <Diff
+            diff={diff}
+            named={row.diffs.length > 1 || diff.path !== row.summary}
+            most={opened ? 200 : DIFF_LINES[state.detail]}
+          />
+        ))}
       {wrote.length > 0 && (
         <div class="wrote">
-          {wrote.map((one) => <button type="button" class="chip link" onClick={() => showFile(one.path)}>wrote {visible(one.path)} {one.lines}</button>)}
+          {wrote.map((one) => (
+            <button type="button" class="chip link" onClick={() => showFile(one.path)}>
+              wrote {visible(one.path)} {one.lines}
+            </button>
+          ))}
         </div>
       )}
-      {opened && printed.length > 0 && <div class="output" role="group" aria-label="Output"><Said parts={printed} lines={OUTPUT_LINES} /></div>}
+      {opened && printed.length > 0 && (
+        <div class="output" role="group" aria-label="Output">
+          <Said parts={printed} lines={OUTPUT_LINES} />
+        </div>
+      )}
     </>
   );
 }
@@ -108,5 +148,9 @@ function Call({ row, state, opened, wrote, showFile }: Given & { opened: boolean
 /** The entry as the record has it, for those who ask. */
 function Raw({ row, state }: Given) {
   const text = state.raw.get(rawKey(row.session, placesOf(row)));
-  return <div class="output" role="group" aria-label="The entry as JSON">{text === undefined ? "Reading …" : <Said parts={[{ is: "text", text }]} lines={OUTPUT_LINES} />}</div>;
+  return (
+    <div class="output" role="group" aria-label="The entry as JSON">
+      {text === undefined ? "Reading …" : <Said parts={[{ is: "text", text }]} lines={OUTPUT_LINES} />}
+    </div>
+  );
 }

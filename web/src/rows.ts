@@ -46,7 +46,8 @@ export function* rowsOf(record: Value): Generator<Row> {
   const calls = new Set<string>();
   for (const one of entries) {
     const id = one.entry["call-id"];
-    if (one.entry.type === "tool-result" && id !== undefined && id !== null && !results.has(String(id))) results.set(String(id), one);
+    if (one.entry.type === "tool-result" && id !== undefined && id !== null && !results.has(String(id)))
+      results.set(String(id), one);
     if (one.entry.type === "tool-call" && id !== undefined) calls.add(String(id));
   }
   for (const one of entries) {

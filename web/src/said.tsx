@@ -61,9 +61,16 @@ function Marked({ text }: { text: string }) {
 
 function Picture({ part }: { part: Part & { is: "image" } }) {
   const name = visible(part.name || part.mediaType || "of no type");
-  if (PICTURES.test(part.mediaType) && BASE64.test(part.data)) return <img class="picture" alt={`Picture ${name}`} src={`data:${part.mediaType};base64,${part.data}`} />;
-  const where = part.data ? `${Math.floor((part.data.length * 3) / 4).toLocaleString("en")} bytes, not shown` : visible(part.address).slice(0, 500);
-  return <div class="note">Picture {name}: {where}</div>;
+  if (PICTURES.test(part.mediaType) && BASE64.test(part.data))
+    return <img class="picture" alt={`Picture ${name}`} src={`data:${part.mediaType};base64,${part.data}`} />;
+  const where = part.data
+    ? `${Math.floor((part.data.length * 3) / 4).toLocaleString("en")} bytes, not shown`
+    : visible(part.address).slice(0, 500);
+  return (
+    <div class="note">
+      Picture {name}: {where}
+    </div>
+  );
 }
 
 export function Said({ parts, marked = false, lines }: { parts: Part[]; marked?: boolean; lines?: number }) {

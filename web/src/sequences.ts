@@ -72,7 +72,8 @@ function codes(a: string[], b: string[]): Code[] {
     [i, j] = [ai + size, bj + size];
     if (!size) continue;
     const last = found[found.length - 1];
-    if (last?.[0] === "equal") [last[2], last[4]] = [i, j]; // Runs that follow each other are one.
+    if (last?.[0] === "equal")
+      [last[2], last[4]] = [i, j]; // Runs that follow each other are one.
     else found.push(["equal", ai, i, bj, j]);
   }
   return found;

@@ -9,8 +9,23 @@ import { byteString, decode, Malformed, Tag, textString } from "./cbor";
 import { Refusal } from "./refusal";
 
 export const L = {
-  ALG: 1, CRIT: 2, CONTENT_TYPE: 3, KID: 4, KCCS: 14, CWT_CLAIMS: 15, X5CHAIN: 33, X5T: 34, TRACE_METADATA: 100,
-  PAYLOAD_HASH_ALG: 258, PREIMAGE_CONTENT_TYPE: 259, PAYLOAD_LOCATION: 260, TTC: 269, CTT: 270, RECEIPTS: 394, VDS: 395, VDP: 396,
+  ALG: 1,
+  CRIT: 2,
+  CONTENT_TYPE: 3,
+  KID: 4,
+  KCCS: 14,
+  CWT_CLAIMS: 15,
+  X5CHAIN: 33,
+  X5T: 34,
+  TRACE_METADATA: 100,
+  PAYLOAD_HASH_ALG: 258,
+  PREIMAGE_CONTENT_TYPE: 259,
+  PAYLOAD_LOCATION: 260,
+  TTC: 269,
+  CTT: 270,
+  RECEIPTS: 394,
+  VDS: 395,
+  VDP: 396,
 } as const;
 
 export type Headers = Map<unknown, unknown>;
@@ -27,8 +42,19 @@ export interface Sign1 {
 const LIMITS = { depth: 16, items: 20_000, shortest: true };
 /** The labels that `crit` of a statement may name. */
 const UNDERSTOOD: readonly unknown[] = [
-  L.ALG, L.CRIT, L.CONTENT_TYPE, L.KID, L.KCCS, L.CWT_CLAIMS, L.X5CHAIN, L.X5T, L.TRACE_METADATA, L.PAYLOAD_HASH_ALG,
-  L.PREIMAGE_CONTENT_TYPE, L.TTC, L.CTT,
+  L.ALG,
+  L.CRIT,
+  L.CONTENT_TYPE,
+  L.KID,
+  L.KCCS,
+  L.CWT_CLAIMS,
+  L.X5CHAIN,
+  L.X5T,
+  L.TRACE_METADATA,
+  L.PAYLOAD_HASH_ALG,
+  L.PREIMAGE_CONTENT_TYPE,
+  L.TTC,
+  L.CTT,
 ];
 
 export function parse(data: Bytes, understood = UNDERSTOOD): Sign1 {
@@ -56,7 +82,13 @@ export function isBytes(value: unknown): value is Bytes {
 /** Give the bytes that a signature is over; an empty protected header is an empty string there, however it was written. */
 export function toBeSigned(protectedBytes: Bytes, payload: Bytes): Bytes {
   const header = protectedBytes.length === 1 && protectedBytes[0] === 0xa0 ? new Uint8Array() : protectedBytes;
-  return joined(Uint8Array.of(0x84), textString("Signature1"), byteString(header), byteString(new Uint8Array()), byteString(payload));
+  return joined(
+    Uint8Array.of(0x84),
+    textString("Signature1"),
+    byteString(header),
+    byteString(new Uint8Array()),
+    byteString(payload),
+  );
 }
 
 function read(data: Bytes, told: string, reason: string): unknown {
@@ -85,7 +117,8 @@ function checkCritical(headers: Headers, unprotected: Headers, understood: reado
   const critical = headers.get(L.CRIT);
   if (!Array.isArray(critical) || !critical.length) throw new Refusal("crit is not a list of labels", "crit-malformed");
   for (const label of critical) {
-    if (!isLabel(label) || !understood.includes(label)) throw new Refusal(`crit names ${label}, which is not understood`, "crit-unknown");
+    if (!isLabel(label) || !understood.includes(label))
+      throw new Refusal(`crit names ${label}, which is not understood`, "crit-unknown");
     if (!headers.has(label)) throw new Refusal(`crit names ${label}, which is not protected`, "crit-absent");
   }
 }

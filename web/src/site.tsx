@@ -19,14 +19,25 @@ function Choice({ label, values, value, set }: { label: string; values: string[]
   return (
     <select aria-label={label} value={value} onChange={(event) => set(event.currentTarget.value)}>
       <option value="">{label}: all</option>
-      {[...new Set(values)].filter(Boolean).sort().map((one) => <option value={one}>{visible(one)}</option>)}
+      {[...new Set(values)]
+        .filter(Boolean)
+        .sort()
+        .map((one) => (
+          <option value={one}>{visible(one)}</option>
+        ))}
     </select>
   );
 }
 
 function counted(page: SitePage): string {
   const many = (count: number, noun: string) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
-  const told = [many(page.prompts, "prompt"), many(page.calls, "call"), page.errors ? `${page.errors} failed` : "", page.tokens ? many(page.tokens, "token") : "", page.cost ? `${page.cost.toFixed(2)} $` : ""];
+  const told = [
+    many(page.prompts, "prompt"),
+    many(page.calls, "call"),
+    page.errors ? `${page.errors} failed` : "",
+    page.tokens ? many(page.tokens, "token") : "",
+    page.cost ? `${page.cost.toFixed(2)} $` : "",
+  ];
   return told.filter(Boolean).join(", ");
 }
 
@@ -38,34 +49,61 @@ export function SiteIndex({ site, title, made }: { site: Site; title: string; ma
   const [sort, setSort] = useState<Sort>("start");
   const shown = useMemo(() => {
     const wanted = typed.toLowerCase();
-    const has = (page: SitePage) => [page.title, page.name, page.agent, page.project, ...page.models].some((text) => text.toLowerCase().includes(wanted));
+    const has = (page: SitePage) =>
+      [page.title, page.name, page.agent, page.project, ...page.models].some((text) => text.toLowerCase().includes(wanted));
     return site.pages
-      .filter((page) => (!wanted || has(page)) && (!agent || page.agent === agent) && (!project || page.project === project) && (!verdict || page.verdict === verdict))
+      .filter(
+        (page) =>
+          (!wanted || has(page)) &&
+          (!agent || page.agent === agent) &&
+          (!project || page.project === project) &&
+          (!verdict || page.verdict === verdict),
+      )
       .sort(compare(sort));
   }, [typed, agent, project, verdict, sort]);
   const sum = (name: "prompts" | "calls" | "errors" | "tokens" | "cost") => shown.reduce((all, page) => all + page[name], 0);
   return (
     <div class="frame site">
-      <header class="top"><h1>{title}</h1><ThemeSwitch /></header>
+      <header class="top">
+        <h1>{title}</h1>
+        <ThemeSwitch />
+      </header>
       <main tabIndex={0} aria-label="Conversations">
         <div class="toolbar" role="search">
-          <input type="search" aria-label="Search" placeholder="Search" value={typed} onInput={(event) => setTyped(event.currentTarget.value)} />
+          <input
+            type="search"
+            aria-label="Search"
+            placeholder="Search"
+            value={typed}
+            onInput={(event) => setTyped(event.currentTarget.value)}
+          />
           <Choice label="Agent" values={site.pages.map((page) => page.agent)} value={agent} set={setAgent} />
           <Choice label="Project" values={site.pages.map((page) => page.project)} value={project} set={setProject} />
           <Choice label="Verdict" values={site.pages.map((page) => page.verdict)} value={verdict} set={setVerdict} />
           <select aria-label="Order" value={sort} onChange={(event) => setSort(event.currentTarget.value as Sort)}>
-            {Object.entries(SORTS).map(([name, told]) => <option value={name}>{told}</option>)}
+            {Object.entries(SORTS).map(([name, told]) => (
+              <option value={name}>{told}</option>
+            ))}
           </select>
         </div>
         <p class="count" role="status">
-          {shown.length} of {site.pages.length} conversations · {sum("prompts").toLocaleString("en")} prompts · {sum("calls").toLocaleString("en")} calls, {sum("errors").toLocaleString("en")} failed · {sum("tokens").toLocaleString("en")} tokens{sum("cost") ? ` · ${sum("cost").toFixed(2)} $` : ""}
+          {shown.length} of {site.pages.length} conversations · {sum("prompts").toLocaleString("en")} prompts ·{" "}
+          {sum("calls").toLocaleString("en")} calls, {sum("errors").toLocaleString("en")} failed ·{" "}
+          {sum("tokens").toLocaleString("en")} tokens{sum("cost") ? ` · ${sum("cost").toFixed(2)} $` : ""}
         </p>
         <p class="note">What it says of each was found by vacr when the archive was made. Each page verifies its record again.</p>
         <ul class="cards">
           {shown.map((page) => (
             <li>
-              <a href={page.href}><h2>{visible(page.title) || visible(page.name)}</h2></a>
-              <p><span class={`chip ${page.verdict}`} title={page.told}>{VERDICTS[page.verdict]}</span> {[page.agent, page.models.join(", "), page.start].filter(Boolean).map(visible).join(" · ")}</p>
+              <a href={page.href}>
+                <h2>{visible(page.title) || visible(page.name)}</h2>
+              </a>
+              <p>
+                <span class={`chip ${page.verdict}`} title={page.told}>
+                  {VERDICTS[page.verdict]}
+                </span>{" "}
+                {[page.agent, page.models.join(", "), page.start].filter(Boolean).map(visible).join(" · ")}
+              </p>
               <p class="quiet">{visible(page.project)}</p>
               <p class="quiet">{counted(page)}</p>
             </li>

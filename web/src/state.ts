@@ -82,14 +82,39 @@ export function useRecords(island: Island, worker: Worker): State {
 
   const shown = useMemo(() => {
     const candidates = chosen ?? rows.flatMap((row, at) => (row.isRepeated ? [] : [at]));
-    return folding(candidates.filter((at) => rows[at] && isDetailed(rows[at], detail, filter)), rows, folded);
+    return folding(
+      candidates.filter((at) => rows[at] && isDetailed(rows[at], detail, filter)),
+      rows,
+      folded,
+    );
   }, [rows, chosen, detail, filter, folded]);
 
   return {
-    rows, done, overview, verdicts, failed, filter, setFilter, detail, setDetail, shown, raw, lines, folded,
+    rows,
+    done,
+    overview,
+    verdicts,
+    failed,
+    filter,
+    setFilter,
+    detail,
+    setDetail,
+    shown,
+    raw,
+    lines,
+    folded,
     askRaw: (row) => say({ do: "raw", session: row.session, places: placesOf(row) }),
-    askLines: (file, range) => say({ do: "lines", key: linesKey(file, range), session: file.session, entries: range.entries, count: range.end - range.start + 1, hash: range.hash }),
-    fold: (agent) => setFolded((known) => (known.has(agent) ? new Set([...known].filter((one) => one !== agent)) : new Set([...known, agent]))),
+    askLines: (file, range) =>
+      say({
+        do: "lines",
+        key: linesKey(file, range),
+        session: file.session,
+        entries: range.entries,
+        count: range.end - range.start + 1,
+        hash: range.hash,
+      }),
+    fold: (agent) =>
+      setFolded((known) => (known.has(agent) ? new Set([...known].filter((one) => one !== agent)) : new Set([...known, agent]))),
   };
 }
 

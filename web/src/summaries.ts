@@ -15,7 +15,11 @@ export function summaryOf(tool: string, given: Value): string {
 function said(tool: string, given: Value): string {
   if (tool.toLowerCase().includes("patch")) {
     const text = (typeof given === "string" ? given : textOf(given, tables.patches)) ?? "";
-    return patchesIn(text).map((file) => file.to || file.path).join(", ") || text;
+    return (
+      patchesIn(text)
+        .map((file) => file.to || file.path)
+        .join(", ") || text
+    );
   }
   if (typeof given === "string") return given;
   if (!isObject(given) || !Object.keys(given).length) return "";

@@ -21,13 +21,29 @@ export function Timeline({ overview, go }: { overview: Overview; go: (row: numbe
             <g class="bucket" onClick={() => bucket.first >= 0 && go(bucket.first)}>
               <rect class="area" x={at * width} y={0} width={width} height={HEIGHT} />
               <rect class="bar" x={at * width} y={HEIGHT - 8 - height} width={Math.max(1, width - 1)} height={height} />
-              {bucket.prompts > 0 && <rect class="prompt" x={at * width} y={HEIGHT - 6} width={Math.max(1, width - 1)} height={3} />}
-              {bucket.errors > 0 && <rect class="error" x={at * width} y={HEIGHT - 3} width={Math.max(1, width - 1)} height={3} />}
+              {bucket.prompts > 0 && (
+                <rect class="prompt" x={at * width} y={HEIGHT - 6} width={Math.max(1, width - 1)} height={3} />
+              )}
+              {bucket.errors > 0 && (
+                <rect class="error" x={at * width} y={HEIGHT - 3} width={Math.max(1, width - 1)} height={3} />
+              )}
             </g>
           );
         })}
       </svg>
-      <figcaption>{span ? <><span>{span[0]}</span><span>{spent ? "output tokens" : "rows"} · <i class="prompt" /> prompts · <i class="error" /> failures</span><span>{span[1]}</span></> : label}</figcaption>
+      <figcaption>
+        {span ? (
+          <>
+            <span>{span[0]}</span>
+            <span>
+              {spent ? "output tokens" : "rows"} · <i class="prompt" /> prompts · <i class="error" /> failures
+            </span>
+            <span>{span[1]}</span>
+          </>
+        ) : (
+          label
+        )}
+      </figcaption>
     </figure>
   );
 }

@@ -31,7 +31,15 @@ export function answering(tell: (told: Told) => void): (asked: Asked) => Promise
       // The first few are on the screen while the others are made.
       if (rows.length === FIRST) told = tellRows(0, false);
     }
-    tell({ is: "overview", overview: overviewOf(records, island.records.map((one) => one.name), data.map((one) => one.length), rows) });
+    tell({
+      is: "overview",
+      overview: overviewOf(
+        records,
+        island.records.map((one) => one.name),
+        data.map((one) => one.length),
+        rows,
+      ),
+    });
     do told = tellRows(told, told + CHUNK >= rows.length);
     while (told < rows.length);
   }
@@ -43,22 +51,39 @@ export function answering(tell: (told: Told) => void): (asked: Asked) => Promise
   }
 
   async function verifyAll(island: Island, data: Bytes[], signed: (Bytes | null)[]): Promise<void> {
-    const [keys, logKeys] = await Promise.all([island.keys, island.logKeys].map((all) => Promise.all(all.map((one) => keyOf(fromBase64(one))))));
+    const [keys, logKeys] = await Promise.all(
+      [island.keys, island.logKeys].map((all) => Promise.all(all.map((one) => keyOf(fromBase64(one))))),
+    );
     const policy: Policy = { keys, logKeys, roots: island.roots, entryRule: island.entryRule };
     const verdicts = await Promise.all(data.map((one, at) => verify(one, signed[at], policy, Date.now() / 1000)));
     tell({ is: "verdicts", verdicts });
   }
 
   function named(session: number, entries: string[]): Shown[] {
-    return rows.filter((row) => row.session === session && [row.name, row.place, row.result?.name, row.result?.place].some((name) => name !== undefined && entries.includes(name)));
+    return rows.filter(
+      (row) =>
+        row.session === session &&
+        [row.name, row.place, row.result?.name, row.result?.place].some((name) => name !== undefined && entries.includes(name)),
+    );
   }
 
   return async (asked) => {
     try {
       if (asked.do === "open") await open(asked.island, asked.records, asked.statements);
       else if (asked.do === "choose") tell({ is: "chosen", ask: asked.ask, rows: chosen(rows, asked.filter) });
-      else if (asked.do === "lines") tell({ is: "lines", key: asked.key, lines: await writtenLines(named(asked.session, asked.entries), asked.count, asked.hash) });
-      else tell({ is: "raw", session: asked.session, places: asked.places, text: asked.places.map((place) => pretty(at(records[asked.session], place))).join("\n") });
+      else if (asked.do === "lines")
+        tell({
+          is: "lines",
+          key: asked.key,
+          lines: await writtenLines(named(asked.session, asked.entries), asked.count, asked.hash),
+        });
+      else
+        tell({
+          is: "raw",
+          session: asked.session,
+          places: asked.places,
+          text: asked.places.map((place) => pretty(at(records[asked.session], place))).join("\n"),
+        });
     } catch (error) {
       tell({ is: "failed", told: error instanceof Error ? error.message : canonical(String(error)) });
     }
@@ -67,5 +92,8 @@ export function answering(tell: (told: Told) => void): (asked: Asked) => Promise
 
 /** Give what a JSON Pointer names. */
 function at(record: Value, place: string): Value {
-  return place.split("/").slice(1).reduce((value, name) => value?.[name.replaceAll("~1", "/").replaceAll("~0", "~")], record);
+  return place
+    .split("/")
+    .slice(1)
+    .reduce((value, name) => value?.[name.replaceAll("~1", "/").replaceAll("~0", "~")], record);
 }

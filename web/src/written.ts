@@ -18,7 +18,8 @@ export async function writtenLines(calls: Shown[], count: number, hash: string):
       const text = lines.join("\n");
       // The last line of a file may have no end.
       for (const end of ["\n", "", "\r\n"])
-        if (hex(await hashed("SHA-256", encoder.encode(end === "\r\n" ? lines.join(end) + end : text + end))) === hash) return lines;
+        if (hex(await hashed("SHA-256", encoder.encode(end === "\r\n" ? lines.join(end) + end : text + end))) === hash)
+          return lines;
     }
   }
   return null;

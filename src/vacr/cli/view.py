@@ -47,7 +47,7 @@ _MARKS = {
 @click.option("--serve", is_flag=True, help="Serve it to a browser instead of writing it.")
 @click.option("--host", metavar="ADDRESS", default="127.0.0.1", show_default=True, help="Where to serve.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="On which port.  [default: any that is free]")
-@click.option("--open", "opens", is_flag=True, help="Open it in a browser.")
+@click.option("--open", is_flag=True, help="Open it in a browser.")
 @options.voice_options
 def command(
     path: str,
@@ -59,7 +59,7 @@ def command(
     serve: bool,  # noqa: FBT001
     host: str,
     port: int,
-    opens: bool,  # noqa: FBT001
+    open: bool,  # noqa: A002, FBT001 - the option's name
     format: str,  # noqa: A002 - the option's name
     quiet: bool,  # noqa: FBT001
     verbose: int,
@@ -86,11 +86,11 @@ def command(
     chosen = filter_of(**asked)
     viewed = _Viewed(path, wanted, chosen if chosen != Filter() else None, voice)
     if serve:
-        return _served(viewed, host, port, opens=opens)
+        return _served(viewed, host, port, opens=open)
     if output == STDIN:
         return viewed.print()
     viewed.write(output, overwrite=overwrite)
-    if opens and viewed.first is not None:
+    if open and viewed.first is not None:
         webbrowser.open(viewed.first.resolve().as_uri())
     return viewed.exit_code
 
