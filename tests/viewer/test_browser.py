@@ -218,6 +218,8 @@ def test_a_range_of_lines_leads_to_the_entry_that_wrote_it_and_back(browser, tmp
     page.click(".tabs button:has-text('Files')")
     page.locator(".file td:last-child button").first.click()
     page.wait_for_selector(".row.selected .wrote button")
+    told = page.locator(".row.selected .wrote button").all_inner_texts()
+    assert len(told) == len(set(told))
     page.locator(".row.selected .wrote button").first.click()
     page.wait_for_selector(".file.marked")
     page.close()

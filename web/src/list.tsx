@@ -136,7 +136,9 @@ export function List({
 
 function wroteBy(row: Shown, wrote: Map<string, Wrote[]>): Wrote[] {
   const names = row.result ? [row.name, row.place, row.result.name, row.result.place] : [row.name, row.place];
-  return [...new Set(names)].flatMap((name) => wrote.get(`${row.session}:${name}`) ?? []);
+  const found = [...new Set(names)].flatMap((name) => wrote.get(`${row.session}:${name}`) ?? []);
+  // A call and its result may both be named for the same lines.
+  return [...new Map(found.map((one) => [`${one.lines} ${one.path}`, one])).values()];
 }
 
 function Agent({ row, state }: { row: Shown; state: State }) {
