@@ -8,7 +8,7 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
 # Installs packages of Debian; a new machine does not know yet what there is.
 debian = { $(SUDO) apt-get install -y -qq $(1) 2>/dev/null || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq $(1); }; }
 
-.PHONY: help demo test check faults bench docs peers receiver lock clean
+.PHONY: help demo test check faults bench docs web peers receiver lock clean
 
 help:
 	@echo "make demo   record, validate, convert and restore the examples of every agent; seal one, and log it"
@@ -17,6 +17,7 @@ help:
 	@echo "make receiver   sends traces to a real receiver, which takes more than 100 MB of packages"
 	@echo "make bench  speed and memory, as ratios"
 	@echo "make docs   write docs/mapping again from the readers' tables"
+	@echo "make web    build the page of vacr view again, after a change in web/"
 	@echo "make lock   resolve the dependencies again"
 
 # --- environments ---
@@ -44,6 +45,7 @@ $(VENV)/dev.stamp: requirements/dev.txt $(VENV)/run.stamp
 	@command -v faketime >/dev/null || $(call debian,faketime) || echo "no faketime: a clock that is moved back is not tested"
 	@command -v swtpm_setup >/dev/null && command -v tpm2 >/dev/null || $(call debian,swtpm swtpm-tools tpm2-tools) \
 		|| echo "no swtpm or tpm2-tools: evidence of a TPM is not tested"
+	@command -v chromium >/dev/null || $(call debian,chromium) || echo "no Chromium: the page is not tested in a browser"
 	@command -v jq >/dev/null || $(call debian,jq) || echo "no jq: one example of the README is not checked"
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	@touch $@
@@ -80,6 +82,7 @@ demo: $(VENV)/run.stamp
 			--service $$(sed -n 's/.* at //p' $(OUT)/served)
 	$(BIN)/vacr verify $(OUT)/sealed --trust $(OUT)/keys/signing.pub.pem --log-key $(OUT)/log
 	$(BIN)/vacr log fsck $(OUT)/log
+	$(BIN)/vacr view $(OUT)/sealed -o $(OUT)/site/ --trust $(OUT)/keys/signing.pub.pem --log-key $(OUT)/log
 	@mkdir -p $(OUT)/home/.claude/projects/demo && cp examples/claude-code.jsonl $(OUT)/home/.claude/projects/demo/demo.jsonl
 	$(AT_HOME) $(BIN)/vacr watch --once --no-ui --quiet-after 0
 	$(AT_HOME) $(BIN)/vacr journal verify
@@ -90,11 +93,12 @@ demo: $(VENV)/run.stamp
 	$(AT_HOME) $(BIN)/vacr appraise $(OUT)/evidence.cbor --policy $(OUT)/policy.toml --nonce $(NONCE) \
 		--record $(CAPTURED) -o $(OUT)/result.cbor
 	@echo "The records are in $(OUT)/; there and back gave the same bytes. What is sealed is signed, and in a log."
+	@echo "Open $(OUT)/site/index.html in a browser: it shows what is sealed, and verifies it again."
 	@echo "What was captured is in $(OUT)/state; evidence of what captured it was appraised."
 
 test: check
 
-check: $(VENV)/dev.stamp peers
+check: $(VENV)/dev.stamp peers web/node_modules/.stamp
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -110,6 +114,16 @@ bench: $(VENV)/dev.stamp
 
 docs: $(VENV)/dev.stamp
 	$(BIN)/python docs/mapping/generate.py
+
+# The page is in the package as it was built, and a test tells when it is stale.
+web: $(VENV)/run.stamp web/node_modules/.stamp
+	$(BIN)/python web/tables.py
+	cd web && npm run --silent check && npm run --silent build
+
+web/node_modules/.stamp: web/package-lock.json
+	@command -v npm >/dev/null || { echo "installing npm"; $(call debian,nodejs npm); }
+	cd web && npm ci --silent --no-audit --no-fund --ignore-scripts
+	@touch $@
 
 # Other implementations that the tests exchange statements with, in environments of their own.
 PEERS := tests/interop

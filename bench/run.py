@@ -10,6 +10,7 @@ import resource
 import sys
 
 from hook import hook
+from page import page
 from processes import folders, memory, start
 from records import growth, recording, validation
 from sessions import CORPUS
@@ -23,7 +24,7 @@ from signing import signing
 PARTS = {
     part.__name__: part
     for part in (recording, growth, validation, attribution, signing, transparency, log_growth, memory, folders, start, hook)
-    + (capture, journal_verify, exchange)
+    + (capture, journal_verify, exchange, page)
 }
 
 if __name__ == "__main__":

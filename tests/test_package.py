@@ -27,6 +27,8 @@ def test_the_wheel_is_whole(tmp_path):
         "vacr/schema/cddl/prelude.cddl",
         "vacr/schema/LICENSE-cddl.txt",
         "vacr/evidence/evidence.cddl",
+        "vacr/viewer/page.html",
+        "vacr/viewer/LICENSE-page.txt",
     ):
         assert name in names
     assert not [name for name in names if "/test" in f"/{name}" or "corpus" in name]

@@ -25,6 +25,7 @@ BUG = 70
         "list": "List the sessions of all agents on this machine.",
         "record": "Turn native sessions into records.",
         "show": "Show a conversation in the terminal.",
+        "view": "Make a page of a conversation that verifies itself.",
         "stats": "Add up tokens, cost, models, tools, errors and time.",
         "export": "Write records for other tools, or for people.",
         "import": "Make records of what other tools wrote.",

@@ -28,8 +28,10 @@ def refuse_one_file_for_many(files: Sequence[str], output: str | None) -> None:
         raise UsageError(f"several results cannot go into one file, {output}", hint="End the name in / for a folder.")
 
 
-def write_new(target: Path, data: bytes, source: str, files: tuple[str, ...], *, overwrite: bool) -> str:
-    """Write what was made of a file; tell whether it was there already.
+def write_new(
+    target: Path, data: bytes, source: str, files: tuple[str, ...], *, overwrite: bool, also: Sequence[str] = ()
+) -> str:
+    """Write what was made of a file, and perhaps of others also; tell whether it was there already.
 
     Raises:
         UsageError: something else is there.
@@ -40,7 +42,7 @@ def write_new(target: Path, data: bytes, source: str, files: tuple[str, ...], *,
         refuse_input(target, files)
         if not overwrite:
             raise UsageError(f"{target} is there and differs", hint="Give --overwrite, or another place with -o.")
-    write(target, [data], *(() if source == STDIN else (Path(source),)))
+    write(target, [data], *(Path(one) for one in (source, *also) if one != STDIN))
     return "written"
 
 

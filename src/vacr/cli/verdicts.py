@@ -116,12 +116,12 @@ def _verified(pair: Pair, wanted: Wanted, beside: tuple[str, ...], now: datetime
     sources, base = _sources(wanted.source) if wanted.source else (), _base(wanted.base) if wanted.base else None
     policy = replace(policy_of(wanted), needs_record=pair.is_record or wanted.source is not None)
     evidence = evidence_for(pair, wanted.evidence) if wanted.evidence is not None else None
-    joint = partial(_joint, beside)
+    joint = partial(joint_of, beside)
     return verify(statement, policy, payload=payload, source=sources, base=base, joint=joint, evidence=evidence, now=now)
 
 
 @cache
-def _joint(names: tuple[str, ...]) -> Joint:
+def joint_of(names: tuple[str, ...]) -> Joint:
     """Read the records among some files, each of them once."""
     found = (record_in(read_bytes(name)) for name in names)
     records = [as_made(one[0], json=one[1] == "json") for one in found if one is not None]

@@ -1,0 +1,155 @@
+"""Pages served to a browser on this machine: `vacr view --serve`.
+
+Other pages in the same browser must not read them: a request has to name this host (a foreign name that leads here is refused),
+and must not come from another origin. Beyond this machine, a token in the address is needed, too.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import secrets
+import shutil
+import signal
+import socket
+import webbrowser
+from collections.abc import Mapping
+from contextlib import suppress
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import NoReturn
+from urllib.parse import quote, unquote, urlsplit
+
+from vacr.cli.options import Voice, plural
+from vacr.errors import UnreadableInput
+
+_LOCAL = ("127.0.0.1", "localhost", "::1")
+_EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - asked for by name
+_HTTP = 80
+_HEADERS = {
+    "Content-Type": "text/html; charset=utf-8",
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Content-Security-Policy": "frame-ancestors 'none'",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+
+
+class PageServer(ThreadingHTTPServer):
+    """Serves pages by their names; the first also without one."""
+
+    daemon_threads = True
+
+    def __init__(self, pages: Mapping[str, Path], host: str, port: int) -> None:
+        """Listen.
+
+        Raises:
+            UnreadableInput: there is no such address here, or the port is taken.
+        """
+        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self.pages = {"": next(iter(pages.values())), **pages}
+        self.token = "" if _is_loopback(host) else secrets.token_urlsafe(24)
+        self.is_everywhere = host in _EVERYWHERE
+        self.named = socket.gethostname() if self.is_everywhere else host
+        try:
+            super().__init__((host, port), _Handler)
+        except (OSError, OverflowError) as error:
+            told = getattr(error, "strerror", None) or str(error)
+            raise UnreadableInput(
+                f"cannot be listened at: {told}", where=f"{host}:{port}", hint="Choose with --host, --port."
+            ) from error
+
+    @property
+    def address(self) -> str:
+        """Where a browser finds it."""
+        host = f"[{self.named}]" if ":" in self.named else self.named
+        return f"http://{host}:{self.server_port}/{f'{self.token}/' if self.token else ''}"
+
+    def is_named_by(self, host: str | None) -> bool:
+        """Tell whether a request's Host is one of ours; a name that somebody lets lead here is not."""
+        if self.token and self.is_everywhere:
+            return True  # Nobody knows by which names others reach it; what keeps them out is the token.
+        try:
+            said = urlsplit(f"//{host}")
+            port = said.port or _HTTP
+        except ValueError:
+            return False
+        return said.hostname in {*_LOCAL, self.named} and port == self.server_port
+
+    def page(self, target: str) -> Path | None:
+        """Give what a request asks for, if it may have it."""
+        path = unquote(urlsplit(target).path).removeprefix("/")
+        if self.token:
+            given, _, path = path.partition("/")
+            if not secrets.compare_digest(given.encode(), self.token.encode()):
+                return None
+        return self.pages.get(path)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: PageServer
+    server_version, sys_version = "vacr", ""
+
+    def do_GET(self) -> None:
+        """Answer with a page."""
+        self._answer(with_body=True)
+
+    def do_HEAD(self) -> None:
+        """Answer without it."""
+        self._answer(with_body=False)
+
+    def _answer(self, *, with_body: bool) -> None:
+        origin = self.headers.get("Origin")
+        foreign = origin is not None and (
+            urlsplit(origin).scheme != "http" or not self.server.is_named_by(urlsplit(origin).netloc)
+        )
+        if foreign or not self.server.is_named_by(self.headers.get("Host")):
+            self.send_error(HTTPStatus.FORBIDDEN, "Not from there")
+            return
+        page = self.server.page(self.path)
+        if page is None:
+            self.send_error(HTTPStatus.NOT_FOUND, "No such page")
+            return
+        self.send_response(HTTPStatus.OK)
+        for name, value in _HEADERS.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(page.stat().st_size))
+        self.end_headers()
+        if with_body:
+            with page.open("rb") as file, suppress(ConnectionError):
+                shutil.copyfileobj(file, self.wfile)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the library's name
+        """Say nothing: what is read is nobody else's business."""
+
+
+def serve_pages(pages: Mapping[str, Path], host: str, port: int, voice: Voice, *, opens: bool) -> int:
+    """Serve until it is interrupted.
+
+    Raises:
+        UnreadableInput: there is no such address here, or the port is taken.
+    """
+    with PageServer(pages, host, port) as server:
+        voice.result(f"serving {plural(len(pages), 'page')} at {server.address}")
+        voice.data({"address": server.address, "pages": [quote(name) for name in pages]})
+        if server.token:
+            voice.notice("vacr: whoever has the address can read it, and it travels in the clear")
+        if opens:
+            webbrowser.open(server.address)
+        # Whoever ends it otherwise than by the keyboard would leave the pages behind.
+        signal.signal(signal.SIGTERM, _end)
+        server.serve_forever()
+    return 0
+
+
+def _end(*_: object) -> NoReturn:
+    raise SystemExit(0)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,212 @@
+"""Hostile content in the page: it is shown, and never run."""
+
+import base64
+import json
+
+import pytest
+
+from tests.viewer.browser import NEEDS_CHROMIUM, opened, record, started, written
+from vacr.viewer.page import Shown
+
+pytestmark = NEEDS_CHROMIUM
+
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+SVG = base64.b64encode(b'<svg xmlns="http://www.w3.org/2000/svg" onload="trap()"><script>trap()</script></svg>').decode()
+
+HOSTILE = {
+    "script": "<script>trap()</script>",
+    "script-end": "</script><script>trap()</script>",
+    "comment": "<!--<script>trap()</script>-->",
+    "image": "<img src=x onerror=trap()>",
+    "svg": "<svg onload=trap()><animate onbegin=trap() attributeName=x dur=1s>",
+    "math": "<math><mtext><table><mglyph><style><img src onerror=trap()>",
+    "frame": "<iframe srcdoc='<script>parent.trap()</script>'></iframe>",
+    "style": "<style>*{display:none}</style>",
+    "form": "<form action=https://evil.example><input name=q autofocus onfocus=trap()></form>",
+    "template": "<template><script>trap()</script></template>",
+    "clobber": "<a id=app name=app href=x>x</a><form id=body><input name=children></form>",
+    "markdown-link": "[click](javascript:trap())",
+    "markdown-link-entities": "[click](&#106;avascript&colon;trap&lpar;&rpar;)",
+    "markdown-data": "[click](data:text/html,<script>trap()</script>)",
+    "markdown-vbscript": "[click](vbscript:trap())",
+    "markdown-image": "![x](https://evil.example/pixel.png)",
+    "markdown-image-js": "![x](javascript:trap())",
+    "markdown-reference": "[click][1]\n\n[1]: javascript:trap()",
+    "markdown-autolink": "<javascript:trap()>",
+    "markdown-title": "[x](https://e.example \"a' onmouseover=trap() x='\")",
+    "markdown-code": "```html\n</code></pre><script>trap()</script>\n```",
+    "template-literal": "${trap()} {{trap()}} {%trap()%}",
+    "ansi": "\x1b[31mred\x1b[0m \x1b]8;;https://evil.example\x07link\x1b]8;;\x07",
+    "bidi": "if (admin\u202e \u2066// check\u2069 \u2066) {",
+    "path": "../../../../etc/passwd\u0000.png",
+    "formula": '=HYPERLINK("https://evil.example","x")',
+}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with started() as found:
+        yield found
+
+
+def everywhere(text: str) -> dict:
+    """Put a text wherever a record has others' text."""
+    edit = {"file_path": text, "old_string": text, "new_string": f"{text}\n{text}"}
+    made = record(
+        {"type": "user", "id": text, "content": text, "timestamp": "2026-01-01T00:00:00Z", "model-id": text},
+        {
+            "type": "assistant",
+            "id": "a",
+            "content": [{"type": "text", "text": text}],
+            "model-id": text,
+            "vacr": {"superseded": text},
+        },
+        {"type": "reasoning", "content": text},
+        {"type": "tool-call", "call-id": "k", "name": text, "input": {"command": text}},
+        {
+            "type": "tool-result",
+            "call-id": "k",
+            "output": [{"type": "text", "text": text}, {"type": text, "x": text}],
+            "is-error": True,
+        },
+        {"type": "tool-call", "call-id": "e", "name": "Edit", "input": edit},
+        {"type": "tool-result", "call-id": "e", "output": {"stdout": text, "stderr": text}},
+        {"type": "system-event", "event-type": f"{text} error", "data": {text: text}},
+        {"type": "assistant", "content": text, "isSidechain": True, "agentId": text},
+    )
+    made["session"]["agent-meta"] |= {"model-id": text, "cli-version": text}
+    made["session"]["environment"] = {"working-dir": text}
+    ranges = [{"start-line": 1, "end-line": 2, "contributor": {"type": "ai", "model-id": text}}]
+    made["file-attribution"] = {"files": [{"path": text, "conversations": [{"ranges": ranges}]}]}
+    proof = {"start-line": 1, "end-line": 2, "evidence": text, "entries": [text]}
+    made["vacr"] = {"attribution": {"files": {text: {"ranges": [proof], "complete": True}}}}
+    return made
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_it_is_shown_and_never_run(browser, tmp_path, name):
+    text = HOSTILE[name]
+    found = {"verified": False, "message": text, "checks": [{"name": text, "outcome": "failed", "told": text}]}
+    shown = Shown(text, _encoded(everywhere(text)), b"\xd2\x84\x40\xa0\xf6\x40", found)
+    page = opened(browser, written(tmp_path, shown, title=text))
+    page.select_option("select[aria-label=Detail]", "full")
+    page.wait_for_selector(".row.event")
+    page.click(".banner .more")
+    page.wait_for_selector(".details")
+    for button in page.locator(".row .json").all():
+        button.dispatch_event("click")
+    for link in page.locator("main a:not(.when)").all():
+        assert (link.get_attribute("href") or "https://").startswith(("https://", "mailto:"))
+    page.click(".tabs button:has-text('Files')")
+    page.wait_for_selector(".file")
+    assert page.evaluate("window.trapped") is None
+    assert page.locator("main script, main iframe, main form, main style, main img, main object, main embed").count() == 0
+    assert page.locator("main svg:not(.strip):not([role=img])").count() == 0
+    assert [url for url in page.fetched[1:] if not url.startswith("blob:")] == []
+    assert not any("evil" in url for url in page.fetched)
+    assert page.locator("#app").count() == 1
+    page.close()
+
+
+def _encoded(value) -> bytes:
+    return json.dumps(value).encode()
+
+
+def text_of(browser, tmp_path, *entries):
+    page = opened(browser, written(tmp_path, record(*entries)))
+    page.select_option("select[aria-label=Detail]", "full")
+    return page
+
+
+def test_controls_are_shown_as_what_they_are(browser, tmp_path):
+    for role in ("user", "assistant"):
+        page = text_of(browser, tmp_path, {"type": role, "content": HOSTILE["bidi"] + HOSTILE["ansi"]})
+        told = page.inner_text(".row")
+        assert "\\u202e" in told
+        assert "\\x1b" in told
+        assert not {"\u202e", "\u2066", "\x1b"} & set(told)
+        page.close()
+
+
+def test_links_say_where_they_lead(browser, tmp_path):
+    page = text_of(
+        browser, tmp_path, {"type": "assistant", "content": "[your bank](https://evil.example/x) and [bad](javascript:trap())"}
+    )
+    links = page.locator(".marked a")
+    assert links.nth(0).inner_text() == "your bank (evil.example/x)"
+    assert {"noopener", "noreferrer"} <= set(links.nth(0).get_attribute("rel").split())
+    assert links.nth(1).get_attribute("href") is None
+    assert "javascript:trap()" in links.nth(1).inner_text()
+    page.close()
+
+
+def test_markdown_is_laid_out_and_its_html_shown(browser, tmp_path):
+    page = text_of(
+        browser,
+        tmp_path,
+        {"type": "assistant", "content": "# Title\n\n**bold** <b onclick=trap()>raw</b>\n\n| a |\n|---|\n| 1 |"},
+    )
+    assert page.locator(".marked strong").inner_text() == "bold"
+    assert page.locator(".marked td").inner_text() == "1"
+    assert "<b onclick=trap()>raw</b>" in page.inner_text(".marked")
+    page.close()
+
+
+def image(media: str, data: str) -> dict:
+    return {"type": "image", "source": {"type": "base64", "media_type": media, "data": data}}
+
+
+def test_only_pictures_of_known_kinds_are_shown(browser, tmp_path):
+    blocks = [
+        image("image/png", PIXEL),
+        image("image/svg+xml", SVG),
+        image("text/html", SVG),
+        image('image/png" onload="trap()', PIXEL),
+        image("image/png", "!!"),
+    ]
+    page = text_of(
+        browser,
+        tmp_path,
+        {"type": "user", "content": [*blocks, {"type": "input_image", "image_url": "https://evil.example/x.png"}]},
+    )
+    assert [one.get_attribute("src") for one in page.locator(".row img").all()] == [f"data:image/png;base64,{PIXEL}"]
+    assert page.locator(".row img").evaluate("image => image.naturalWidth") == 1
+    assert page.evaluate("window.trapped") is None
+    assert not any("evil" in url for url in page.fetched)
+    page.close()
+
+
+def test_huge_texts_are_cut_until_asked_for(browser, tmp_path):
+    page = text_of(
+        browser, tmp_path, {"type": "user", "content": "x" * 3_000_000}, {"type": "assistant", "content": "line\n" * 50_000}
+    )
+    assert len(page.inner_text(".row.user")) < 20_000
+    assert len(page.inner_text(".row.assistant")) < 20_000
+    page.click(".row.user .more")
+    page.wait_for_selector(".row.user .more", state="detached")
+    assert page.locator(".row.user .plain").evaluate("shown => shown.textContent.length") == 3_000_000
+    page.close()
+
+
+def test_odd_records_are_shown(browser, tmp_path):
+    odd = [
+        None,
+        7,
+        [],
+        {"type": None},
+        {"type": "user", "content": {"type": 5, "text": 6}},
+        {"type": "assistant", "content": [[1], None, True]},
+    ]
+    odd += [{"type": "tool-call"}, {"type": "tool-result", "output": None}, {"type": "user", "content": "x", "timestamp": 1e300}]
+    page = text_of(browser, tmp_path, *odd, {"type": "__proto__", "__proto__": {"x": 1}, "constructor": 1})
+    page.wait_for_selector(".row.event")
+    assert page.locator(".row").count() >= 5
+    assert not page.complaints
+    page.close()
+
+
+def test_a_page_reaches_no_network(browser, tmp_path):
+    page = text_of(browser, tmp_path, {"type": "user", "content": "x"})
+    refused = page.evaluate("fetch('https://evil.example').then(() => 'fetched', () => 'refused')")
+    assert refused == "refused"
+    page.close()

@@ -1,0 +1,107 @@
+"""The page shows the rows that Python has: the shipped viewer, over every session there is."""
+
+import json
+
+import pytest
+
+import vacr
+from tests.conftest import AGENTS, EXAMPLES, jsonl, native_files, record_of
+from tests.viewer.in_node import NEEDS_NODE, Viewer, row_as_page
+from vacr import codec
+from vacr.errors import VacrError
+from vacr.viewer.filters import Filter
+from vacr.viewer.rows import rows
+
+pytestmark = NEEDS_NODE
+
+
+@pytest.fixture(scope="module")
+def viewer():
+    found = Viewer()
+    yield found
+    found.close()
+
+
+def without_numbers(rows_told):
+    """Leave out what only the page has."""
+    return [{name: value for name, value in row.items() if name not in ("session", "anchor")} for row in rows_told]
+
+
+def compared(viewer, record, form="json"):
+    data = codec.encode(record, form)
+    expected = [row_as_page(row) for row in rows(codec.decode(data, form))]
+    told = viewer.opened(data)
+    assert "failed" not in told, told["failed"]
+    found = without_numbers(told["rows"])
+    for one, other in zip(found, expected, strict=True):
+        assert one == json.loads(json.dumps(other))
+    return len(found)
+
+
+def records_in(path):
+    try:
+        yield from vacr.read(str(path))
+    except VacrError:
+        return
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_rows_are_those_of_python(viewer, agent):
+    found = 0
+    for path in [EXAMPLES / AGENTS[agent], *native_files(agent)]:
+        if path.stat().st_size < 20_000_000:
+            found += sum(compared(viewer, record) for record in records_in(path))
+    assert found > 10
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_record_in_cbor_gives_the_same(viewer, agent):
+    for record in records_in(EXAMPLES / AGENTS[agent]):
+        assert compared(viewer, record, "cbor")
+
+
+def message(role, content, **members):
+    return {"type": role, "uuid": f"{role}-1", "sessionId": "s", "timestamp": "2026-01-01T00:00:00.000Z", **members} | {
+        "message": {"role": role, "content": content, **({"id": "m", "model": "claude-x"} if role == "assistant" else {})}
+    }
+
+
+EDITS = [
+    ("a\nb\nc\n", "a\nx\nc\n"),
+    ("", "new\n"),
+    ("gone\n", ""),
+    ("same", "same"),
+    ("\n".join(map(str, range(60))), "\n".join("x" if one in (3, 40) else str(one) for one in range(60))),
+    ("\n".join("ab"[one % 2] for one in range(400)), "\n".join("abc"[one % 3] for one in range(450))),
+    ("one\r\ntwo\x0bthree\u2028four", "one\ntwo\x85three"),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), EDITS)
+def test_diffs_are_those_of_python(viewer, old, new):
+    call = {"type": "tool_use", "id": "c", "name": "Edit", "input": {"file_path": "/a", "old_string": old, "new_string": new}}
+    assert compared(viewer, record_of(jsonl(message("user", "go"), message("assistant", [call])))) == 2
+
+
+def test_numbers_of_any_length_are_exact(viewer):
+    call = {"type": "tool_use", "id": "c", "name": "Odd", "input": {"n": 2**70, "f": 1.5, "__proto__": {"x": 1}}}
+    told = viewer.opened(codec.encode(record_of(jsonl(message("user", "go"), message("assistant", [call])))))
+    assert told["rows"][1]["summary"] == '{"__proto__":{"x":1},"f":1.5,"n":1180591620717411303424}'
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [{}, {"kinds": ["tool"]}, {"text": "TEST"}, {"errors": True}, {"tools": ["Bash"]}, {"names": ["/session/entries/2"]}],
+)
+def test_filters_choose_what_those_of_python_choose(viewer, wanted):
+    (record,) = records_in(EXAMPLES / "claude-code.jsonl")
+    viewer.opened(codec.encode(record))
+    asked = {name: frozenset(value) if isinstance(value, list) else value for name, value in wanted.items()}
+    expected = [row.place for row in Filter(**asked).chosen(rows(record))]
+    places = [row.place for row in rows(record)]
+    assert [places[at] for at in viewer.chosen(**wanted)] == expected
+
+
+def test_what_cannot_be_read_is_told(viewer):
+    assert "failed" in viewer.opened(b'{"version": ')
+    assert "failed" in viewer.opened(b"\xa1\x01")

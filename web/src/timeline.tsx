@@ -1,0 +1,49 @@
+/** The conversation as a picture: tokens over time, prompts below, failures in red. */
+
+import type { Overview } from "./protocol";
+
+const [WIDTH, HEIGHT] = [600, 48];
+
+export function Timeline({ overview, go }: { overview: Overview; go: (row: number) => void }) {
+  const { buckets, span, totals } = overview;
+  if (buckets.length < 2) return null;
+  const spent = buckets.some((bucket) => bucket.tokens);
+  const size = (bucket: Overview["buckets"][number]) => (spent ? bucket.tokens : bucket.rows);
+  const most = Math.max(1, ...buckets.map(size));
+  const width = WIDTH / buckets.length;
+  const label = `${spent ? `${totals.output.toLocaleString("en")} output tokens` : `${overview.count} rows`}${span ? ` from ${span[0]} to ${span[1]}` : ""}, ${totals.prompts} prompts, ${totals.errors} errors`;
+  return (
+    <figure class="timeline">
+      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={label}>
+        {buckets.map((bucket, at) => {
+          const height = (size(bucket) / most) * (HEIGHT - 10);
+          return (
+            <g class="bucket" onClick={() => bucket.first >= 0 && go(bucket.first)}>
+              <rect class="area" x={at * width} y={0} width={width} height={HEIGHT} />
+              <rect class="bar" x={at * width} y={HEIGHT - 8 - height} width={Math.max(1, width - 1)} height={height} />
+              {bucket.prompts > 0 && (
+                <rect class="prompt" x={at * width} y={HEIGHT - 6} width={Math.max(1, width - 1)} height={3} />
+              )}
+              {bucket.errors > 0 && (
+                <rect class="error" x={at * width} y={HEIGHT - 3} width={Math.max(1, width - 1)} height={3} />
+              )}
+            </g>
+          );
+        })}
+      </svg>
+      <figcaption>
+        {span ? (
+          <>
+            <span>{span[0]}</span>
+            <span>
+              {spent ? "output tokens" : "rows"} · <i class="prompt" /> prompts · <i class="error" /> failures
+            </span>
+            <span>{span[1]}</span>
+          </>
+        ) : (
+          label
+        )}
+      </figcaption>
+    </figure>
+  );
+}
