@@ -60,8 +60,8 @@ function rowOf(held: Held, agent: string, results: Map<string, Held>, calls: Set
   const { entry } = held;
   const kind = entry.type;
   if (kind === "tool-result") {
-    const id = entry["call-id"];
-    return id === undefined || id === null || !calls.has(String(id)) ? resultOf(held, held.depth) : null;
+    const call = String(entry["call-id"] ?? null);
+    return !calls.has(call) || results.get(call)?.entry !== entry ? resultOf(held, held.depth) : null;
   }
   if (kind === "tool-call") {
     const row = begin("tool", held, held.depth);

@@ -64,7 +64,7 @@ def rows(record: Native) -> Iterator[Row]:
         kind = entry.get("type")
         if kind == "tool-result":
             call = str(entry.get("call-id"))
-            if call not in calls or results[call][1] is not entry:
+            if call not in calls or call not in results or results[call][1] is not entry:
                 yield _result(place, entry, depth, parent)
         elif kind == "tool-call":
             row = _row(TOOL, place, entry, depth, parent)
