@@ -26,11 +26,11 @@ def outbox(tmp_path):
     return Outbox(tmp_path / "state" / "outbox")
 
 
-def test_where_it_is(monkeypatch):
-    monkeypatch.setenv("HOME", "/home/me")
-    assert outbox_folder({}) == Path("/home/me/.local/state/vacr/outbox")
-    assert outbox_folder({"XDG_STATE_HOME": "/var/state"}) == Path("/var/state/vacr/outbox")
-    assert outbox_folder({"XDG_STATE_HOME": "state"}) == Path("/home/me/.local/state/vacr/outbox")
+def test_where_it_is():
+    home = {"HOME": "/home/me"}
+    assert outbox_folder(home) == Path("/home/me/.local/state/vacr/outbox")
+    assert outbox_folder(home | {"XDG_STATE_HOME": "/var/state"}) == Path("/var/state/vacr/outbox")
+    assert outbox_folder(home | {"XDG_STATE_HOME": "state"}) == Path("/home/me/.local/state/vacr/outbox")
     assert outbox_folder({"VACR_OUTBOX": "/x", "XDG_STATE_HOME": "/var/state"}) == Path("/x")
 
 
