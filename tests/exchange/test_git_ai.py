@@ -6,6 +6,7 @@ import shutil
 import subprocess
 
 import pytest
+from hypothesis import example as such_as
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -84,6 +85,7 @@ _keys = st.sampled_from(["s_a76964380084ef::t_a3a130d3e145e3", "h_dca485b1adf836
 _files = st.lists(st.tuples(_paths, st.lists(st.builds(Attested, _keys, _ranges), max_size=2)), max_size=3)
 
 
+@such_as([("{", [])], {})
 @given(
     _files,
     st.dictionaries(

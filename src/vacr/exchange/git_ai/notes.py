@@ -63,7 +63,7 @@ def parse(data: bytes) -> Note:
     except UnicodeDecodeError as error:
         raise UnreadableInput("not a note of git-ai: it is no UTF-8 text") from error
     lines = text.split("\n")
-    if text.lstrip().startswith("{"):
+    if DIVIDER not in lines and text.lstrip().startswith("{"):
         lines = [DIVIDER, *lines]
     if DIVIDER not in lines:
         hint = "git notes --ref=ai show COMMIT gives one."
