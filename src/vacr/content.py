@@ -7,6 +7,7 @@ children of the message are views of these blocks. Readers make them here and va
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from vacr.model import Native
@@ -131,6 +132,13 @@ def children(content: Any, types: Counts | None = None, members: Counts | None =
             for name in block.keys() - MEMBERS:
                 members[f"content/{kind}.{name}"] += 1
     return found
+
+
+def all_entries(entries: Iterable[Any]) -> Iterator[Native]:
+    """Give entries, each before its children."""
+    for entry in entries:
+        yield entry
+        yield from all_entries(entry.get("children", ()))
 
 
 def _is_part(block: Native) -> bool:

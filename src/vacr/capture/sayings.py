@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from vacr.codec import canonical_json
+from vacr.content import all_entries
 from vacr.errors import VacrError
 from vacr.model import Native
 from vacr.readers.registry import readers
@@ -52,7 +53,7 @@ def sayings(agent: str, parts: Iterable[tuple[str, bytes]]) -> list[Saying] | No
     if not source.parts:
         return None
     try:
-        entries = [one for reading in readers()[agent].read(source) for one in _flat(reading.record["session"]["entries"])]
+        entries = [one for reading in readers()[agent].read(source) for one in all_entries(reading.record["session"]["entries"])]
     except VacrError:
         return None
     if any(entry.get("event-type") == "undecodable" for entry in entries):
@@ -83,13 +84,6 @@ def entries_in(agent: str, parts: Iterable[tuple[str, bytes]]) -> int | None:
 def is_begun(said: list[Saying] | None) -> bool:
     """Tell whether anybody said or did anything in a session; so it may be where that cannot be told."""
     return said is None or any(one.kind != "user" or _CONTEXT not in one.words for one in said)
-
-
-def _flat(entries: Iterable[Any]) -> Iterator[Native]:
-    """Give entries, each before its children."""
-    for entry in entries:
-        yield entry
-        yield from _flat(entry.get("children", ()))
 
 
 def _told(entry: Native) -> Native:

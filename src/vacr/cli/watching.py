@@ -41,8 +41,6 @@ _SHOWN = 20
 _PAUSE = 10.0
 """Seconds between two lines about the same session."""
 _SHARE = 20
-_OWNER_ONLY = 0o700
-_OWNER_READS = 0o600
 
 
 def pending(services: Services, url: str, tell: Callable[[str], None]) -> Callable[[], None]:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from vacr.content import all_entries
 from vacr.model import Native
 from vacr.timestamps import milliseconds
 from vacr.viewer.rows import ASSISTANT, TOOL, USER, Row, rows
@@ -47,7 +48,7 @@ def totals_of(record: Native, shown: Iterable[Row] | None = None) -> Totals:
     for row in rows(record) if shown is None else shown:
         _count(row, found)
     usual = record["session"].get("agent-meta", {}).get("model-id", "unknown")
-    for entry in _all(record["session"].get("entries", ())):
+    for entry in all_entries(record["session"].get("entries", ())):
         found.entries += 1
         usage = entry.get("token-usage")
         if isinstance(usage, dict) and not _is_inherited(entry):
@@ -74,12 +75,6 @@ def _count(row: Row, found: Totals) -> None:
         found.files[diff.path] += 1
         found.added += diff.added
         found.removed += diff.removed
-
-
-def _all(entries: Iterable[Native]) -> Iterable[Native]:
-    for entry in entries:
-        yield entry
-        yield from _all(entry.get("children", ()))
 
 
 def _is_inherited(entry: Native) -> bool:
