@@ -144,7 +144,7 @@ class _Export:
         return iter(first)
 
     def _one(self, one: Given, level: int) -> None:
-        name = digest([read_bytes(one.path) if one.stored else codec.encode(one.record, "json")])
+        name = digest([one.stored_bytes() if one.stored else codec.encode(one.record, "json")])
         beside = Path(f"{one.path}{COSE}")
         statement = read_bytes(beside) if one.stored and beside.is_file() else None
         made = self.to.export(one.record, replace(self.asked, digest=name, form=one.form, statement=statement))

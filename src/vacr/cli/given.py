@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -11,15 +12,16 @@ from typing import Any
 
 import vacr
 from vacr.cli.options import Voice
-from vacr.cli.records import load
+from vacr.cli.records import value_in
 from vacr.codec import Form
 from vacr.errors import InvalidRecord, NotASession, UnreadableInput, VacrError
 from vacr.identity import identify
 from vacr.recording.names import record_name
 from vacr.recording.places import Place, at
-from vacr.sources import read
+from vacr.sources import STDIN, read, read_bytes
 from vacr.versions.made import as_made, is_changed
 
+_PIPED = "stdin"
 _ENDINGS = (".acr.json", ".acr.cbor")
 _CHANGED = "the record was changed after it was made: its id is not that of its content"
 _NAMED = "Name a record, a native session, or a folder of them; vacr list -v shows where sessions are."
@@ -35,7 +37,17 @@ class Given:
     form: Form
     record: Any
     stored: bool = False
-    """Whether it is on disk as a record, not made just now."""
+    """Whether it was named as a record, not made just now."""
+    data: bytes | None = None
+    """Its bytes, where they came through a pipe and cannot be read again."""
+
+    def stored_bytes(self) -> bytes:
+        """Give the bytes of a record that was named as one.
+
+        Raises:
+            UnreadableInput: the file is no longer there.
+        """
+        return read_bytes(self.path) if self.data is None else self.data
 
 
 def given(path: str, *, changed: bool = False) -> Iterator[Given]:
@@ -77,6 +89,9 @@ def opened(path: str, *, changed: bool = False) -> Iterator[Given | VacrError]:
 
 def _file(path: str, *, changed: bool) -> Iterator[Given]:
     """Give the record that a file is, or those of the sessions in it."""
+    if _is_pipe(path):
+        yield from _pipe(path, changed=changed)
+        return
     if path.endswith(_ENDINGS):
         yield _record(path, _stem(path), changed=changed)
         return
@@ -87,9 +102,25 @@ def _file(path: str, *, changed: bool) -> Iterator[Given]:
             alone = stem.endswith(session) or "parent" not in record["vacr"]
             yield Given(path, stem if alone else f"{stem}.{session}", "json", record)
     except NotASession as error:
-        if not _looks_like_a_record(path):
+        if not _looks_like_a_record(read_bytes(path)):
             raise NotASession(error.message, where=error.where, hint=_NAMED) from error
         yield _record(path, _stem(path), changed=changed)
+
+
+def _pipe(path: str, *, changed: bool) -> Iterator[Given]:
+    """Give the record that comes through a pipe, or those of the sessions in it; it can be read but once."""
+    data = read_bytes(path)
+    if _looks_like_a_record(data):
+        yield _record(path, _PIPED, changed=changed, data=data)
+        return
+    try:
+        for found in read(STDIN, data=data):
+            if isinstance(found, VacrError):
+                raise found
+            identify(found.reading.record)
+            yield Given(path, f"{_PIPED}.{found.label}" if found.label else _PIPED, "json", found.reading.record)
+    except NotASession as error:
+        raise NotASession(error.message, where=path, hint=_NAMED) from error
 
 
 def _place(place: Place) -> Iterator[Given | VacrError]:
@@ -107,9 +138,9 @@ def _place(place: Place) -> Iterator[Given | VacrError]:
         yield error
 
 
-def _record(path: str, stem: str, *, changed: bool) -> Given:
+def _record(path: str, stem: str, *, changed: bool, data: bytes | None = None) -> Given:
     try:
-        record, form = load(path)
+        record, form = value_in(read_bytes(path) if data is None else data)
     except UnreadableInput as error:
         where = error.where if error.where.startswith(path) else f"{path}: {error.where}" if error.where else path
         raise UnreadableInput(error.message, where=where, hint=error.hint) from error
@@ -123,13 +154,20 @@ def _record(path: str, stem: str, *, changed: bool) -> Given:
         raise UnreadableInput("this is no record of a session", where=path, hint=hint)
     if not changed and is_changed(record, json=form == "json"):
         raise InvalidRecord(_CHANGED, where=path, hint="It proves nothing. Make it again from the session: vacr record FILE.")
-    return Given(path, stem, form, as_made(record, json=form == "json"), stored=True)
+    return Given(path, stem, form, as_made(record, json=form == "json"), stored=True, data=data)
 
 
-def _looks_like_a_record(path: str) -> bool:
-    """Tell whether a file is a record by another name."""
+def _is_pipe(path: str) -> bool:
+    try:
+        return path == STDIN or stat.S_ISFIFO(os.stat(path).st_mode)  # noqa: PTH116 - a path that a user gave
+    except (OSError, ValueError):
+        return False
+
+
+def _looks_like_a_record(data: bytes) -> bool:
+    """Tell whether these are the bytes of a record, whatever they are named."""
     with suppress(VacrError):
-        value, _ = load(path)
+        value, _ = value_in(data)
         return isinstance(value, dict) and {"version", "session"} <= value.keys()
     return False
 

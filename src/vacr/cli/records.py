@@ -16,7 +16,15 @@ def load(path: str) -> tuple[Any, Form]:
     Raises:
         UnreadableInput: there is no such file, or it is not exactly one value of either form.
     """
-    data = read_bytes(path)
+    return value_in(read_bytes(path))
+
+
+def value_in(data: bytes) -> tuple[Any, Form]:
+    """Decode a value, and say in which form it is.
+
+    Raises:
+        UnreadableInput: it is not exactly one value of either form.
+    """
     try:
         return codec.decode_either(data)
     except UnreadableInput as error:

@@ -16,9 +16,8 @@ from vacr.errors import InvalidStatement, NotASession, UnreadableInput, VacrErro
 from vacr.signing import carried
 from vacr.signing.sign1 import parse
 from vacr.sources import read_bytes
-from vacr.sources.statements import COSE, RECORDS, Pair, pairs
+from vacr.sources.statements import COSE, Pair, pairs
 from vacr.verification import Policy, VerificationFailed, checks, verify
-from vacr.verification.contents import record_in
 from vacr.viewer.cards import FAILED, SIGNED, UNSIGNED, VERIFIED, card_of, title_of
 from vacr.viewer.filters import Filter
 from vacr.viewer.page import Page, Shown, Trust
@@ -105,7 +104,7 @@ class _Named:
     session: Any
     parent: Any
     made: Given | None
-    """The record itself, where it was just made of a native session."""
+    """The record itself, where it was just made of a native session, or came through a pipe."""
 
     @classmethod
     def of(cls, one: Given) -> _Named:
@@ -113,7 +112,7 @@ class _Named:
         above = ours.get("parent") if isinstance(ours, dict) else None
         parent = above.get("session-id") if isinstance(above, dict) else None
         session = one.record["session"].get("session-id")
-        return cls(one.path, one.stem, session, parent, None if _is_record(one) else one)
+        return cls(one.path, one.stem, session, parent, one if not one.stored or one.data is not None else None)
 
     def given(self) -> Given:
         """Give the record.
@@ -156,15 +155,13 @@ def _together(found: list[_Named]) -> list[list[_Named]]:
     return list(groups.values())
 
 
-def _is_record(one: Given) -> bool:
-    return one.path.endswith(RECORDS) or (Path(one.path).is_file() and record_in(read_bytes(one.path)) is not None)
-
-
 def _shown(one: Given, wanted: Wanted, beside: tuple[str, ...]) -> Shown:
     """Take a record as it is stored; one that was just made of a session is stored nowhere, and nobody signed it."""
     name = Path(one.path).name
-    if not _is_record(one):
+    if not one.stored:
         return Shown(name, codec.encode(one.record, one.form), None, _unsigned(wanted))
+    if one.data is not None:
+        return Shown(name, one.data, None, _unsigned(wanted))
     (pair,) = pairs(one.path)
     statement = read_bytes(pair.statement) if pair.statement is not None else None
     data = read_bytes(one.path)

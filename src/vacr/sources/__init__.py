@@ -58,11 +58,12 @@ def read(
     sub_agents: bool = True,
     keep_source: bool = False,
     named: Iterable[str | Path] = (),
+    data: bytes | None = None,
 ) -> Iterator[Found | UnreadableInput]:
     """Read the sessions at a place, then those of sub-agents that have files of their own and are not named anyway.
 
     Where a place holds several, what cannot be read comes as an error among them. The native bytes are let go once they are
-    read, for a session may be large, unless they are to be kept.
+    read, for a session may be large, unless they are to be kept. What standard input had may be given as data.
 
     Raises:
         UnreadableInput: the place cannot be read, or is of no agent that is known.
@@ -78,7 +79,7 @@ def read(
         return
     if on_disk:
         refuse_piece(Path(path))
-    data = read_bytes(path)
+    data = read_bytes(path) if data is None else data
     if data.startswith(MAGIC):
         # It came through a pipe; only a file can be opened as a database.
         with tempfile.TemporaryDirectory(prefix="vacr-") as folder:
