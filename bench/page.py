@@ -47,12 +47,12 @@ JUMPS = """async () => {
 }"""
 
 
-def long_record() -> bytes:
+def long_record(count: int = ENTRIES) -> bytes:
     """Give a record of many entries, made of the example's again and again, each time said in other words."""
     (made,) = vacr.read(str(EXAMPLE))
     entries = made["session"]["entries"]
     many = []
-    for number in range(ENTRIES):
+    for number in range(count):
         entry = codec.decode(codec.encode(entries[number % len(entries)]).replace(b"toolu_", b"toolu_%d_" % number))
         entry["id"] = f"e{number}"
         if isinstance(entry.get("content"), str):

@@ -14,6 +14,7 @@ from page import page
 from processes import folders, memory, start
 from records import growth, recording, validation
 from sessions import CORPUS
+from show import show
 from transparency import log_growth, transparency
 
 from attribution import attribution
@@ -24,7 +25,7 @@ from signing import signing
 PARTS = {
     part.__name__: part
     for part in (recording, growth, validation, attribution, signing, transparency, log_growth, memory, folders, start, hook)
-    + (capture, journal_verify, exchange, page)
+    + (capture, journal_verify, exchange, page, show)
 }
 
 if __name__ == "__main__":

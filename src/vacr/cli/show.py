@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import click
@@ -14,9 +14,10 @@ from vacr.cli.given import given
 from vacr.cli.options import PATH, Voice, plural
 from vacr.cli.showing import filter_of, filter_options
 from vacr.timestamps import as_text
-from vacr.viewer.rows import rows
+from vacr.viewer.filters import Filter
+from vacr.viewer.rows import Row, rows
 from vacr.viewer.terminal import DETAILS, NORMAL, Line, Teller
-from vacr.viewer.totals import Totals, totals_of
+from vacr.viewer.totals import Totals, add_usage, counted
 from vacr.viewer.visible import visible_line
 
 _LOOKS = {"head": "1", "dim": "2", "error": "31", "added": "32", "removed": "31", "call": "36"}
@@ -58,9 +59,8 @@ def command(
     found = 0
     coloured = color == "always" or (color == "auto" and sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
     for one in given(path, changed=True):
-        shown = list(chosen.chosen(rows(one.record)))
-        found += len(shown)
-        for row in shown if voice.json else ():
+        shown = _Shown(one.record, chosen)
+        for row in shown.rows() if voice.json else ():
             voice.line(
                 {
                     "place": row.place,
@@ -73,28 +73,43 @@ def command(
             )
         if not voice.json:
             teller = Teller(detail, events="event" in asked["only"])
-            text = _page(one.record, shown, teller, coloured=coloured)
+            text = (_painted(lines, coloured=coloured) for lines in shown.lines(teller))
             if no_pager or not sys.stdout.isatty():
-                for line in text:
-                    click.echo(line, color=coloured, nl=False)
+                for piece in text:
+                    click.echo(piece, color=coloured, nl=False)
             else:
                 click.echo_via_pager(text, color=coloured)
+        found += shown.count
     return 0 if found else _NOTHING_MATCHED
 
 
-def _page(record: Any, shown: list[Any], teller: Teller, *, coloured: bool) -> Iterator[str]:
-    for line in _head(record):
-        yield _painted(line, coloured=coloured)
-    for row in shown:
-        for line in teller.lines(row):
-            yield _painted(line, coloured=coloured)
-    yield _painted(Line(""), coloured=coloured)
-    yield _painted(Line(_sum(totals_of(record)), "dim"), coloured=coloured)
+class _Shown:
+    """A record, row by row: the first is on the screen before the last is made."""
+
+    def __init__(self, record: Any, chosen: Filter) -> None:
+        """Take a record, and which of its rows are asked for."""
+        self.record, self.chosen = record, chosen
+        self.count = 0
+
+    def rows(self, totals: Totals | None = None) -> Iterator[Row]:
+        """Give what is asked for, and add up all there is."""
+        for row in self.chosen.chosen(counted(rows(self.record), totals or Totals())):
+            self.count += 1
+            yield row
+
+    def lines(self, teller: Teller) -> Iterator[Iterable[Line]]:
+        """Give the lines of each row, between those about the session."""
+        totals = Totals(sessions=1)
+        yield _head(self.record)
+        for row in self.rows(totals):
+            yield teller.lines(row)
+        add_usage(self.record, totals)
+        yield Line(""), Line(_sum(totals), "dim")
 
 
-def _painted(line: Line, *, coloured: bool) -> str:
-    look = _LOOKS.get(line.look)
-    return f"\033[{look}m{line.text}\033[0m\n" if coloured and look else f"{line.text}\n"
+def _painted(lines: Iterable[Line], *, coloured: bool) -> str:
+    looks = ((line.text, _LOOKS.get(line.look) if coloured else None) for line in lines)
+    return "".join(f"\033[{look}m{text}\033[0m\n" if look else f"{text}\n" for text, look in looks)
 
 
 def _head(record: Any) -> Iterator[Line]:

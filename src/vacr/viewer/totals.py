@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from vacr.content import all_entries
@@ -45,8 +45,21 @@ class Totals:
 def totals_of(record: Native, shown: Iterable[Row] | None = None) -> Totals:
     """Count what is in a record, or in some of its rows."""
     found = Totals(sessions=1)
-    for row in rows(record) if shown is None else shown:
+    for _ in counted(rows(record) if shown is None else shown, found):
+        pass
+    add_usage(record, found)
+    return found
+
+
+def counted(shown: Iterable[Row], found: Totals) -> Iterator[Row]:
+    """Count rows as they pass."""
+    for row in shown:
         _count(row, found)
+        yield row
+
+
+def add_usage(record: Native, found: Totals) -> None:
+    """Add what a record says of its entries, and of itself: tokens, cost, time."""
     usual = record["session"].get("agent-meta", {}).get("model-id", "unknown")
     for entry in all_entries(record["session"].get("entries", ())):
         found.entries += 1
@@ -58,7 +71,6 @@ def totals_of(record: Native, shown: Iterable[Row] | None = None) -> Totals:
             if type(usage.get("output")) is int:
                 found.models[str(entry.get("model-id", usual))] += usage["output"]
     found.milliseconds = _lasted(record["session"])
-    return found
 
 
 def _count(row: Row, found: Totals) -> None:
