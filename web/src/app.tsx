@@ -3,6 +3,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Banner } from "./banner";
 import { Files } from "./files";
+import { Bars, Charts } from "./bars";
 import { Facts, Help, Prompts, ThemeSwitch } from "./frame";
 import { type Jump, List } from "./list";
 import type { Island } from "./protocol";
@@ -146,6 +147,12 @@ export function App({ island, worker }: { island: Island; worker: Worker }) {
         <Banner island={island} state={state} />
         {overview && <Facts overview={overview} />}
         {overview && <Timeline overview={overview} go={reach} />}
+        {overview && (
+          <Charts>
+            <Bars title="Calls of each tool" bars={overview.totals.tools} />
+            <Bars title="Output tokens of each model" bars={overview.totals.models} />
+          </Charts>
+        )}
         <div class="sticky" ref={sticky}>
           <div class="tabs" role="group" aria-label="View">
             <button type="button" aria-pressed={tab === "conversation"} onClick={() => setTab("conversation")}>

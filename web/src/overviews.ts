@@ -3,6 +3,7 @@
 import { isObject } from "./diffs";
 import type { Value } from "./json";
 import type { AttributedFile, Bucket, Overview, Session, Shown, Totals } from "./protocol";
+import { summed } from "./sums";
 import { milliseconds, timeText } from "./times";
 
 const BUCKETS = 120;
@@ -46,14 +47,16 @@ function sessionOf(record: Value, name: string, size: number): Session {
 
 /** Add up what the records say; `spent` is filled with the output tokens of each entry, by session and pointer. */
 function totalsOf(records: Value[], rows: Shown[], spent: Map<string, number>): Totals {
-  const found: Totals = { prompts: 0, calls: 0, errors: 0, input: 0, output: 0, cost: 0, milliseconds: 0 };
+  const found: Totals = { prompts: 0, calls: 0, errors: 0, input: 0, output: 0, cost: 0, milliseconds: 0, tools: [], models: [] };
   for (const row of rows) {
     if (row.isInherited || row.isRepeated) continue;
     found.prompts += Number(row.kind === "user");
     found.calls += Number(row.kind === "tool" && row.tool !== "");
     found.errors += Number(row.isError);
+    if (row.tool) found.tools.push({ name: row.tool, value: 1, failed: Number(row.isError) });
   }
   records.forEach((record, number) => {
+    const usual = record.session?.["agent-meta"]?.["model-id"] ?? "unknown";
     walk(record.session?.entries, `${number}:/session/entries`, (entry, place) => {
       const usage = entry["token-usage"];
       if (!isObject(usage) || entry.vacr?.inherited) return;
@@ -62,8 +65,11 @@ function totalsOf(records: Value[], rows: Shown[], spent: Map<string, number>): 
       found.output += count("output");
       found.cost += typeof usage.cost === "number" ? usage.cost : 0;
       spent.set(place, count("output"));
+      found.models.push({ name: String(entry["model-id"] ?? usual), value: count("output") });
     });
   });
+  found.tools = summed(found.tools);
+  found.models = summed(found.models);
   const ends = ["session-start", "session-end"].map((name) => milliseconds(records[0]?.session?.[name]));
   found.milliseconds = ends[0] !== null && ends[1] !== null ? Math.max(0, ends[1] - ends[0]) : 0;
   return found;

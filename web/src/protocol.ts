@@ -2,6 +2,7 @@
 
 import type { Filter } from "./filters";
 import type { Row } from "./rows";
+import type { Sum } from "./sums";
 import type { Check, Verdict } from "./verifying";
 
 /** The page's own description, as `vacr.viewer.page` writes it. Nothing in it is believed that can be found out from the bytes. */
@@ -41,6 +42,9 @@ export interface SitePage {
   calls: number;
   errors: number;
   tokens: number;
+  /** Of each model, the output tokens; of each tool, the calls. */
+  spent: Sum[];
+  tools: Sum[];
   cost: number;
   verdict: "verified" | "signed" | "failed" | "unsigned";
   told: string;
@@ -61,6 +65,10 @@ export interface Totals {
   output: number;
   cost: number;
   milliseconds: number;
+  /** The calls of each tool. */
+  tools: Sum[];
+  /** The output tokens of each model. */
+  models: Sum[];
 }
 
 export interface Session {

@@ -1,8 +1,10 @@
 /** The index of an archive: all its conversations, with search. */
 
 import { useMemo, useState } from "preact/hooks";
+import { Bars, Charts } from "./bars";
 import { ThemeSwitch } from "./frame";
 import type { Site, SitePage } from "./protocol";
+import { summed } from "./sums";
 import { visible } from "./texts";
 
 const VERDICTS = { verified: "✓ verified", signed: "signed", failed: "✗ does not hold", unsigned: "not signed" } as const;
@@ -91,6 +93,16 @@ export function SiteIndex({ site, title, made }: { site: Site; title: string; ma
           {sum("calls").toLocaleString("en")} calls, {sum("errors").toLocaleString("en")} failed ·{" "}
           {sum("tokens").toLocaleString("en")} tokens{sum("cost") ? ` · ${sum("cost").toFixed(2)} $` : ""}
         </p>
+        <Charts>
+          <Bars title="Tokens of each agent" bars={summed(shown.map((page) => ({ name: page.agent, value: page.tokens })))} />
+          <Bars
+            days
+            title="Tokens of each day"
+            bars={summed(shown.map((page) => ({ name: page.start.slice(0, 10), value: page.tokens })))}
+          />
+          <Bars title="Output tokens of each model" bars={summed(shown.flatMap((page) => page.spent))} />
+          <Bars title="Calls of each tool" bars={summed(shown.flatMap((page) => page.tools))} />
+        </Charts>
         <p class="note">What it says of each was found by vacr when the archive was made. Each page verifies its record again.</p>
         <ul class="cards">
           {shown.map((page) => (

@@ -14,13 +14,15 @@ from vacr.viewer.visible import visible
 VERIFIED, SIGNED, FAILED, UNSIGNED = "verified", "signed", "failed", "unsigned"
 
 _LONGEST = 100
+_OF_THE_HOST = ("<", "# AGENTS.md instructions for ")
+"""How prompts begin that nobody typed: tags, and what Codex CLI says of a folder."""
 
 
 def title_of(record: Native, otherwise: str) -> str:
-    """Give the first prompt in a line; what a host put there in tags is none."""
+    """Give the first prompt in a line; what a host put there is none."""
     for row in rows(record):
         text = " ".join(text_of(row.parts).split()) if row.kind == USER and not row.is_repeated else ""
-        if text and not text.startswith("<"):
+        if text and not text.startswith(_OF_THE_HOST):
             line = visible(text)
             return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
     return visible(otherwise)
@@ -44,6 +46,8 @@ def card_of(record: Native, name: str, href: str, verdict: str, told: str) -> di
         "calls": found.calls,
         "errors": found.errors,
         "tokens": found.tokens["input"] + found.tokens["output"],
+        "spent": [{"name": name, "value": count} for name, count in found.models.items()],
+        "tools": [{"name": name, "value": count, "failed": found.failed_tools[name]} for name, count in found.tools.items()],
         "cost": round(found.cost, 4),
         "verdict": verdict,
         "told": visible(told),

@@ -1,0 +1,100 @@
+"""The index of an archive, and small charts, in a real browser."""
+
+import pytest
+
+import vacr
+from tests.conftest import EXAMPLES
+from tests.viewer.browser import AXE, DESKTOP, NEEDS_CHROMIUM, PHONE, TEMPLATE, opened, started, wait_count, written
+from vacr import codec
+from vacr.viewer.cards import FAILED, UNSIGNED, VERIFIED, card_of
+from vacr.viewer.page import site_index
+from vacr.viewer.totals import Totals, totals_of
+
+pytestmark = NEEDS_CHROMIUM
+
+MOST = 6
+NAMES = {"claude-code": VERIFIED, "codex-cli": FAILED, "gemini-cli": UNSIGNED}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with started() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def records():
+    paths = {path.stem: path for path in EXAMPLES.iterdir() if path.stem in NAMES}
+    return {name: next(vacr.read(str(paths[name]))) for name in NAMES}
+
+
+@pytest.fixture
+def archive(tmp_path, records) -> str:
+    cards = [card_of(one, name, f"{name}.html", NAMES[name], "") for name, one in records.items()]
+    (tmp_path / "index.html").write_bytes(b"".join(site_index(TEMPLATE, "Archive", cards)))
+    return (tmp_path / "index.html").as_uri()
+
+
+def bars(page, title: str) -> dict[str, str]:
+    """Read a chart as the table that it is."""
+    chart = page.locator(f"table.bars:has(caption:text-is('{title}')) tbody tr")
+    return {row.locator("th").text_content(): row.locator("td").last.text_content() for row in chart.all()}
+
+
+def called(*totals) -> dict[str, str]:
+    """Say how often tools were called, as a chart says it."""
+    all_of_them = sum(totals, Totals())
+    failed = all_of_them.failed_tools
+    return {
+        name: f"{count:,}" + (f", {failed[name]:,} failed" if failed[name] else "") for name, count in all_of_them.tools.items()
+    }
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_an_archive_is_searched(browser, archive, size, scheme):
+    page = opened(browser, archive, size, color_scheme=scheme)
+    wait_count(page, ".cards li", 3)
+    page.select_option("select[aria-label=Verdict]", FAILED)
+    wait_count(page, ".cards li", 1)
+    assert [link.get_attribute("href") for link in page.locator(".cards a").all()] == ["codex-cli.html"]
+    page.select_option("select[aria-label=Verdict]", "")
+    page.fill("input[type=search]", "GEMINI-CLI")
+    wait_count(page, ".cards li", 1)
+    page.click(".charts summary")
+    if AXE.exists():
+        page.evaluate(AXE.read_text())
+        assert [one["id"] for one in page.evaluate("axe.run()")["violations"]] == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+    assert not page.complaints
+    page.close()
+
+
+def test_charts_of_an_archive_are_of_what_is_chosen(browser, archive, records):
+    page = opened(browser, archive)
+    page.click(".charts summary")
+    totals = {name: totals_of(one) for name, one in records.items()}
+    spent = {name: one.tokens["input"] + one.tokens["output"] for name, one in totals.items()}
+    assert bars(page, "Tokens of each agent") == {
+        name: f"{count:,}" for name, count in sorted(spent.items(), key=lambda one: -one[1]) if count
+    }
+    tools = bars(page, "Calls of each tool")
+    assert len(tools) == MOST
+    assert tools.items() <= called(*totals.values()).items()
+    page.select_option("select[aria-label=Agent]", "codex-cli")
+    wait_count(page, ".cards li", 1)
+    assert bars(page, "Calls of each tool") == called(totals["codex-cli"])
+    assert bars(page, "Output tokens of each model") == {name: f"{count:,}" for name, count in totals["codex-cli"].models.items()}
+    page.close()
+
+
+def test_charts_of_a_conversation_say_what_stats_says(browser, tmp_path, records):
+    for name, record in records.items():
+        page = opened(browser, written(tmp_path, codec.encode(record), name=f"{name}.html"))
+        page.click(".charts summary")
+        totals = totals_of(record)
+        assert bars(page, "Calls of each tool") == called(totals)
+        assert bars(page, "Output tokens of each model") == {
+            model: f"{count:,}" for model, count in totals.models.most_common(MOST) if count
+        }
+        page.close()
