@@ -98,3 +98,20 @@ def test_charts_of_a_conversation_say_what_stats_says(browser, tmp_path, records
             model: f"{count:,}" for model, count in totals.models.most_common(MOST) if count
         }
         page.close()
+
+
+def test_of_a_large_archive_some_are_shown_at_first(browser, tmp_path, records):
+    card = card_of(records["codex-cli"], "one", "one.html", UNSIGNED, "")
+    cards = [card | {"name": f"n{number}", "title": f"Title {number}"} for number in range(450)]
+    (tmp_path / "index.html").write_bytes(b"".join(site_index(TEMPLATE, "Archive", cards)))
+    page = opened(browser, (tmp_path / "index.html").as_uri())
+    wait_count(page, ".cards li", 200)
+    assert page.locator(".count").text_content().startswith("450 of 450 conversations")
+    page.fill("input[type=search]", "title 449")
+    wait_count(page, ".cards li", 1)
+    page.fill("input[type=search]", "")
+    page.click("button:has-text('Show 200 more')")
+    page.click("button:has-text('Show 50 more')")
+    wait_count(page, ".cards li", 450)
+    wait_count(page, "button:has-text('more')", 0)
+    page.close()

@@ -9,6 +9,8 @@ import { visible } from "./texts";
 
 const VERDICTS = { verified: "✓ verified", signed: "signed", failed: "✗ does not hold", unsigned: "not signed" } as const;
 const SORTS = { start: "newest first", cost: "cost", tokens: "tokens", errors: "failures", name: "name" } as const;
+/** An archive may hold thousands, and a browser is slow to lay out that many. */
+const AT_ONCE = 200;
 type Sort = keyof typeof SORTS;
 
 function compare(sort: Sort): (one: SitePage, other: SitePage) => number {
@@ -49,6 +51,7 @@ export function SiteIndex({ site, title, made }: { site: Site; title: string; ma
   const [project, setProject] = useState("");
   const [verdict, setVerdict] = useState("");
   const [sort, setSort] = useState<Sort>("start");
+  const [most, setMost] = useState(AT_ONCE);
   const shown = useMemo(() => {
     const wanted = typed.toLowerCase();
     const has = (page: SitePage) =>
@@ -105,7 +108,7 @@ export function SiteIndex({ site, title, made }: { site: Site; title: string; ma
         </Charts>
         <p class="note">What it says of each was found by vacr when the archive was made. Each page verifies its record again.</p>
         <ul class="cards">
-          {shown.map((page) => (
+          {shown.slice(0, most).map((page) => (
             <li>
               <a href={page.href}>
                 <h2>{visible(page.title) || visible(page.name)}</h2>
@@ -121,6 +124,11 @@ export function SiteIndex({ site, title, made }: { site: Site; title: string; ma
             </li>
           ))}
         </ul>
+        {shown.length > most && (
+          <button type="button" onClick={() => setMost(most + AT_ONCE)}>
+            Show {Math.min(AT_ONCE, shown.length - most)} more
+          </button>
+        )}
         <footer>Made by {made}. Nothing in this page comes from a network.</footer>
       </main>
     </div>
