@@ -7,9 +7,12 @@ import signal
 import ssl
 import subprocess
 import sys
+import time
 from urllib.parse import urlsplit
 
 import cbor2
+
+from vacr.receipts import checkpoint, notes
 
 
 class Running:
@@ -58,6 +61,14 @@ class Running:
         """Register a statement."""
         given = {"Content-Type": "application/cose", **{name.replace("_", "-"): value for name, value in headers.items()}}
         return self.ask("POST", path, statement, given)
+
+    def published(self, size):
+        """Wait for a checkpoint of a size; of a log that has just begun there is none at first."""
+        while True:
+            status, _, note = self.get("/checkpoint")
+            if status == 200 and checkpoint.read_text(notes.parse(note).text).size >= size:
+                return note
+            time.sleep(0.05)
 
     def refused(self, statement, **headers):
         """Register a statement that is refused; gives status and problem details."""

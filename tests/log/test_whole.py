@@ -94,20 +94,11 @@ def test_tls_and_certificates_of_callers(tmp_path):
         assert done.returncode == 0, done.stderr
 
 
-def published(service, size):
-    """Wait until a checkpoint of a size is published."""
-    while True:
-        status, _, note = service.get("/checkpoint")
-        if status == 200 and checkpoint.read_text(notes.parse(note).text).size >= size:
-            return note
-        time.sleep(0.05)
-
-
 def cosigned(service, size, key):
     """Wait until a checkpoint of a size is published with the cosignature of a witness; gives its time."""
     while True:
         try:
-            return checkpoint.cosigned_at(notes.parse(published(service, size)), notes.read_key(key))
+            return checkpoint.cosigned_at(notes.parse(service.published(size)), notes.read_key(key))
         except InvalidStatement as error:
             if error.reason != "note-unsigned":
                 raise
@@ -130,7 +121,7 @@ def test_a_witness_cosigns(tmp_path):
             service.post(statement())
             cosigned(service, 5, told["key"])
     with Running(log.path, "--witness", told["url"], told["key"]) as service:  # what it has is kept when the witness is gone
-        assert checkpoint.cosigned_at(notes.parse(published(service, 5)), notes.read_key(told["key"]))
+        assert checkpoint.cosigned_at(notes.parse(service.published(5)), notes.read_key(told["key"]))
         assert service.stop() == (0, "")
 
 
@@ -144,7 +135,7 @@ def test_a_cosignature_that_was_missed_comes_later(tmp_path):
         told = witness.told
         with Running(log.path, "--witness", way.url, told["key"]) as service:
             with pytest.raises(InvalidStatement, match="not cosigned"):
-                checkpoint.cosigned_at(notes.parse(published(service, 2)), notes.read_key(told["key"]))
+                checkpoint.cosigned_at(notes.parse(service.published(2)), notes.read_key(told["key"]))
             while len(way.calls) < 2:
                 time.sleep(0.05)
             assert "vacr_cosignatures_missing 1" in service.get("/metrics")[2].decode()
@@ -180,7 +171,7 @@ def test_without_its_witness_a_log_goes_on(tmp_path):
     assert key
     with Running(log.path, "--witness", "http://127.0.0.1:9/", str(named)) as service:
         assert service.post(statement())[0] == 201
-        assert published(service, 2)
+        assert service.published(2)
         code, complaints = service.stop()
         assert code == 0
         assert "not cosigned by witness.example.org" in complaints
@@ -192,12 +183,12 @@ def test_a_monitor_watches(tmp_path):
     with Running(log.path) as service:
         for size in (2, 3):
             service.post(statement())
-            published(service, size)
+            service.published(size)
             done = vacr(*watching, service.url, cwd=tmp_path)
             assert done.returncode == 0, done.stderr
         vacr("log", "rotate", "log", cwd=tmp_path)
         service.post(statement())
-        published(service, 5)
+        service.published(5)
         done = vacr(*watching, service.url, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout)["size"] >= 5
@@ -209,24 +200,24 @@ def test_a_monitor_sees_a_log_rolled_back(tmp_path):
     watching = ("log", "monitor", "--state", "seen.json")
     with Running(log.path) as service:
         service.post(statement())
-        published(service, 2)
+        service.published(2)
     shutil.copytree(log.path, tmp_path / "backup")
     with Running(log.path) as service:
         for one in statements(3):
             service.post(one)
-        published(service, 5)
+        service.published(5)
         assert vacr(*watching, service.url, cwd=tmp_path).returncode == 0
     shutil.rmtree(log.path)
     (tmp_path / "backup").rename(log.path)
     assert check(log).findings.found == []
     with Running(log.path) as service:
-        published(service, 2)
+        service.published(2)
         done = vacr(*watching, service.url, cwd=tmp_path)
         assert done.returncode == 1
         assert "shrunk" in done.stderr or "smaller" in done.stderr
         for one in statements(5):
             service.post(one)
-        published(service, 7)
+        service.published(7)
         done = vacr(*watching, service.url, cwd=tmp_path)
         assert done.returncode == 1
         assert list(tmp_path.glob("seen.json.evidence*"))
