@@ -80,7 +80,7 @@ def command(
             else:
                 click.echo_via_pager(text, color=coloured)
         found += shown.count
-    return 0 if found else _NOTHING_MATCHED
+    return 0 if found or chosen == Filter() else _NOTHING_MATCHED
 
 
 class _Shown:
