@@ -15,7 +15,7 @@ from vacr.cli.records import load
 from vacr.codec import Form
 from vacr.errors import InvalidRecord, NotASession, UnreadableInput, VacrError
 from vacr.identity import identify
-from vacr.recording.names import record_name
+from vacr.recording.names import JOINT, record_name, stem
 from vacr.recording.places import Place, at
 from vacr.sources import read
 from vacr.versions.made import as_made, is_changed
@@ -81,15 +81,28 @@ def _file(path: str, *, changed: bool) -> Iterator[Given]:
         yield _record(path, _stem(path), changed=changed)
         return
     try:
-        for record in vacr.read(path):
-            session = record["session"]["session-id"].rpartition("/")[2]
-            stem = _stem(path)
-            alone = stem.endswith(session) or "parent" not in record["vacr"]
-            yield Given(path, stem if alone else f"{stem}.{session}", "json", record)
+        yield from _native(path)
     except NotASession as error:
         if not _looks_like_a_record(path):
             raise NotASession(error.message, where=error.where, hint=_NAMED) from error
         yield _record(path, _stem(path), changed=changed)
+
+
+def _native(path: str) -> Iterator[Given]:
+    """Give the sessions of a native file, named as their records would be; what cannot be read keeps no other back.
+
+    Raises:
+        UnreadableInput: something in it cannot be read, or it is of no kind that is known.
+    """
+    failed = None
+    for found in read(path):
+        if isinstance(found, VacrError):
+            failed = failed or found
+            continue
+        identify(found.reading.record)
+        yield Given(path, record_name(stem(Path(path).name), JOINT, found.label), "json", found.reading.record)
+    if failed is not None:
+        raise failed
 
 
 def _place(place: Place) -> Iterator[Given | VacrError]:
@@ -107,7 +120,7 @@ def _place(place: Place) -> Iterator[Given | VacrError]:
         yield error
 
 
-def _record(path: str, stem: str, *, changed: bool) -> Given:
+def _record(path: str, name: str, *, changed: bool) -> Given:
     try:
         record, form = load(path)
     except UnreadableInput as error:
@@ -123,7 +136,7 @@ def _record(path: str, stem: str, *, changed: bool) -> Given:
         raise UnreadableInput("this is no record of a session", where=path, hint=hint)
     if not changed and is_changed(record, json=form == "json"):
         raise InvalidRecord(_CHANGED, where=path, hint="It proves nothing. Make it again from the session: vacr record FILE.")
-    return Given(path, stem, form, as_made(record, json=form == "json"), stored=True)
+    return Given(path, name, form, as_made(record, json=form == "json"), stored=True)
 
 
 def _looks_like_a_record(path: str) -> bool:
