@@ -10,9 +10,11 @@ from pathlib import Path
 
 from tests.conftest import EXAMPLES, FIXTURES
 from tests.sources import homes
+from tests.sources.cursor_databases import editor
 from tests.sources.opencode_database import OpenCode
 
 GEMINI = "b6b1f0f4-5c1d-4e53-9d0e-51f2f0c7a9d2"
+EDITED = "2f6c1b0e-3333-4aaa-8bbb-0123456789ab"
 MAY = 1_777_709_700
 """When files were last used whose sessions do not say it."""
 
@@ -34,10 +36,30 @@ def fill(home: Path) -> Path:
     shutil.copy(EXAMPLES / "cursor.jsonl", transcripts / homes.CURSOR / f"{homes.CURSOR}.jsonl")
     for transcript in transcripts.rglob("*.jsonl"):
         os.utime(transcript, (MAY, MAY))
+    _cursor_editor(home / ".config/Cursor/User/globalStorage")
     (home / ".gitconfig").write_text("[user]\nname = Mira\nemail = mira@example.org\n[init]\ndefaultBranch = main\n")
     clone = home / "vacr"
     shutil.copytree(EXAMPLES, clone / "examples")
     return clone
+
+
+def _cursor_editor(folder: Path) -> None:
+    """Write a conversation into the database of Cursor's editor."""
+    folder.mkdir(parents=True)
+    said = [
+        {
+            "bubbleId": "b1",
+            "type": 1,
+            "text": "Say what total() gives for no lines.",
+            "workspaceUris": ["file:///home/mira/invoice"],
+        },
+        {"bubbleId": "b2", "type": 2, "text": "Nothing is added up, so it is 0.", "modelInfo": {"modelName": "gpt-5.2"}},
+    ]
+    times = {"createdAt": MAY * 1000, "lastUpdatedAt": MAY * 1000 + 9000}
+    order = {"fullConversationHeadersOnly": [{"bubbleId": one["bubbleId"], "type": one["type"]} for one in said]}
+    rows = {f"composerData:{EDITED}": {"_v": 10, "composerId": EDITED, "name": "An invoice without lines"} | times | order}
+    rows |= {f"bubbleId:{EDITED}:{one['bubbleId']}": {"_v": 3} | one for one in said}
+    editor(folder / "state.vscdb", rows, journal="delete")
 
 
 def _opencode(folder: Path) -> None:

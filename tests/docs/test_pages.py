@@ -1,7 +1,7 @@
 """What the pages tell a reader to type does what they say.
 
-In getting started and in the how-to pages, blocks that are marked `console` are run, and those marked otherwise are only shown. In a
-`console` block
+In getting started and in the how-to pages, blocks that are marked `console` are run, and those marked otherwise are only shown.
+In a `console` block
 
 - a line that begins with `$ ` is a command; it goes on in lines after it that begin with `> `, as a shell shows them;
 - what follows is its output, on both streams, and has to be what is printed. `…` stands for anything in a line, a line of nothing
