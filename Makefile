@@ -46,7 +46,8 @@ $(VENV)/dev.stamp: requirements/dev.txt $(VENV)/run.stamp
 	@command -v swtpm_setup >/dev/null && command -v tpm2 >/dev/null || $(call debian,swtpm swtpm-tools tpm2-tools) \
 		|| echo "no swtpm or tpm2-tools: evidence of a TPM is not tested"
 	@command -v chromium >/dev/null || $(call debian,chromium) || echo "no Chromium: the page is not tested in a browser"
-	@command -v jq >/dev/null || $(call debian,jq) || echo "no jq: one example of the README is not checked"
+	@command -v jq >/dev/null || $(call debian,jq) || echo "no jq: pages of the documentation that use it are not checked"
+	@command -v curl >/dev/null || $(call debian,curl) || echo "no curl: pages of the documentation that use it are not checked"
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	@touch $@
 

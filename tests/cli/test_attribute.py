@@ -7,6 +7,7 @@ import pytest
 
 from tests.attribution.acting import commit, repository
 from tests.attribution.told import ROOT, Told
+from tests.sources.opencode_database import OpenCode, conversation
 from vacr.identity import identify
 
 TEXT = "one\ntwo\nthree\n"
@@ -157,6 +158,20 @@ def test_what_a_check_needs_is_said(vacr, tmp_path):
         identify(record)
         path.write_text(json.dumps(record))
         assert said in vacr("attribute", "--check", path).out
+
+
+def test_sessions_in_a_database_have_results_named_as_their_records(vacr, tmp_path):
+    database = OpenCode(tmp_path / "opencode.db")
+    conversation(database, "ses_one", "a")
+    conversation(database, "ses_two", "b")
+    database.close()
+    assert vacr("record", "opencode.db", "-o", "records/").returncode == 0
+    assert vacr("attribute", "opencode.db", "-o", "out/").returncode == 0
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "opencode.ses_one.attributed.acr.json",
+        "opencode.ses_two.attributed.acr.json",
+    ]
+    assert vacr("attribute", "records", "-o", "out/").out.count(", unchanged") == 2
 
 
 def test_sessions_in_a_folder_have_results_of_their_own_names(vacr, tmp_path, session):

@@ -37,8 +37,7 @@ def test_a_record_says_through_a_pipe_what_its_session_says(vacr, piped, verb, f
     assert NAMED_BY_THEIR_RECORD.sub(b"", done.stdout) == NAMED_BY_THEIR_RECORD.sub(b"", other.stdout)
 
 
-@pytest.mark.parametrize("form", ["session", "json", "cbor"])
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize(("verb", "form"), [("show", "session"), ("show", "cbor"), *((verb, "json") for verb in VERBS)])
 def test_what_a_shell_puts_in_the_place_of_a_command_is_read_alike(vacr, piped, tmp_path, verb, form):
     (tmp_path / "piped").write_bytes(piped[form])
     line = f"{shlex.join([sys.executable, '-m', 'vacr', *VERBS[verb]])} <(cat piped)"
@@ -55,8 +54,9 @@ def test_files_made_of_a_pipe_are_named_so(vacr, piped, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"stdin.md", "stdin.attributed.acr.json", "stdin.html"}
 
 
-@pytest.mark.parametrize("said", [b"", b"{}", b'{"version":', b"\xff\xfe", b"[1]"])
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize(
+    ("verb", "said"), [*(("show", one) for one in (b"", b'{"version":', b"\xff\xfe", b"[1]")), *((verb, b"{}") for verb in VERBS)]
+)
 def test_what_is_neither_is_refused(vacr, verb, said):
     done = vacr(*VERBS[verb], "-", stdin=said)
     assert (done.returncode, done.stdout) == (3, b"")

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
@@ -37,6 +38,11 @@ def admitted(data, policy=POLICIES[0]):
         return Admission(policy).admit(data)
     except Problem as problem:
         return problem.status if problem.body() else None
+
+
+def test_who_is_not_admitted_is_told_by_which_key():
+    with pytest.raises(Problem, match=f"key {keys.thumbprint(SIGNERS[1].public_key).hex()[:16]}"):
+        Admission(Policy(keys=(KeySigner(keys.generate("eddsa")).public_key,))).admit(sign(b"what was signed", SIGNERS[1]))
 
 
 @given(some.sampled_from(STATEMENTS), some.lists(some.tuples(some.integers(0), some.binary(max_size=3)), min_size=1, max_size=4))

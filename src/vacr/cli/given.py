@@ -16,7 +16,7 @@ from vacr.cli.records import value_in
 from vacr.codec import Form
 from vacr.errors import InvalidRecord, NotASession, UnreadableInput, VacrError
 from vacr.identity import identify
-from vacr.recording.names import record_name
+from vacr.recording.names import JOINT, record_name, stem
 from vacr.recording.places import Place, at
 from vacr.sources import STDIN, read, read_bytes
 from vacr.versions.made import as_made, is_changed
@@ -96,11 +96,7 @@ def _file(path: str, *, changed: bool) -> Iterator[Given]:
         yield _record(path, _stem(path), changed=changed)
         return
     try:
-        for record in vacr.read(path):
-            session = record["session"]["session-id"].rpartition("/")[2]
-            stem = _stem(path)
-            alone = stem.endswith(session) or "parent" not in record["vacr"]
-            yield Given(path, stem if alone else f"{stem}.{session}", "json", record)
+        yield from _native(path)
     except NotASession as error:
         if not _looks_like_a_record(read_bytes(path)):
             raise NotASession(error.message, where=error.where, hint=_NAMED) from error
@@ -114,13 +110,27 @@ def _pipe(path: str, *, changed: bool) -> Iterator[Given]:
         yield _record(path, _PIPED, changed=changed, data=data)
         return
     try:
-        for found in read(STDIN, data=data):
-            if isinstance(found, VacrError):
-                raise found
-            identify(found.reading.record)
-            yield Given(path, f"{_PIPED}.{found.label}" if found.label else _PIPED, "json", found.reading.record)
+        yield from _native(path, data)
     except NotASession as error:
         raise NotASession(error.message, where=path, hint=_NAMED) from error
+
+
+def _native(path: str, piped: bytes | None = None) -> Iterator[Given]:
+    """Give the sessions of a native file, named as their records would be; what cannot be read keeps no other back.
+
+    Raises:
+        UnreadableInput: something in it cannot be read, or it is of no kind that is known.
+    """
+    failed = None
+    name = stem(Path(path).name) if piped is None else _PIPED
+    for found in read(path) if piped is None else read(STDIN, data=piped):
+        if isinstance(found, VacrError):
+            failed = failed or found
+            continue
+        identify(found.reading.record)
+        yield Given(path, record_name(name, JOINT, found.label), "json", found.reading.record)
+    if failed is not None:
+        raise failed
 
 
 def _place(place: Place) -> Iterator[Given | VacrError]:
@@ -138,7 +148,7 @@ def _place(place: Place) -> Iterator[Given | VacrError]:
         yield error
 
 
-def _record(path: str, stem: str, *, changed: bool, data: bytes | None = None) -> Given:
+def _record(path: str, name: str, *, changed: bool, data: bytes | None = None) -> Given:
     try:
         record, form = value_in(read_bytes(path) if data is None else data)
     except UnreadableInput as error:
@@ -154,7 +164,7 @@ def _record(path: str, stem: str, *, changed: bool, data: bytes | None = None) -
         raise UnreadableInput("this is no record of a session", where=path, hint=hint)
     if not changed and is_changed(record, json=form == "json"):
         raise InvalidRecord(_CHANGED, where=path, hint="It proves nothing. Make it again from the session: vacr record FILE.")
-    return Given(path, stem, form, as_made(record, json=form == "json"), stored=True, data=data)
+    return Given(path, name, form, as_made(record, json=form == "json"), stored=True, data=data)
 
 
 def _is_pipe(path: str) -> bool:

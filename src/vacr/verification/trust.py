@@ -129,7 +129,17 @@ def check_signature(message: Sign1, algorithm: int, payload: bytes, found: list[
             refused = refused or error
         else:
             return one
+    if refused is not None and refused.reason == "signature":
+        refused.hint = _other_key(message, found)
     raise refused or InvalidStatement("no key to verify with", reason="untrusted")
+
+
+def _other_key(message: Sign1, tried: list[Trusted]) -> str:
+    """Say which key a statement names, where it is none of those that were tried: most likely it is the one that is missing."""
+    named = message.protected.get(labels.KID)
+    if type(named) is not bytes or any(is_named(one.key, named) for one in tried):
+        return ""
+    return f"It names another key as the one that signed it: key {named.hex()[:16]}."
 
 
 def check_carried(message: Sign1, signer: Trusted) -> None:

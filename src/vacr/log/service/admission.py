@@ -69,7 +69,8 @@ class Admission:
         except InvalidStatement as error:
             if error.reason.startswith("alg-"):
                 raise Problem(400, "Bad Signature Algorithm", str(error)) from error
-            raise rejected(str(error)) from error
+            told = f"{error}. {error.hint}" if error.reason == "signature" and error.hint else str(error)
+            raise rejected(told) from error
         return entry
 
     def _check(self, message: Sign1, payload: bytes) -> None:

@@ -1,0 +1,94 @@
+"""The home of a reader who has used every agent: sessions where the agents keep them, and a clone with the examples in it.
+
+Examples and fixtures are of the same people, so that what a page shows could be anybody's own.
+"""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+from tests.conftest import EXAMPLES, FIXTURES
+from tests.sources import homes
+from tests.sources.cursor_databases import editor
+from tests.sources.opencode_database import OpenCode
+
+GEMINI = "b6b1f0f4-5c1d-4e53-9d0e-51f2f0c7a9d2"
+EDITED = "2f6c1b0e-3333-4aaa-8bbb-0123456789ab"
+MAY = 1_777_709_700
+"""When files were last used whose sessions do not say it."""
+
+
+def fill(home: Path) -> Path:
+    """Make the home, and give the clone in it."""
+    project = home / ".claude/projects/-home-mira-invoice"
+    homes.put(EXAMPLES / "claude-code.jsonl", project / "6f0d1c52-8a3e-4b57-9c1d-2e7a90b4d113.jsonl")
+    for name in (homes.CLAUDE, f"{homes.CLAUDE}.jsonl", "agent-e4f5a6b.jsonl"):
+        homes.put(FIXTURES / "claude/project" / name, project / name)
+    rollout = "rollout-2026-03-14T09-36-00-019cf2a1-7c40-7d20-9a51-5b1d0c7e4f21.jsonl"
+    homes.put(EXAMPLES / "codex-cli.jsonl", home / ".codex/sessions/2026/03/14" / rollout)
+    chats = home / ".gemini/tmp/invoice/chats"
+    homes.put(EXAMPLES / "gemini-cli.jsonl", chats / "session-2026-05-02T08-15-b6b1f0f4.jsonl")
+    homes.put(FIXTURES / "gemini" / GEMINI, chats / GEMINI)
+    _opencode(home / ".local/share/opencode")
+    transcripts = home / ".cursor/projects/home-mira-invoice/agent-transcripts"
+    homes.put(FIXTURES / "cursor/nested" / homes.CURSOR, transcripts / homes.CURSOR)
+    shutil.copy(EXAMPLES / "cursor.jsonl", transcripts / homes.CURSOR / f"{homes.CURSOR}.jsonl")
+    for transcript in transcripts.rglob("*.jsonl"):
+        os.utime(transcript, (MAY, MAY))
+    _cursor_editor(home / ".config/Cursor/User/globalStorage")
+    (home / ".gitconfig").write_text("[user]\nname = Mira\nemail = mira@example.org\n[init]\ndefaultBranch = main\n")
+    clone = home / "vacr"
+    shutil.copytree(EXAMPLES, clone / "examples")
+    return clone
+
+
+def _cursor_editor(folder: Path) -> None:
+    """Write a conversation into the database of Cursor's editor."""
+    folder.mkdir(parents=True)
+    said = [
+        {
+            "bubbleId": "b1",
+            "type": 1,
+            "text": "Say what total() gives for no lines.",
+            "workspaceUris": ["file:///home/mira/invoice"],
+        },
+        {"bubbleId": "b2", "type": 2, "text": "Nothing is added up, so it is 0.", "modelInfo": {"modelName": "gpt-5.2"}},
+    ]
+    times = {"createdAt": MAY * 1000, "lastUpdatedAt": MAY * 1000 + 9000}
+    order = {"fullConversationHeadersOnly": [{"bubbleId": one["bubbleId"], "type": one["type"]} for one in said]}
+    rows = {f"composerData:{EDITED}": {"_v": 10, "composerId": EDITED, "name": "An invoice without lines"} | times | order}
+    rows |= {f"bubbleId:{EDITED}:{one['bubbleId']}": {"_v": 3} | one for one in said}
+    editor(folder / "state.vscdb", rows, journal="delete")
+
+
+def _opencode(folder: Path) -> None:
+    """Write the example of OpenCode into a database, and the session of a sub-agent of its."""
+    folder.mkdir(parents=True)
+    database = OpenCode(folder / "opencode.db", journal="delete")
+    session = json.loads((EXAMPLES / "opencode.json").read_text("utf-8"))
+    _add(database, session["info"])
+    for message in session["messages"]:
+        about = message["info"]
+        database.add_message(about["id"], about["sessionID"], about["time"]["created"], _data(about))
+        for part in message["parts"]:
+            database.add_part(part["id"], part["messageID"], part["sessionID"], _data(part))
+    parent = session["info"]
+    child = parent | {"id": "ses_1e8f3c2b1a0ffeChild", "parentID": parent["id"], "title": "Look around (@explore subagent)"}
+    _add(database, child)
+    database.add_message("msg_c1", child["id"], MAY * 1000, {"role": "user", "time": {"created": MAY * 1000}, "agent": "explore"})
+    database.add_part("prt_c1", "msg_c1", child["id"], {"type": "text", "text": "Where is the total computed?"})
+    database.close()
+
+
+def _add(database: OpenCode, info: dict) -> None:
+    """Add the row of a session."""
+    columns = {name: info[name] for name in ("slug", "directory", "title", "version")}
+    columns |= {"project_id": info["projectID"], "parent_id": info.get("parentID")}
+    times = {f"time_{name}": of for name, of in info["time"].items()}
+    database.add_session(info["id"], **columns, **times)
+
+
+def _data(value: dict) -> dict:
+    """Leave out what the columns of a row hold."""
+    return {name: of for name, of in value.items() if name not in ("id", "sessionID", "messageID")}

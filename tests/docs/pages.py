@@ -1,0 +1,55 @@
+"""Pages of the documentation: the commands that they tell a reader to type, and what they say is printed then."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.conftest import ROOT
+
+README = ROOT / "README.md"
+GUIDES = [ROOT / "docs" / "getting-started.md", *sorted((ROOT / "docs" / "how-to").glob("*.md"))]
+EVERY_PAGE = [README, *sorted((ROOT / "docs").rglob("*.md"))]
+
+ANYTHING = "…"
+_BLOCK = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_STEP = re.compile(r"^\$ (.*\n(?:> .*\n)*)((?:(?!\$ ).*\n)*)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command, and what the page shows of its output; nothing where it shows none."""
+
+    command: str
+    shown: str
+
+
+def steps(text: str) -> list[Step]:
+    """Give the commands of a page in their order."""
+    found: list[Step] = []
+    for block in _BLOCK.findall(text):
+        assert block.startswith("$ "), f"a block to be run begins with a command: {block.splitlines()[0]}"
+        found += [Step(_typed(command), shown.strip("\n")) for command, shown in _STEP.findall(block)]
+    return found
+
+
+def _typed(command: str) -> str:
+    """Give a command without what the shell itself shows at the beginning of further lines."""
+    return "\n".join(line.removeprefix("> ") for line in command.splitlines())
+
+
+def steps_of(page: Path) -> list[Step]:
+    """Give the commands of the page in a file."""
+    return steps(page.read_text("utf-8"))
+
+
+def agrees(shown: str, printed: str) -> bool:
+    """Tell whether a command printed what the page shows."""
+    pattern = "".join(map(_pattern, shown.strip("\n").splitlines()))
+    lines = (line.rstrip() for line in printed.strip("\n").splitlines())
+    return re.fullmatch(pattern, "".join(f"{line}\n" for line in lines)) is not None
+
+
+def _pattern(line: str) -> str:
+    if line.strip() == ANYTHING:
+        return r"(?:.*\n)*?"
+    return ".*".join(re.escape(part) for part in line.rstrip().split(ANYTHING)) + r"\n"

@@ -1,0 +1,40 @@
+"""A statement of somebody who is not trusted says who that is, as far as it names them."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from vacr.signing import KeySigner, keys, sign
+from vacr.signing.sign1 import encode_protected, parse
+from vacr.verification import Policy, VerificationFailed, verify
+
+NOW = datetime(2026, 11, 15, tzinfo=UTC)
+PAYLOAD = b"what was signed"
+SIGNER, OTHER = (KeySigner(keys.generate("eddsa")) for _ in range(2))
+
+
+def hint(statement, *trusted):
+    with pytest.raises(VerificationFailed) as failed:
+        verify(statement, Policy(keys=tuple(one.public_key for one in trusted)), payload=PAYLOAD, now=NOW)
+    assert failed.value.reason == "signature"
+    return failed.value.hint
+
+
+def named(kid):
+    message = parse(sign(PAYLOAD, SIGNER))
+    headers = {**message.protected, 4: kid}
+    return replace(message, protected=headers, protected_bytes=encode_protected(headers)).encode()
+
+
+def test_the_key_that_is_missing_is_named():
+    assert f"key {keys.thumbprint(SIGNER.public_key).hex()[:16]}." in hint(sign(PAYLOAD, SIGNER), OTHER)
+
+
+def test_a_trusted_key_that_is_named_is_not_missing():
+    assert hint(named(keys.thumbprint(OTHER.public_key)), OTHER) == ""
+
+
+def test_a_name_that_is_no_thumbprint_is_told_as_bytes_or_not_at_all():
+    assert "key 1b5b324a." in hint(named(b"\x1b[2J"), OTHER)
+    assert hint(named("\x1b[2J"), OTHER) == ""
