@@ -92,6 +92,12 @@ def test_what_cannot_be_registered_waits_in_the_outbox(seal, service, runner):
     assert [one["state"] for one in (*report["late"], *report["sealed"])] == ["registered", "registered"]
 
 
+def test_sessions_may_lie_in_the_home_folder(seal, runner, tmp_path):
+    (tmp_path / "home").mkdir()
+    (runner.workspace / "sessions").rename(tmp_path / "home/sessions")
+    assert verdict(seal(sessions="~/sessions")) == (0, "sealed", "1", "0")
+
+
 def test_a_token_is_in_no_argument(seal, service):
     service.token = "of-the-team"  # noqa: S105 - not one
     assert verdict(seal(service=service.url, token="of-the-team"))[:2] == (0, "sealed")  # noqa: S106

@@ -12,7 +12,7 @@ from vacr.action import workflow
 from vacr.action.auditing import FAIL_ON, NEVER, UNKNOWN, Audit, audit
 from vacr.action.keys import Keys
 from vacr.action.summary import audit_summary
-from vacr.action.workflow import Workflow, chosen, given, several, wished
+from vacr.action.workflow import Workflow, chosen, given, paths, wished
 from vacr.cli import run
 from vacr.cli.options import Voice, encoded
 from vacr.cli.relying import WantedEvidence
@@ -32,8 +32,8 @@ def work(told: Workflow) -> int:
     Raises:
         VacrError: an input is wrong, or something cannot be read.
     """
-    paths, policy = several("records"), chosen("fail-on", FAIL_ON)
-    if not paths:
+    named, policy = paths("records"), chosen("fail-on", FAIL_ON)
+    if not named:
         raise UsageError("the input records is empty", hint="Name the folder or the files that the records are in.")
     repository = Repository(".")
     base, revision = _span(repository)
@@ -42,9 +42,9 @@ def work(told: Workflow) -> int:
         wanted = _wanted(keys)
         for remark in keys.remarks:
             told.annotate("warning", remark)
-        found = audit(paths, wanted, repository, revision, trusting=bool(given("trust")))
+        found = audit(named, wanted, repository, revision, trusting=bool(given("trust")))
         _log(found)
-        pages = _pages(paths, wanted, given("pages"))
+        pages = _pages(named, wanted, given("pages"))
     _annotate(found, policy, told)
     report = given("report") or str(Path(os.environ.get("RUNNER_TEMP") or ".") / "vacr-report.json")
     Path(report).write_bytes(encoded({**found.told(), "fail-on": policy, "pages": pages}) + b"\n")
@@ -96,9 +96,9 @@ def _log(found: Audit) -> None:
     voice.result(f"verdict: {found.verdict}")
 
 
-def _pages(paths: list[str], wanted: Wanted, folder: str) -> str:
+def _pages(named: list[str], wanted: Wanted, folder: str) -> str:
     """Make pages of the records, if they are asked for; of several folders, in a folder each."""
-    there = [path for path in paths if Path(path).exists()]
+    there = [path for path in named if Path(path).exists()]
     if not folder or not there:
         return ""
     keys = [word for name in wanted.trust for word in ("--trust", name)]

@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 from vacr.action import workflow
 from vacr.action.keys import Keys
 from vacr.action.summary import seal_summary
-from vacr.action.workflow import Workflow, chosen, given, several, taken, wished
+from vacr.action.workflow import Workflow, chosen, given, paths, taken, wished
 from vacr.cli.options import encoded
 from vacr.errors import UsageError
 from vacr.log.outbox import VARIABLE
@@ -37,7 +37,7 @@ def work(told: Workflow) -> int:
     Raises:
         VacrError: an input is wrong.
     """
-    sessions, policy = several("sessions"), chosen("fail-on", _FAIL_ON)
+    sessions, policy = paths("sessions"), chosen("fail-on", _FAIL_ON)
     key, passphrase, token = taken("key"), taken("passphrase"), taken("token")
     if not sessions:
         raise UsageError("the input sessions is empty", hint="Name files or folders of native sessions.")

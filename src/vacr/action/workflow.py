@@ -39,6 +39,11 @@ def several(name: str) -> list[str]:
     return [line.strip() for line in given(name).splitlines() if line.strip()]
 
 
+def paths(name: str) -> list[str]:
+    """Give the files and folders that an input names, one a line; ~ is the home folder, as no shell has seen it."""
+    return [str(Path(line).expanduser()) for line in several(name)]
+
+
 def chosen(name: str, among: tuple[str, ...]) -> str:
     """Give an input that is one of some words, of which the first is the default.
 
