@@ -83,6 +83,22 @@ def test_lines_of_nobody_fail_where_that_is_asked_for(audit, pull):
     assert (ran.code, ran.told("error")) == (1, [("hand.py", "nothing proves who wrote this")])
 
 
+def test_code_that_is_signed_is_code(audit, pull):
+    pull.agent()
+    (pull.repo / "sessions").mkdir()
+    (pull.repo / "sessions/one.jsonl").write_bytes((pull.folder / "sessions/session-one.jsonl").read_bytes())
+    pull.by_hand()
+    for name in ("hand.py", "sessions/one.jsonl"):
+        signed = pull.vacr("sign", pull.repo / name, "--key", "keys/signing.pem", "-o", pull.repo / f"{name}.cose")
+        assert signed.returncode == 0, signed.err
+    commit(pull.repo)
+    ran = audit(records=".")
+    assert (ran.code, counts(ran)) == (0, {"ai": 5, "unknown": 1}), ran.log
+    assert "hand.py" in ran.told("warning")[0][1]
+    tamper(pull.repo / "records/session-one.acr.json")
+    assert [file for file, _ in audit(records=".").told("error")] == ["records/session-one.acr.json"]
+
+
 def test_without_keys_lines_are_told_and_nothing_is_verified(audit, pull):
     pull.agent()
     ran = audit(trust="")

@@ -113,7 +113,7 @@ def _pages(named: list[str], wanted: Wanted, folder: str) -> str:
 def _annotate(found: Audit, policy: str, told: Workflow) -> None:
     """Put remarks beside records that do not hold, and beside lines."""
     for one in found.failed:
-        name = one["file"] or one["statement"]
+        name = os.path.normpath(one["file"] or one["statement"])  # as GitHub names it
         told.annotate("warning" if policy == NEVER else "error", f"not verified: {one['message']}", name)
     for path in found.missing:
         told.annotate("warning", f"there is nothing at {path}, so there are no records of it")

@@ -18,7 +18,7 @@ from vacr.cli.verify import judged
 from vacr.errors import VacrError
 from vacr.sources.blaming import blame_commit
 from vacr.sources.git import Repository
-from vacr.sources.statements import pairs
+from vacr.sources.statements import COSE, RECORDS, pairs
 from vacr.sources.worktrees import names_of
 
 UNVERIFIED, UNKNOWN, KNOWN = "unverified", "unknown", "known"
@@ -76,20 +76,22 @@ def audit(paths: Sequence[str], wanted: Wanted, repository: Repository, revision
     found = list(dict.fromkeys(pair for path in there for pair in pairs(path)))
     results = list(judged(found, wanted))
     holding = [one["file"] for one in results if one["file"] and (one["verified"] or not trusting)]
-    records, left_out = _read(holding)
-    # The records that a pull request brings along are no lines that somebody wrote.
-    own = {name for one in results for path in (one["file"], one["statement"]) if path for name in names_of(repository, path)}
+    found_in, left_out = _read(holding)
+    records = [record for some in found_in.values() for record in some]
+    # The records that a pull request brings along are no lines that somebody wrote; what else is signed may be.
+    named = [path for one in results for path in (one["file"], one["statement"]) if path and path.endswith((*RECORDS, COSE))]
+    own = {name for path in (*named, *found_in) for name in names_of(repository, path)}
     added = blame_commit(repository, revision, records)
     lines = added_told(replace(added, files=[file for file in added.files if file[0] not in own]))
     return Audit(results, lines, trusting, [path for path in paths if path not in there], left_out)
 
 
-def _read(names: Sequence[str]) -> tuple[list[dict[str, Any]], list[str]]:
-    """Read records, and say of what can be none why."""
-    records, left_out = [], []
+def _read(names: Sequence[str]) -> tuple[dict[str, list[dict[str, Any]]], list[str]]:
+    """Read records, by the files that they are in, and say of what can be none why."""
+    records, left_out = {}, []
     for name in names:
         try:
-            records += [one.record for one in given(name)]
+            records[name] = [one.record for one in given(name)]
         except VacrError as error:
             left_out.append(str(error))
     return records, left_out
