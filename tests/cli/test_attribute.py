@@ -102,6 +102,19 @@ def test_of_two_recordings_of_a_session_the_longer_counts(vacr, tmp_path, sessio
 
 
 @pytest.mark.usefixtures("session")
+def test_what_cannot_be_read_keeps_no_other_from_its_verdict(vacr, tmp_path):
+    vacr("attribute", "s.jsonl")
+    (tmp_path / "bad.acr.json").write_text("{")
+    for names in (["bad.acr.json", "s.attributed.acr.json"], ["s.attributed.acr.json", "bad.acr.json"]):
+        done = vacr("attribute", "--check", *names)
+        assert (done.returncode, done.out) == (3, "s.attributed.acr.json: attributed as the record yields\n")
+        assert "bad.acr.json" in done.err
+    (tmp_path / "invalid.acr.json").write_text('{"version": "3.0.0-draft", "session": {}}')
+    done = vacr("attribute", "--check", "bad.acr.json", "invalid.acr.json", "--format", "json")
+    assert (done.returncode, [one["same"] for one in json.loads(done.out)["results"]]) == (1, [False, False])
+
+
+@pytest.mark.usefixtures("session")
 def test_each_record_in_a_folder_is_checked(vacr, tmp_path):
     vacr("attribute", "s.jsonl", "-o", "checked/")
     good = tmp_path / "checked/s.attributed.acr.json"

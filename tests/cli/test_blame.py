@@ -120,6 +120,58 @@ def test_a_commit_is_counted_by_files_and_in_total(vacr, worked):
     assert done.out == f"app.py: 7 ai\nother.py: 1 unknown\n{name[:12]}: 2 files, 7 ai, 1 unknown\n"
 
 
+@pytest.fixture
+def branch(worked):
+    """Commit the agent's work on a branch, then work by hand; meanwhile others go on, and what they did is merged."""
+    git(worked, "checkout", "-q", "-b", "topic")
+    first = commit(worked, "Add total")
+    git(worked, "checkout", "-q", "main")
+    (worked / "elsewhere.py").write_text("of = 'others'\n")
+    merged = commit(worked, "Go on")
+    git(worked, "checkout", "-q", "topic")
+    git(worked, "merge", "-q", "--no-edit", "main")
+    text = (worked / "app.py").read_text().replace("line.price * line.count", "line.price * line.amount")
+    (worked / "app.py").write_text(text + "by = 'hand'\n")
+    return worked, first, merged, commit(worked, "Mend it")
+
+
+@pytest.mark.parametrize("span", ["main..topic", "main...topic", "main..", "{first}~1..topic"])
+def test_a_range_of_commits_is_counted_as_one(vacr, branch, span):
+    repo, first, merged, last = branch
+    if "{" in span:
+        git(repo, "branch", "-f", "main", merged)
+        git(repo, "rebase", "-q", "main")
+        first, last = git(repo, "rev-parse", "HEAD~1"), git(repo, "rev-parse", "HEAD")
+    report = blame(vacr, repo, "--commit", span.format(first=first))
+    assert (report["commit"], report["since"]) == (last, merged)
+    assert {first, last} <= set(report["commits"])
+    assert merged not in report["commits"]
+    assert [file["path"] for file in report["files"]] == ["app.py"]
+    # Of the commits one by one, the line that was mended would be unknown: the agent's is in another commit.
+    assert total(report) == {"ai": 6, "mixed": 1, "unknown": 1}
+    assert total(blame(vacr, repo, "--commit", "topic", code=1)) == {"unknown": 2}
+
+
+def test_a_range_is_told_with_its_ends(vacr, branch):
+    repo, _, merged, last = branch
+    done = vacr("blame", "--commit", "main..topic", "--records", repo.parent / "records", cwd=repo)
+    counts = "6 ai, 1 mixed, 1 unknown"
+    assert done.out == f"app.py: {counts}\n{merged[:12]}..{last[:12]}: 3 commits: 1 file, {counts}\n"
+    done = vacr("blame", "--commit", "topic..main", "--records", repo.parent / "records", cwd=repo)
+    assert (done.returncode, "This range adds no line of text." in done.err) == (1, True)
+
+
+def test_a_range_without_a_common_beginning_is_refused(vacr, branch, tmp_path):
+    repo, *_ = branch
+    git(repo, "checkout", "-q", "--orphan", "fresh")
+    commit(repo)
+    done = vacr("blame", "--commit", "main..fresh", "--records", tmp_path / "records", cwd=repo)
+    assert (done.returncode, "has no beginning that both have" in done.err) == (3, True)
+    git(tmp_path, "clone", "-q", "--depth=1", "--no-single-branch", f"file://{repo}", "shallow")
+    done = vacr("blame", "--commit", "origin/main..origin/topic", "--records", tmp_path / "records", cwd=tmp_path / "shallow")
+    assert (done.returncode, "git fetch --unshallow" in done.err) == (3, True)
+
+
 @pytest.mark.parametrize("made", ["native", "record", "attributed", "with base", "with a base that is gone"])
 def test_records_of_any_kind_say_the_same(vacr, worked, tmp_path, made):
     session = tmp_path / "records/session-one.jsonl"
@@ -392,7 +444,9 @@ REFUSED = [
     (["--commit", "HEAD", "--rev", "HEAD"], 2, "--rev goes with a file"),
     (["missing.py"], 3, "there is no file missing.py"),
     (["ap.py"], 3, "Did you mean app.py?"),
-    (["--commit", "HEAD~1..HEAD"], 3, "not a range"),
+    (["app.py", "--rev", "HEAD..HEAD"], 3, "not a range"),
+    (["--commit", "nothing..HEAD"], 3, "there is no commit nothing"),
+    (["--commit", "HEAD..--all"], 3, "there is no commit --all"),
     (["--commit", "HEAD", "app.py"], 2, "do not go together"),
     (["app.py", "--rev", "nothing"], 3, "there is no commit nothing"),
     (["--commit", "nothing"], 3, "there is no commit nothing"),

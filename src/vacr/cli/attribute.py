@@ -64,7 +64,7 @@ def command(
     _refuse_both(history=history, check=check, output=output)
     tree = base_of(base) if base is not None else None
     if check:
-        return check_all([one for path in files for one in given(path, changed=True)], tree, voice)
+        return check_all(files, tree, voice)
     found = distinct([one for path in files for one in given(path)], voice)
     wishes = Wishes(url, tuple(map(_pair, related)))
     if history:

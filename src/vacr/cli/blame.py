@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import click
 
 from vacr.attribution.blame import Found
-from vacr.attribution.stored import Claim
 from vacr.cli import options
+from vacr.cli.blamed import KINDS, added_told, asked_for, counts_told, line_told, models_told
 from vacr.cli.given import Given, opened
 from vacr.cli.options import PATH, Voice, plural
 from vacr.cli.tables import laid_out
 from vacr.errors import NotASession, UnreadableInput, UsageError
-from vacr.sources.blaming import Line, blame_commit, blame_file
+from vacr.sources.blaming import Added, blame_commit, blame_file
 from vacr.sources.git import Repository
 from vacr.sources.worktrees import place_of
 
 NOTHING = 1
-_KINDS = ("ai", "human", "mixed", "unknown")
-_PROMPT = 200
 _ASKED = 40
+_SHORT = 12
 
 
 @click.command(no_args_is_help=True)
@@ -33,7 +33,11 @@ _ASKED = 40
     type=PATH,
     help="Records or native sessions; may be given again.  [required]",
 )
-@click.option("--commit", metavar="REVISION", help="Count the lines that a commit added, instead of showing a file.")
+@click.option(
+    "--commit",
+    metavar="REVISION|A..B",
+    help="Count the lines that a commit, or a range of them, added, instead of showing a file.",
+)
 @click.option("--rev", metavar="REVISION", help="Show the file as it is there, instead of in the work tree.")
 @click.option(
     "--repository", metavar="FOLDER", type=PATH, help="The repository. Default: that of the file, or of the current folder."
@@ -51,6 +55,8 @@ def command(
 ) -> int:
     """Say who wrote each line of a file, or the lines that a commit added: which model, in which conversation, for which prompt.
 
+    Of a range of commits, such as those of a pull request, counted are the lines that are new at its end.
+
     Lines are joined to records by whole files first, then by blocks of lines; never by time, and never by a short line alone. So
     they stay known when a commit is rebased, squashed, amended or picked, and when a file is renamed. What nothing proves is
     unknown. Records may be attributed already; native sessions are read as `vacr record` reads them.
@@ -60,6 +66,7 @@ def command(
       vacr blame src/app.py --records records/
       vacr blame src/app.py --rev HEAD~3 --records abc.jsonl --format json
       vacr blame --commit HEAD --records records/ --format json
+      vacr blame --commit origin/main..HEAD --records records/
       vacr blame --commit main --repository ~/mirror.git --records records/
     """
     voice = Voice(format, quiet, verbose)
@@ -108,33 +115,36 @@ def _file(file: str, repository: str | None, rev: str | None, records: list[dict
     voice.data(
         {
             "path": place.path,
-            "lines": [{"line": number, **_line(line)} for number, line in enumerate(lines, 1)],
-            "total": _counts(counts),
-            "models": _models(line.found for line in lines),
+            "lines": [{"line": number, **line_told(line)} for number, line in enumerate(lines, 1)],
+            "total": counts_told(counts),
+            "models": models_told(line.found for line in lines),
         }
     )
     return 0 if set(counts) - {"unknown"} else _nothing(voice, len(records), "file", len(lines))
 
 
 def _commit(repository: Repository, revision: str, records: list[dict[str, Any]], voice: Voice) -> int:
-    commit, files = blame_commit(repository, revision, records)
-    total: Counter[str] = Counter()
-    report = []
-    for path, lines in files:
-        counts = Counter(line.type for line in lines)
-        total += counts
-        report.append({"path": path, **_counts(counts), "ranges": _ranges(lines)})
-        voice.result(f"{path}: {_said(counts)}")
-    voice.result(f"{commit[:12]}: {plural(len(files), 'file')}, {_said(total)}")
-    found = [line.found for _, lines in files for line in lines]
-    voice.data({"commit": commit, "files": report, "total": _counts(total), "models": _models(found)})
-    return 0 if set(total) - {"unknown"} else _nothing(voice, len(records), "commit", len(found))
+    added = blame_commit(repository, revision, records)
+    told = added_told(added)
+    for file in told["files"]:
+        voice.result(f"{file['path']}: {_said(file)}")
+    voice.result(f"{_span(added)}: {plural(len(added.files), 'file')}, {_said(told['total'])}")
+    voice.data(told)
+    lines, unknown = told["total"]["lines"], told["total"]["unknown"]
+    return 0 if lines > unknown else _nothing(voice, len(records), "commit" if added.since is None else "range", lines)
+
+
+def _span(added: Added) -> str:
+    """Name a commit, or a range of them."""
+    if added.since is None:
+        return added.commit[:_SHORT]
+    return f"{added.since[:_SHORT]}..{added.commit[:_SHORT]}: {plural(len(added.commits), 'commit')}"
 
 
 def _nothing(voice: Voice, count: int, what: str, lines: int) -> int:
     """Say that nothing is known, and why."""
     if not lines:
-        voice.notice("This commit adds no line of text." if what == "commit" else "This file has no lines.")
+        voice.notice("This file has no lines." if what == "file" else f"This {what} adds no line of text.")
     else:
         hint = "vacr list shows which sessions worked in which folder."
         voice.notice(f"No line of this {what} is in {plural(count, 'record')}. {hint}")
@@ -146,63 +156,8 @@ def _who(found: Found | None) -> list[str]:
     if found is None:
         return ["unknown", "", "", ""]
     model = found.type if found.type != "ai" else found.claim.model or "ai"
-    return [model, found.claim.session[:8], found.claim.evidence, _asked(found.claim, _ASKED)]
+    return [model, found.claim.session[:8], found.claim.evidence, asked_for(found.claim, _ASKED)]
 
 
-def _asked(claim: Claim, most: int = _PROMPT) -> str:
-    """Give the beginning of what the user asked for."""
-    asked = claim.prompt.strip().split("\n")[0]
-    return asked if len(asked) <= most else asked[: most - 1] + "…"
-
-
-def _line(line: Line) -> dict[str, Any]:
-    place = {"commit": line.commit, "original-path": line.path, "original-line": line.number}
-    return place | {"contributor": _contributor(line)} | _proof(line.found)
-
-
-def _contributor(line: Line) -> dict[str, str]:
-    model = line.found.claim.model if line.found is not None and line.type != "human" else ""
-    return {"type": line.type} | ({"model-id": model} if model else {})
-
-
-def _proof(found: Found | None) -> dict[str, Any]:
-    if found is None:
-        return {}
-    claim = found.claim
-    proof = {
-        "session-id": claim.session,
-        "record": claim.record,
-        "entry": claim.entry,
-        "evidence": claim.evidence,
-        "join": found.join,
-    }
-    if claim.call_id:
-        proof["call-id"] = claim.call_id
-    if asked := _asked(claim):
-        proof["prompt"] = asked
-    return proof
-
-
-def _ranges(lines: list[Line]) -> list[dict[str, Any]]:
-    """Gather consecutive lines of which the same is known."""
-    ranges: list[dict[str, Any]] = []
-    for line in lines:
-        about = {"contributor": _contributor(line), **_proof(line.found)}
-        last = ranges[-1] if ranges else None
-        if last and last["end-line"] == line.number - 1 and last == last | about and len(last) == len(about) + 2:
-            last["end-line"] = line.number
-        else:
-            ranges.append({"start-line": line.number, "end-line": line.number, **about})
-    return ranges
-
-
-def _counts(counts: Counter[str]) -> dict[str, int]:
-    return {kind: counts[kind] for kind in _KINDS} | {"lines": sum(counts.values())}
-
-
-def _models(found: Any) -> dict[str, int]:
-    return dict(Counter(one.claim.model for one in found if one is not None and one.type in ("ai", "mixed") and one.claim.model))
-
-
-def _said(counts: Counter[str]) -> str:
-    return ", ".join(f"{counts[kind]} {kind}" for kind in _KINDS if counts[kind]) or "no lines"
+def _said(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{counts[kind]} {kind}" for kind in KINDS if counts[kind]) or "no lines"

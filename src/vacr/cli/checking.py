@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from vacr.attribution import Base, checking
-from vacr.cli.given import Given
+from vacr.cli.given import Given, given
 from vacr.cli.options import Voice
+from vacr.errors import VacrError
 from vacr.versions.made import is_changed
 
 FAILED = 1
 
 
-def check_all(found: list[Given], tree: Base | None, voice: Voice) -> int:
-    """Give each record a verdict, and the exit code of all."""
-    results = []
+def check_all(files: Iterable[str], tree: Base | None, voice: Voice) -> int:
+    """Give each record a verdict, and the exit code of all; one that cannot be read does not keep the others from theirs."""
+    found: list[Given] = []
+    results, exits = [], [0]
+    for path in files:
+        try:
+            found += given(path, changed=True)
+        except VacrError as error:
+            voice.error(f"vacr: {error}", error.hint)
+            results.append({"source": path, "same": False, "reason": str(error)})
+            exits.append(error.exit_code)
     joint = checking.Joint([one.record for one in found])
     for one in found:
         reason = _reason(one, joint, tree)
         voice.result(f"{one.path}: {reason or 'attributed as the record yields'}")
         results.append({"source": one.path, "same": not reason, "reason": reason})
+        exits.append(FAILED if reason else 0)
     voice.data({"results": results})
-    return 0 if all(result["same"] for result in results) else FAILED
+    # That something does not hold is worth more than that something else cannot be read.
+    return FAILED if FAILED in exits else max(exits)
 
 
 def _reason(one: Given, joint: checking.Joint, tree: Base | None) -> str:

@@ -71,12 +71,12 @@ class Voice:
     def data(self, document: dict[str, Any]) -> None:
         """Print the result for a program, in one document."""
         if self.format == "json":
-            _say(_encoded(document))
+            _say(encoded(document))
 
     def line(self, document: dict[str, Any]) -> None:
         """Print a part of the result for a program that takes it line by line."""
         if self.format == "jsonl":
-            _say(_encoded(document))
+            _say(encoded(document))
 
     def notice(self, text: str, level: int = 0) -> None:
         """Tell the person something beside the result; details only when asked for."""
@@ -179,7 +179,8 @@ def printable(text: str) -> str:
     return "\n".join(map(errors.printable, text.split("\n")))
 
 
-def _encoded(document: dict[str, Any]) -> bytes:
+def encoded(document: dict[str, Any]) -> bytes:
+    """Give a document for programs as it is printed, with the version of what it consists of."""
     return canonical_json.encode(_writable({"schema_version": SCHEMA_VERSION, **document}))
 
 

@@ -118,12 +118,13 @@ def command(
         evidence=needed,
     )
     policy_of(wanted)
-    found = [pair for path in files for pair in pairs(path)]
-    results = list(_judged(found, wanted))
+    # A file and its statement may both have been named.
+    found = list(dict.fromkeys(pair for path in files for pair in pairs(path)))
+    results = list(judged(found, wanted))
     if len(results) == 1:
         _tell(results[0], voice)
     elif results:
-        _tell_all(results, voice)
+        tell_all(results, voice)
     else:
         voice.error(f"nothing to verify in {', '.join(files)}", "The names of statements end in .cose; vacr sign makes them.")
     again = shlex.join(["vacr", "verify", *sys.argv[2:]])
@@ -134,7 +135,8 @@ def command(
     return FAILED if FAILED in exits else max(exits, default=FAILED)
 
 
-def _judged(found: list[Pair], wanted: Wanted) -> Iterator[dict[str, Any]]:
+def judged(found: list[Pair], wanted: Wanted) -> Iterator[dict[str, Any]]:
+    """Give the verdict about each statement, in other processes where there are many."""
     beside = tuple(pair.file for pair in found if pair.file is not None)
     work = partial(judge, wanted=wanted, beside=beside, now=datetime.now(UTC))
     pool = _pool() if len(found) >= _WORTH_PROCESSES else None
@@ -171,7 +173,8 @@ def surely(result: dict[str, Any]) -> str | None:
     return min((result[name] for name in ("timestamp", "logged-at") if result.get(name)), default=None)
 
 
-def _tell_all(results: list[dict[str, Any]], voice: Voice) -> None:
+def tell_all(results: list[dict[str, Any]], voice: Voice) -> None:
+    """Say of several statements in a line each who signed them, or why they do not hold."""
     rows = [["", "file", "signer", "signed", ""]]
     for one in results:
         mark = "✓" if one["verified"] else "✗"

@@ -17,6 +17,7 @@ _TICKS = re.compile("`+")
 _LANGUAGE = re.compile(r"[A-Za-z0-9+#.-]{1,20}")
 _SPAN = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 _RISKY = re.compile(r"[<&]|!\[|\]\(|\]\[|\]:")
+_NOTHING_BUT_LETTERS = re.compile(r"[!-,.:-@\[-`{-~]")
 _NO_LETTER = re.compile(r"[^A-Za-z0-9 .,:/-]")
 
 
@@ -50,6 +51,11 @@ def plain(text: str) -> str:
     return _NO_LETTER.sub(
         lambda found: f"&#{ord(found[0])};" if found[0].isascii() else found[0], " ".join(visible(text).split())
     )
+
+
+def cell(text: str) -> str:
+    """Give a text as code in a cell of a table, in which nothing means anything to Markdown or to a site that shows it."""
+    return f"<code>{_NOTHING_BUT_LETTERS.sub(lambda found: f'&#{ord(found[0])};', ' '.join(visible(text).split()))}</code>"
 
 
 def _rendered(lines: list[str]) -> Iterator[str]:

@@ -15,7 +15,7 @@ from vacr.attribution.text import bare, from_bytes, lines_of
 from vacr.attribution.told import gather
 from vacr.errors import UnreadableInput
 from vacr.sources.git import Repository
-from vacr.sources.git_lines import AddedTo, added, blame
+from vacr.sources.git_lines import AddedTo, added, added_since, blame
 from vacr.sources.worktrees import Place, work_file
 
 _BINARY = 8000
@@ -37,25 +37,32 @@ class Line:
         return self.found.type if self.found is not None else "unknown"
 
 
-def blame_commit(
-    repository: Repository, revision: str, records: Sequence[dict[str, Any]]
-) -> tuple[str, list[tuple[str, list[Line]]]]:
-    """Give the whole name of a commit, and the lines that it added, by files.
+@dataclass(frozen=True, slots=True)
+class Added:
+    """The lines that a commit added, by files; or a range of commits, of which `since` is the last one before it."""
+
+    commit: str
+    since: str | None
+    commits: list[str]
+    """Those of the range, the oldest first."""
+    files: list[tuple[str, list[Line]]]
+
+
+def blame_commit(repository: Repository, revision: str, records: Sequence[dict[str, Any]]) -> Added:
+    """Give the lines that a commit added. A range of commits is taken as one: what it added is what is new at its end.
 
     Raises:
-        UnreadableInput: there is no such commit.
+        UnreadableInput: there is no such commit or range.
     """
-    commit = repository.commit(revision)
-    versions = [
-        version
-        for file in added(repository, [commit])[commit]
-        if file.lines and (version := _version(repository, file)) is not None
-    ]
+    since, commit = repository.span(revision) if ".." in revision else (None, repository.commit(revision))
+    files = added(repository, [commit])[commit] if since is None else added_since(repository, since, commit)
+    versions = [version for file in files if file.lines and (version := _version(repository, file)) is not None]
     answers = _joiner(repository, records, versions).join(versions)
-    return commit, [
+    found = [
         (version.path, [_line(commit, version, number, answer) for number in sorted(version.added)])
         for version, answer in zip(versions, answers, strict=True)
     ]
+    return Added(commit, since, [commit] if since is None else repository.between(since, commit), found)
 
 
 def _line(commit: str, version: Version, number: int, answer: Answer) -> Line:

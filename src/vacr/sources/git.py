@@ -8,6 +8,7 @@ surrogates.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import weakref
 from collections.abc import Iterable, Iterator
@@ -30,6 +31,7 @@ _SET = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
 }
+_DOTS = re.compile(r"\.\.\.?")
 FILE_MODES = ("100644", "100755", "100664")
 
 
@@ -74,15 +76,35 @@ class Repository:
         except UnreadableInput as error:
             raise UnreadableInput(f"there is no commit {revision}", where=str(self.path), hint=self._why(revision)) from error
 
+    def span(self, text: str) -> tuple[str, str]:
+        """Give where a range of commits begins and ends: of `A..B`, the last commit that both have, and `B`.
+
+        Raises:
+            UnreadableInput: there is no such commit, or they have none in common.
+        """
+        first, second = (self.commit(name or "HEAD") for name in _DOTS.split(text, maxsplit=1))
+        try:
+            return self.run("merge-base", first, second).decode().split()[0], second
+        except UnreadableInput as error:
+            hint = self._shallow() or "Name two commits of one history: --commit main..HEAD."
+            raise UnreadableInput(f"{text} has no beginning that both have", where=str(self.path), hint=hint) from error
+
+    def between(self, since: str, commit: str) -> list[str]:
+        """Give the commits that lead from one to another, the oldest first."""
+        return self.run("rev-list", "--reverse", "--topo-order", f"{since}..{commit}").decode().split()
+
+    def _shallow(self) -> str:
+        """Say what to do where a clone has not all of the history."""
+        is_shallow = self.run("rev-parse", "--is-shallow-repository").strip() == b"true"
+        return "The clone is shallow and may lack it: git fetch --unshallow." if is_shallow else ""
+
     def _why(self, revision: str) -> str:
         """Say why there may be no such commit."""
         if not self._has_commits():
             return "It has no commit yet."
         if ".." in revision:
             return "Name one commit, not a range of them."
-        if self.run("rev-parse", "--is-shallow-repository").strip() == b"true":
-            return "The clone is shallow and may lack it: git fetch --unshallow."
-        return "git log --oneline --all shows which there are."
+        return self._shallow() or "git log --oneline --all shows which there are."
 
     def _has_commits(self) -> bool:
         return bool(self.run("rev-list", "--all", "--max-count=1").strip())

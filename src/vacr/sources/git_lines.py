@@ -42,9 +42,18 @@ class Blamed:
     """Every name that the file had."""
 
 
+def added_since(repository: Repository, since: str, commit: str) -> list[AddedTo]:
+    """Give the files that have lines at a commit which they did not have at another."""
+    return _added(repository, {commit: [since]}, ())[commit]
+
+
 def added(repository: Repository, commits: Sequence[str], paths: Collection[str] = ()) -> dict[str, list[AddedTo]]:
     """Give the files that commits added lines to; with paths, of these only."""
-    parents = _parents(repository, commits)
+    return _added(repository, _parents(repository, commits), paths)
+
+
+def _added(repository: Repository, parents: dict[str, list[str]], paths: Collection[str]) -> dict[str, list[AddedTo]]:
+    commits = list(parents)
     pairs = [f"{commit} {parent}" for commit in commits for parent in parents[commit]]
     pairs += [commit for commit in commits if not parents[commit]]
     stdin = "".join(pair + "\n" for pair in pairs).encode()

@@ -1,0 +1,63 @@
+"""What trust rests on, as the inputs of an action name it: files of keys and certificates, or their text.
+
+A pull request may change any file of the repository. A key that the repository holds is therefore taken as the base has it,
+and one that the pull request itself brings along is left out: it is trusted when it has been merged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from vacr.action.workflow import given, several
+from vacr.sources.git import Repository
+from vacr.sources.worktrees import names_of
+
+_PEM = "-----BEGIN "
+
+
+@dataclass
+class Keys:
+    """The keys that inputs name, as files in a folder of our own or where they are."""
+
+    folder: Path
+    repository: Repository | None = None
+    base: str | None = None
+    remarks: list[str] = field(default_factory=list)
+    """What is worth knowing: which keys were not taken, or not as they are in the work tree."""
+
+    def files(self, name: str) -> tuple[str, ...]:
+        """Give the files that hold what an input names."""
+        text = given(name)
+        if _PEM in text:
+            return (self._kept(f"{name}.pem", text.encode() + b"\n"),)
+        return tuple(file for path in several(name) if (file := self._file(name, path)) is not None)
+
+    def _file(self, name: str, path: str) -> str | None:
+        if self.repository is None or self.base is None:
+            return path
+        names = names_of(self.repository, path)
+        tree = self.repository.tree(self.base)
+        if names and names[0] in tree:
+            data = self.repository.blob(tree[names[0]])
+            if not _holds(path, data):
+                self.remarks.append(f"{path} is taken as the base has it, not as it is here")
+            return self._kept(f"{name}-{names[0].replace('/', '-')}", data)
+        if any(one in self.repository.tree(self.repository.commit("HEAD")) for one in names):
+            self.remarks.append(
+                f"{path} is left out: the base does not have it, so whoever made these commits may have brought it"
+            )
+            return None
+        return path
+
+    def _kept(self, name: str, data: bytes) -> str:
+        kept = self.folder / f"{len(list(self.folder.iterdir()))}-{name}"
+        kept.write_bytes(data)
+        return str(kept)
+
+
+def _holds(path: str, data: bytes) -> bool:
+    try:
+        return Path(path).read_bytes() == data
+    except OSError:
+        return False

@@ -1,0 +1,148 @@
+"""The workflow that an action runs in: its inputs, and GitHub's files and commands for what an action has to say.
+
+What stands in the log may drive the workflow: a line that begins with two colons is a command. So commands are stopped while the
+action runs, but for its own, in which nothing of others is left as it was.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from vacr.errors import UnreadableInput, UsageError, VacrError, printable
+
+BUG = 70
+LEVELS = ("notice", "warning", "error")
+MOST = 10
+"""So many annotations of a level GitHub shows of a step."""
+
+
+def given(name: str) -> str:
+    """Give an input of the action; without one it is empty."""
+    return os.environ.get(f"INPUT_{name.upper().replace('-', '_')}", "").strip()
+
+
+def taken(name: str) -> str:
+    """Give an input that is a secret, and leave it in no environment."""
+    value = given(name)
+    os.environ.pop(f"INPUT_{name.upper().replace('-', '_')}", None)
+    return value
+
+
+def several(name: str) -> list[str]:
+    """Give the lines of an input."""
+    return [line.strip() for line in given(name).splitlines() if line.strip()]
+
+
+def paths(name: str) -> list[str]:
+    """Give the files and folders that an input names, one a line; ~ is the home folder, as no shell has seen it."""
+    return [str(Path(line).expanduser()) for line in several(name)]
+
+
+def chosen(name: str, among: tuple[str, ...]) -> str:
+    """Give an input that is one of some words, of which the first is the default.
+
+    Raises:
+        UsageError: it is another.
+    """
+    value = given(name) or among[0]
+    if value not in among:
+        raise UsageError(f"the input {name} is {value}", hint=f"It is one of: {', '.join(filter(None, among))}.")
+    return value
+
+
+def wished(name: str) -> bool:
+    """Tell whether an input says yes.
+
+    Raises:
+        UsageError: it says neither yes nor no.
+    """
+    return chosen(name, ("false", "true")) == "true"
+
+
+class Workflow:
+    """What is told to the workflow."""
+
+    def __init__(self) -> None:
+        """Take a word that nobody can guess, by which commands are stopped and heard again."""
+        self._word = secrets.token_hex(16)
+        self._told = dict.fromkeys(LEVELS, 0)
+
+    @contextmanager
+    def deaf(self) -> Iterator[None]:
+        """Have nothing in the log taken for a command."""
+        self._command(f"::stop-commands::{self._word}")
+        try:
+            yield
+        finally:
+            self._command(f"::{self._word}::")
+
+    def annotate(self, level: str, message: str, file: str = "", lines: tuple[int, int] | None = None) -> None:
+        """Put a remark beside a file, or on the run; more of them than GitHub shows are left out."""
+        self._told[level] += 1
+        if self._told[level] > MOST:
+            return
+        place = {"file": file, "line": lines and lines[0], "endLine": lines and lines[1]}
+        told = ",".join(f"{name}={_property(str(value))}" for name, value in place.items() if value)
+        self._command(f"::{self._word}::")
+        self._command(f"::{level} {told}".rstrip() + f"::{_data(message)}")
+        self._command(f"::stop-commands::{self._word}")
+
+    def output(self, name: str, value: object) -> None:
+        """Give an output of the action, whatever is in it."""
+        _append("GITHUB_OUTPUT", f"{name}<<{self._word}\n{_characters(str(value))}\n{self._word}\n")
+
+    def summarise(self, markdown: str) -> None:
+        """Add to the summary of the job."""
+        _append("GITHUB_STEP_SUMMARY", markdown + "\n")
+
+    def _command(self, text: str) -> None:
+        print(text, flush=True)  # noqa: T201 - the log is where commands are given
+
+
+def run(work: Callable[[Workflow], int]) -> int:
+    """Do the work of an action; what goes wrong is an annotation."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
+    workflow = Workflow()
+    with workflow.deaf():
+        try:
+            return work(workflow)
+        except VacrError as error:
+            workflow.annotate("error", f"vacr: {error.diagnostics()}")
+            return error.exit_code
+        except OSError as error:
+            workflow.annotate("error", f"vacr: {error.filename or 'the output'}: {error.strerror or error}")
+            return UnreadableInput.exit_code
+        except Exception as error:  # noqa: BLE001 - what is not ours to catch is told all the same, while no command is heard
+            traceback.print_exc()
+            workflow.annotate("error", f"vacr: a bug in vacr: {type(error).__name__}; the log has more")
+            return BUG
+
+
+def _append(variable: str, text: str) -> None:
+    """Add to one of the files that GitHub reads; elsewhere there are none."""
+    name = os.environ.get(variable)
+    if name:
+        with Path(name).open("a", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+
+
+def _characters(text: str) -> str:
+    """Leave nothing in a text that is no character; names of files may hold any bytes."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _data(text: str) -> str:
+    lines = "\n".join(printable(line) for line in _characters(text).split("\n"))
+    return lines.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    escaped = _characters(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return escaped.replace(":", "%3A").replace(",", "%2C")

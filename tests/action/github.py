@@ -1,0 +1,132 @@
+"""Runs an action of this repository as GitHub's runner does: each step in bash, with its inputs, files and commands."""
+
+import re
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+
+from tests.conftest import ROOT
+
+_EXPRESSION = re.compile(r"\$\{\{(.*?)\}\}", re.DOTALL)
+_COMMAND = re.compile(r"\s*::([a-z-]+|[0-9a-f]{32})(?: (.*?))?::(.*)")
+
+
+def load(name):
+    """Read the file of an action."""
+    return yaml.safe_load((ROOT / name).read_text("utf-8"))
+
+
+def evaluated(text, contexts):
+    """Put in what expressions stand for: members of contexts, the first of several that is not empty."""
+
+    def value(path):
+        found = contexts
+        for name in path.strip().split("."):
+            found = found.get(name, {}) if isinstance(found, dict) else {}
+        return found if isinstance(found, str) else ""
+
+    return _EXPRESSION.sub(lambda one: next(filter(None, map(value, one[1].split("||"))), ""), text)
+
+
+@dataclass
+class Ran:
+    """What came of an action."""
+
+    code: int
+    log: str
+    outputs: dict[str, str]
+    summary: str
+    commands: list[tuple[str, dict[str, str], str]] = field(default_factory=list)
+
+    def told(self, level):
+        """Give the annotations of a level, with the file that they are beside."""
+        return [(properties.get("file", ""), message) for name, properties, message in self.commands if name == level]
+
+
+class Runner:
+    """A runner with a workspace."""
+
+    def __init__(self, workspace: Path, temporary: Path, environment: dict[str, str]):
+        self.workspace, self.temporary, self.environment = workspace, temporary, environment
+        temporary.mkdir(exist_ok=True)
+        self.number = 0
+
+    def run(self, action, inputs, event=None):
+        """Run all steps, until one fails."""
+        found = load(action)
+        unknown = inputs.keys() - found["inputs"].keys()
+        assert not unknown
+        given = {name: inputs.get(name, one.get("default", "")) for name, one in found["inputs"].items()}
+        contexts = {"inputs": given, "github": event or {}, "steps": {}}
+        summary, log, code = self._file("summary"), "", 0
+        for step in found["runs"]["steps"]:
+            output = self._file("output")
+            started = self.start(action, step, contexts, output, summary)
+            log += started.communicate()[0].decode()
+            code = started.returncode
+            contexts["steps"][step.get("id", "")] = {"outputs": outputs_in(output.read_text("utf-8"))}
+            if code:
+                break
+        outputs = {name: evaluated(one["value"], contexts) for name, one in found["outputs"].items()}
+        return Ran(code, log, outputs, summary.read_text("utf-8"), commands_in(log))
+
+    def start(self, action, step, contexts, output, summary):
+        """Start one step, in the shell that it names."""
+        assert step["shell"] == "bash"
+        script = self._file("step.sh")
+        script.write_text(evaluated(step["run"], contexts))
+        environment = {
+            **self.environment,
+            "GITHUB_ACTION_PATH": str((ROOT / action).parent),
+            "GITHUB_WORKSPACE": str(self.workspace),
+            "GITHUB_OUTPUT": str(output),
+            "GITHUB_STEP_SUMMARY": str(summary),
+            "RUNNER_TEMP": str(self.temporary),
+            **{name: evaluated(value, contexts) for name, value in step.get("env", {}).items()},
+        }
+        command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(script)]
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        return subprocess.Popen(command, cwd=self.workspace, env=environment, **pipes)
+
+    def _file(self, name):
+        self.number += 1
+        path = self.temporary.parent / f"{self.number}-{name}"
+        path.touch()
+        return path
+
+
+def outputs_in(text):
+    """Read a file of outputs."""
+    found, lines = {}, iter(text.split("\n"))
+    for line in lines:
+        if line:
+            name, _, end = line.partition("<<")
+            assert end, line
+            found[name] = "\n".join(iter(lambda: next(lines), end))
+    return found
+
+
+def commands_in(log):
+    """Give the commands that a runner would hear in a log."""
+    found, stopped = [], None
+    for line in log.split("\n"):
+        command = _COMMAND.match(line)
+        if stopped is not None:
+            stopped = None if line.strip() == f"::{stopped}::" else stopped
+        elif command and command[1] == "stop-commands":
+            stopped = command[3]
+        elif command:
+            properties = dict(one.split("=", 1) for one in (command[2] or "").split(",") if one)
+            found.append((command[1], {name: _meant(value) for name, value in properties.items()}, _meant(command[3])))
+        else:
+            assert "##[" not in line, line
+    assert stopped is None
+    return found
+
+
+def _meant(text):
+    for code, letter in (("%2C", ","), ("%3A", ":"), ("%0A", "\n"), ("%0D", "\r"), ("%25", "%")):
+        text = text.replace(code, letter)
+    return text

@@ -1,0 +1,120 @@
+"""The hooks, run by pre-commit itself: from a repository with this package, in one with records."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.attribution.acting import Agent, commit, git, repository
+from tests.conftest import ROOT
+
+HOOKS = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
+NEEDED = ("src", "pyproject.toml", "README.md", "LICENSE", ".pre-commit-hooks.yaml")
+
+
+@pytest.fixture
+def published(tmp_path):
+    """Give this package as it is here, in a repository that hooks can be taken from."""
+    folder = repository(tmp_path / "published")
+    for name in NEEDED:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(ROOT / name, folder / name)
+    return folder, commit(folder)
+
+
+@pytest.fixture
+def repo(vacr, tmp_path):
+    """Give a repository with two signed records, and the key that signed them."""
+    folder = repository(tmp_path / "repo")
+    assert vacr("key", "generate", "-o", "keys").returncode == 0
+    shutil.copy(tmp_path / "keys/signing.pub.pem", folder / "team.pem")
+    for name in ("one", "two"):
+        session = (
+            Agent(folder, name).asked("Sum up").write(f"{name}.py", f"{name} = 'the sum of all'\n").save(tmp_path / "sessions")
+        )
+        assert vacr("seal", session, "--key", "keys/signing.pem", "-o", folder / "records").returncode == 0
+    return folder
+
+
+class PreCommit:
+    """pre-commit, with the hooks of this package."""
+
+    def __init__(self, repo: Path, published: tuple[Path, str]):
+        self.repo = repo
+        settings = {"vacr-verify": {"args": ["--trust", "team.pem", "--"]}}
+        hooks = [{"id": hook["id"], **settings.get(hook["id"], {})} for hook in HOOKS]
+        config = {"repos": [{"repo": str(published[0]), "rev": published[1], "hooks": hooks}]}
+        (repo / ".pre-commit-config.yaml").write_text(yaml.safe_dump(config))
+        self.environment = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "VACR_"))}
+        self.environment |= {"PRE_COMMIT_HOME": str(repo.parent / "kept"), "GIT_CONFIG_GLOBAL": os.devnull}
+
+    def run(self, *arguments):
+        command = [sys.executable, "-m", "pre_commit", *arguments]
+        return subprocess.run(command, cwd=self.repo, env=self.environment, capture_output=True, text=True)
+
+    def hooks(self):
+        """Stage everything, and give for each hook whether it is content, and what all of them said."""
+        git(self.repo, "add", "-A")
+        done = self.run("run", "--color=never")
+        verdicts = re.findall(r"(Passed|Failed|Skipped)$", done.stdout, re.MULTILINE)
+        assert done.returncode == ("Failed" in verdicts), done.stdout + done.stderr
+        return verdicts, done.stdout
+
+
+def test_hooks_say_of_each_record_what_is_wrong(vacr, repo, published, tmp_path):
+    """All in one test, for it is the environment that takes its time."""
+    found = PreCommit(repo, published)
+    done = found.run("install-hooks")
+    if done.returncode and "No matching distribution" in done.stdout:
+        pytest.skip("no index of packages can be reached: the hooks are not tested")
+    assert done.returncode == 0, done.stdout
+    one = repo / "records/session-one.acr.json"
+    good = one.read_bytes()
+    assert found.hooks()[0] == ["Passed"] * 3
+
+    commit(repo)
+    one.write_bytes(good.replace(b"Sum up", b"Add up"))
+    verdicts, said = found.hooks()
+    assert verdicts == ["Failed"] * 3
+    assert "records/session-one.acr.json: invalid, 1 finding" in said
+    assert "the bytes are not those that were signed" in said
+    assert "records/session-one.acr.json: the record was changed after it was made" in said
+    assert "session-two" not in said
+
+    # A statement alone is committed: the record that it is about is looked at.
+    one.write_bytes(good)
+    statement = one.with_name(f"{one.name}.cose")
+    kept = statement.read_bytes()
+    assert vacr("key", "generate", "-o", "others").returncode == 0
+    done = vacr("sign", one, "--key", "others/signing.pem", "-o", statement, "--overwrite")
+    assert done.returncode == 0, done.err
+    assert found.hooks()[0] == ["Skipped", "Failed", "Skipped"]
+    statement.write_bytes(kept)
+
+    # A record that nobody signed, and one that is none, beside a good one: each has its line.
+    for name in ("--trust=x.acr.json", "::error::\n$(touch trap).acr.json"):
+        (repo / name).write_bytes(good)
+    (repo / "none.acr.json").write_text("{")
+    verdicts, said = found.hooks()
+    assert verdicts == ["Failed"] * 3
+    assert "--trust=x.acr.json: valid" in said
+    assert "none.acr.json: unreadable" in said
+    assert said.count("not signed: there is no statement beside it") == 3
+    assert "--trust=x.acr.json: attributed as the record yields" in said
+    assert not list(tmp_path.rglob("trap"))
+
+
+def test_no_name_of_a_file_is_an_option():
+    assert {hook["args"][-1] for hook in HOOKS} == {"--"}
+    page = (ROOT / "docs/how-to/pre-commit.md").read_text("utf-8")
+    config = yaml.safe_load(page.split("```yaml\n")[1].split("```")[0])
+    shown = config["repos"][0]["hooks"]
+    assert {hook["id"] for hook in shown} == {hook["id"] for hook in HOOKS}
+    assert all(hook["args"][-1] == "--" for hook in shown if "args" in hook)
