@@ -36,7 +36,7 @@ _ASKED = 40
 @click.option("--commit", metavar="REVISION", help="Count the lines that a commit added, instead of showing a file.")
 @click.option("--rev", metavar="REVISION", help="Show the file as it is there, instead of in the work tree.")
 @click.option(
-    "--repository", metavar="FOLDER", type=PATH, help="The repository. Default: that of the file, or of the current folder."
+    "--repository", metavar="FOLDER", type=PATH, help="The repository.  [default: that of the file, or of the current folder]"
 )
 @options.voice_options
 def command(
