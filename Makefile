@@ -105,6 +105,7 @@ check: $(VENV)/dev.stamp peers web/node_modules/.stamp
 	$(BIN)/lint-imports
 	$(BIN)/python docs/mapping/generate.py --check
 	$(BIN)/python docs/reference/generate.py --check
+	$(BIN)/python docs/spec-coverage/generate.py --check
 	$(BIN)/pytest -n auto
 
 faults: $(VENV)/dev.stamp
@@ -116,6 +117,7 @@ bench: $(VENV)/dev.stamp
 docs: $(VENV)/dev.stamp
 	$(BIN)/python docs/mapping/generate.py
 	$(BIN)/python docs/reference/generate.py
+	$(BIN)/python docs/spec-coverage/generate.py
 
 # The page is in the package as it was built, and a test tells when it is stale.
 web: $(VENV)/run.stamp web/node_modules/.stamp
