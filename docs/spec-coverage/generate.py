@@ -13,7 +13,7 @@ from clauses import Document, load
 from named import missing
 
 FOLDER = Path(__file__).parent
-DOCUMENTS = ("draft", "types", "unification", "bridge", "samples")
+DOCUMENTS = ("draft", "types", "published", "unification", "bridge", "samples")
 
 
 def main() -> int:
