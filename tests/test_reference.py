@@ -86,6 +86,30 @@ def test_every_option_of_every_verb_is_there_with_a_variable_that_is_read():
     assert seen > 300
 
 
+def test_several_files_in_a_variable_are_separated_as_paths_are_and_others_by_spaces(monkeypatch):
+    root = click.Context(group, info_name="vacr", **group.context_settings)
+    given = {True: ["a b", "c"], False: ["a", "b"]}
+    seen = 0
+    for context in contexts(root):
+        for option in context.command.params:
+            if isinstance(option, click.Option) and option.multiple and option.nargs == 1:
+                expected = given["FILE" in (option.metavar or "")]
+                separator = os.pathsep if expected is given[True] else " "
+                monkeypatch.setenv(f"{context.auto_envvar_prefix}_{option.name.upper()}", separator.join(expected))
+                assert list(option.value_from_envvar(context)) == expected, (context.command_path, option.name)
+                seen += 1
+    assert seen > 20
+
+
+@pytest.mark.parametrize(
+    ("verb", "below"),
+    [("endorse", ["request", "challenge", "answer", "confirm"]), ("key", ["generate", "show"]), ("schema", ["show", "generate"])],
+)
+def test_verbs_of_a_verb_are_listed_in_the_order_of_use(verb, below):
+    text = (PAGES / f"{verb}.md").read_text("utf-8")
+    assert [line.split()[-1] for line in text.splitlines() if line.startswith(f"## vacr {verb} ")] == below
+
+
 def test_the_exit_codes_are_those_of_the_errors():
     families = {VacrError, *VacrError.__subclasses__()}
     assert {family.exit_code for family in families} <= EXIT_CODES.keys()

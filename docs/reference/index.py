@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from options import prose
 from verbs import Verb
 
 from vacr.cli import EXIT_CODES
@@ -62,7 +63,7 @@ _WHEN = {
 def page(found: Sequence[Verb]) -> str:
     """Write the index."""
     listed = "".join(f"| {_links(verb)} | {verb.does} |\n" for verb in found)
-    exits = "".join(f"| {code} | {meaning} | {_WHEN[code]} |\n" for code, meaning in EXIT_CODES.items())
+    exits = "".join(f"| {code} | {prose(meaning)} | {_WHEN[code]} |\n" for code, meaning in EXIT_CODES.items())
     return _PAGE.format(verbs=listed, exits=exits)
 
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import click
 import options
 
-from vacr.cli import group
+from vacr.cli import EXIT_CODES, group
+from vacr.cli.options import FINDINGS
 
-EXITS = "README.md#exit-codes"
 _EXAMPLE = "\b\nExample:\n"
 
 
@@ -67,8 +67,13 @@ def page(verb: Verb) -> str:
     text = f"# vacr {verb.path}\n\n{head}{_described(verb, '##')}"
     for below in verb.below():
         text += f"\n## vacr {below.path}\n\n{_described(below, '###')}"
+    return f"{text}\nExit codes: {_exits(verb)}. [When which](README.md#exit-codes).\n"
+
+
+def _exits(verb: Verb) -> str:
+    """Name the exit codes; findings only count where there is `--strict`."""
     strict = any(option.name == "strict" for one in (verb, *verb.below()) for option in one.command.params)
-    return f"{text}\nExit codes are [those of all verbs]({EXITS}){', 5 with `--strict`' if strict else ''}.\n"
+    return " · ".join(f"{code} {options.prose(said)}" for code, said in EXIT_CODES.items() if strict or code != FINDINGS)
 
 
 def _described(verb: Verb, level: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from vacr import __version__, errors
-from vacr.cli.options import printable, silence_stdout
+from vacr.cli.options import FINDINGS, printable, silence_stdout
 from vacr.cli.verbs import Verbs
 from vacr.errors import UnreadableInput, VacrError
 
@@ -22,7 +22,7 @@ EXIT_CODES = {
     2: "usage",
     3: "unreadable or unsupported",
     4: "unreachable",
-    5: "findings under --strict",
+    FINDINGS: "findings under --strict",
     BUG: "bug",
     INTERRUPTED: "interrupted",
 }
