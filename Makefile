@@ -16,7 +16,7 @@ help:
 	@echo "make faults all faults that a log and a journal have to survive, where make test tries some of each kind"
 	@echo "make receiver   sends traces to a real receiver, which takes more than 100 MB of packages"
 	@echo "make bench  speed and memory, as ratios"
-	@echo "make docs   write docs/mapping again from the readers' tables"
+	@echo "make docs   write docs/mapping, docs/reference and docs/spec-coverage again from what they are made of"
 	@echo "make web    build the page of vacr view again, after a change in web/"
 	@echo "make lock   resolve the dependencies again"
 
@@ -105,6 +105,8 @@ check: $(VENV)/dev.stamp peers web/node_modules/.stamp
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python docs/mapping/generate.py --check
+	$(BIN)/python docs/reference/generate.py --check
+	$(BIN)/python docs/spec-coverage/generate.py --check
 	$(BIN)/pytest -n auto
 
 faults: $(VENV)/dev.stamp
@@ -115,6 +117,8 @@ bench: $(VENV)/dev.stamp
 
 docs: $(VENV)/dev.stamp
 	$(BIN)/python docs/mapping/generate.py
+	$(BIN)/python docs/reference/generate.py
+	$(BIN)/python docs/spec-coverage/generate.py
 
 # The page is in the package as it was built, and a test tells when it is stale.
 web: $(VENV)/run.stamp web/node_modules/.stamp

@@ -159,10 +159,20 @@ def test_a_patch_whose_texts_the_host_keeps(tmp_path):
     assert said(opencode, tmp_path) == [("a.py", [[2, 2]], "recorded"), ("b.py", [[1, 2]], "recorded")]
 
 
-def test_a_patch_whose_place_the_host_keeps(tmp_path):
+@pytest.mark.parametrize("kind", ["add", "create"])
+def test_a_file_that_a_patch_made_is_new_by_either_name(tmp_path, kind):
+    opencode = OpenCode()
+    file = {"filePath": f"{ROOT}/b.py", "relativePath": "b.py", "type": kind, "after": "x\ny\n", "additions": 2, "deletions": 0}
+    text = "*** Begin Patch\n*** Add File: b.py\n+x\n+y\n*** End Patch"
+    opencode.call("apply_patch", {"patchText": text}, metadata={"files": [file]})
+    assert said(opencode, tmp_path) == [("b.py", [[1, 2]], "recorded")]
+
+
+@pytest.mark.parametrize("member", ["patch", "diff"])
+def test_a_patch_whose_place_the_host_keeps(tmp_path, member):
     opencode = OpenCode()
     diff = "@@ -70,3 +70,3 @@\n def f():\n-    two = 2\n+    two = 3\n     three = 2\n"
-    file = {"filePath": f"{ROOT}/a.py", "relativePath": "a.py", "type": "update", "patch": diff, "additions": 1, "deletions": 1}
+    file = {"filePath": f"{ROOT}/a.py", "relativePath": "a.py", "type": "update", member: diff, "additions": 1, "deletions": 1}
     opencode.call("apply_patch", {"patchText": PATCH}, metadata={"files": [file]})
     assert said(opencode, tmp_path) == [("a.py", [[71, 71]], "recorded")]
 

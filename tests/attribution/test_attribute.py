@@ -57,6 +57,16 @@ def test_only_the_changed_lines_are_the_agents(told, tmp_path):
     assert vacr.validate(made).findings == []
 
 
+def test_a_call_of_a_message_without_a_model_is_of_the_sessions_model(told, tmp_path):
+    told.write("a.py", "x\n")
+    record = told.record(tmp_path)
+    for entry in record["session"]["entries"]:
+        entry.pop("model-id", None)
+    record["session"]["agent-meta"] |= {"model-id": "one", "model-provider": "acme"}
+    (made,) = attribute([record])
+    assert files(made)["a.py"][0]["contributor"] == {"type": "ai", "model-id": "acme/one"}
+
+
 def test_a_revert_leaves_no_trace_but_in_the_history(told, tmp_path):
     told.read("a.py", TEXT)
     told.edit("a.py", "two", "2")

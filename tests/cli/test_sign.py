@@ -1,6 +1,7 @@
 """`vacr key`, `sign`, `verify` and `inspect`: what is written, printed and refused."""
 
 import base64
+import hashlib
 import http.server
 import json
 import shutil
@@ -202,6 +203,25 @@ def test_a_native_session_signed_as_it_is(vacr, signed):
     assert shown["unprotected"]["trace-metadata"]["trace-format"] == "claude-jsonl"
     assert "? record: what was signed is no record" in done.out
     assert (signed / "s.jsonl.cose").is_file()
+
+
+@pytest.mark.parametrize("profile", ["hash-envelope", "detached", "attached"])
+def test_the_summary_of_a_record_stands_beside_the_signature(vacr, signed, profile):
+    assert vacr("sign", "s.acr.json", "--key", "keys/signing.pem", "--profile", profile, "--overwrite").returncode == 0
+    data = (signed / "s.acr.json").read_bytes()
+    session = json.loads(data)["session"]
+    # The signature of a hash envelope is over the hash itself.
+    hashed = {} if profile == "hash-envelope" else {"content-hash": hashlib.sha256(data).hexdigest()}
+    message = cbor2.loads((signed / "s.acr.json.cose").read_bytes()).value
+    assert 100 not in cbor2.loads(message[0])
+    assert message[1][100] == {
+        "session-id": session["session-id"],
+        "agent-vendor": "anthropic",
+        "trace-format": "ietf-vac-v3.0",
+        "timestamp-start": session["session-start"],
+        "timestamp-end": session["session-end"],
+        **hashed,
+    }
 
 
 @pytest.mark.parametrize("kind", keys.KINDS)

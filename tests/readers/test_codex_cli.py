@@ -52,6 +52,12 @@ def test_the_session_is_described():
     assert session["session-start"] == "2026-03-14T09:36:00.000Z"
 
 
+@pytest.mark.parametrize("record", [EXAMPLE, BARE], ids=["enveloped", "bare"])
+def test_the_first_line_is_the_start_of_the_session(record):
+    assert [entry.get("event-type") for entry in record["session"]["entries"]].index("session-start") == 0
+    assert len(events(record, "session-start")) == 1
+
+
 def test_messages_come_from_response_items_and_echoes_stay_events():
     assert [entry["type"] for entry in typed(EXAMPLE, "user", "assistant")] == ["user", "user", "assistant"]
     (answer,) = typed(EXAMPLE, "assistant")

@@ -230,6 +230,12 @@ def test_a_message_of_another_role_is_an_event():
     assert ODD["vacr"]["drift"]["types"] == {"(text)": 1, "part/brand-new": 1, "part/tool": 1, "role/system": 1}
 
 
+def test_an_answer_names_the_message_before_it_and_why_it_ended():
+    (message,) = exported(parentID="msg_0", finish="stop")["session"]["entries"]
+    assert (message["parent-id"], message["stop-reason"]) == ("msg_0", "stop")
+    assert not {"parentID", "finish"} & message.keys()
+
+
 def test_an_error_stays_with_its_message():
     assert entry(EXAMPLE, 6)["error"]["name"] == "MessageAbortedError"
 

@@ -84,6 +84,48 @@ def test_a_record_may_not_be_so(record, pointer):
     assert pointer in {None, findings[0].pointer}
 
 
+META, EXTENSION = RECORD["session"]["agent-meta"], {"vendor": "v", "version": "1", "data": {"a": 1, -7: 2}}
+EXTENSIBLE = {
+    "record": lambda extension: {**RECORD, "metadata": extension},
+    "session": lambda extension: {**RECORD, "session": {**RECORD["session"], "vendor-ext": extension}},
+    "agent-meta": lambda extension: {
+        **RECORD,
+        "session": {**RECORD["session"], "agent-meta": {**META, "vendor-ext": extension}},
+    },
+    "environment": lambda extension: {
+        **RECORD,
+        "session": {**RECORD["session"], "environment": {"vendor-ext": extension}},
+    },
+    "vcs": lambda extension: {**RECORD, "vcs": {"vendor-ext": extension}},
+    "token-usage": lambda extension: entry({"type": "assistant", "token-usage": {"vendor-ext": extension}}),
+    "data of an event": lambda extension: entry({"type": "system-event", "event-type": "e", "data": extension}),
+    **{one["type"]: lambda extension, one=one: entry({**one, "vendor-ext": extension}) for one in RECORD["session"]["entries"]},
+}
+
+
+@pytest.mark.parametrize("made", EXTENSIBLE.values(), ids=EXTENSIBLE)
+def test_an_extension_may_stand_there_and_has_to_say_whose_it_is(made):
+    checker = schema_for("2").checker()
+    assert checker.findings(made(EXTENSION)) == []
+    assert not checker.matches(made({"data": {"a": 1}}))
+    assert not checker.matches(made({"vendor": "v", "more": 1}))
+
+
+@pytest.mark.parametrize("one", RECORD["session"]["entries"], ids=lambda one: one["type"])
+def test_every_type_of_entry_has_the_members_of_the_base(one):
+    base = {"timestamp": 1, "id": "e", "session-id": "s", "children": [{"type": "user"}]}
+    assert schema_for("2").checker().findings(entry({**one, **base})) == []
+    for name, value in {"timestamp": "now", "id": 1, "session-id": 1, "children": [{"type": "queue"}]}.items():
+        assert not schema_for("2").checker().matches(entry({**one, name: value}))
+
+
+@pytest.mark.parametrize("version", ["2", "3"])
+@pytest.mark.parametrize("name", ["ietf-vac-v2.0", "ietf-unified-v0.1", "claude-jsonl", "cursor-jsonl", "a format to come"])
+def test_a_trace_format_may_have_any_name(version, name):
+    assert schema_for(version).checker("trace-format-id").matches(name)
+    assert not schema_for(version).checker("trace-format-id").matches(2)
+
+
 def test_the_signed_form_is_closed():
     checker = schema_for("2").checker("signed-agent-record")
     metadata = {"session-id": "s", "agent-vendor": "v", "trace-format": "claude-jsonl", "timestamp-start": 1}

@@ -213,6 +213,44 @@ def test_a_record_may_not_be_so(path, value, pointer):
     assert [finding.pointer for finding in checker.findings(record)] == [pointer]
 
 
+CHILD = {"type": "reasoning", "content": "hm"}
+OTHER_TYPES = [
+    *[("vcs", name, 1) for name in ("type", "revision", "branch", "repository")],
+    *[("recording-agent", name, 1) for name in ("name", "version")],
+    *[("session/agent-meta", name, 1) for name in ("model-id", "model-provider", "cli-name", "cli-version")],
+    *[("session", name, "now") for name in ("session-start", "session-end")],
+    ("session", "environment", {"working-dir": 1}),
+    ("session", "environment", {"working-dir": "/w", "vcs": {}}),
+    ("session", "environment", {"working-dir": "/w", "sandboxes": [1]}),
+    *[(f"{ENTRIES}/{number}", "id", 1) for number in range(5)],
+    *[(f"{ENTRIES}/{number}", "timestamp", "now") for number in range(5)],
+    *[(f"{ENTRIES}/{number}", "children", [{"type": "reasoning"}]) for number in range(5)],
+    *[(f"{ENTRIES}/1", name, 1) for name in ("model-id", "parent-id")],
+    *[(f"{ENTRIES}/1/children/0", name, 1) for name in ("name", "call-id")],
+    *[(f"{ENTRIES}/2", name, 1) for name in ("call-id", "status")],
+    *[(f"{ENTRIES}/3", name, 1) for name in ("encrypted", "subject")],
+    (f"{ENTRIES}/4", "event-type", 1),
+    *[(f"{ENTRIES}/1/token-usage", name, "1") for name in ("input", "output", "cached", "reasoning", "total", "cost")],
+    ("file-attribution/files/0", "path", 1),
+    *[(RANGE, name, 1) for name in ("content-hash", "content-hash-alg")],
+    *[(RANGE, name, "1") for name in ("start-line", "end-line")],
+    (f"{CONVERSATION}/contributor", "model-id", 1),
+    *[(f"{CONVERSATION}/related/0", name, 1) for name in ("type", "url")],
+]
+
+
+@pytest.mark.parametrize(("place", "member", "value"), OTHER_TYPES)
+def test_a_member_has_the_type_that_it_has_to_have(place, member, value):
+    assert not schema_for("3").checker().matches(changed(f"{place}/{member}", value))
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_every_type_of_entry_may_have_children_and_native_members(number):
+    checker = schema_for("3").checker()
+    assert checker.findings(changed(f"{ENTRIES}/{number}/children", [{**CHILD, "children": [CHILD]}])) == []
+    assert checker.findings(changed(f"{ENTRIES}/{number}/requestId", {"any": [None]})) == []
+
+
 def test_an_integral_float_counts_as_an_integer_in_json_alone():
     record = changed(f"{RANGE}/start-line", 1.0)
     assert schema_for("3").checker(json=True).matches(record)

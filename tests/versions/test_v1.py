@@ -36,6 +36,11 @@ MOVES = [
         "/files/0/conversations/0/ranges/0/start_line",
         "/file-attribution/files/0/conversations/0/ranges/0/start-line",
     ),
+    ("/files/0/conversations/0/contributor/type", "/file-attribution/files/0/conversations/0/contributor/type"),
+    (
+        "/files/0/conversations/0/ranges/0/end_line",
+        "/file-attribution/files/0/conversations/0/ranges/0/end-line",
+    ),
     (
         "/files/0/conversations/0/ranges/0/content_hash",
         "/file-attribution/files/0/conversations/0/ranges/0/content-hash",

@@ -8,6 +8,10 @@ from vacr.attribution import apply_patch, hosts, hunks, tools
 from vacr.attribution.calls import Call
 from vacr.attribution.events import Delete, Event, Hunk, Move, Patch, Replace, Snapshot, Write
 
+# Versions of OpenCode differ in how they name a file that is new, and the diff that they keep.
+_NEW = frozenset(("add", "create"))
+_UNIFIED = ("patch", "diff")
+
 
 def patch_events(text: str) -> Iterator[Event]:
     """Say what a patch does."""
@@ -51,7 +55,7 @@ def _told_files(files: list[Any]) -> list[Event]:
             events.append(Delete(path))
         elif not isinstance(after, str):
             return []
-        elif kind == "add":
+        elif kind in _NEW:
             events.append(Write(path, after, created=True, recorded=True))
         elif not isinstance(before, str):
             return []
@@ -69,8 +73,9 @@ def _hunks_by_path(files: list[Any], text: str) -> dict[str, list[Hunk]]:
         spelled = [line for part in patch.parts for line in (*part.old, *part.new)]
         for file in files:
             names = (file.get("filePath"), file.get("relativePath")) if isinstance(file, dict) else ()
-            if patch.path in names and isinstance(file.get("patch"), str):
-                found[patch.path] = hunks.indented(hunks.hunks_of(file["patch"]), spelled)
+            unified = next((file[name] for name in _UNIFIED if isinstance(file.get(name), str)), None) if names else None
+            if patch.path in names and unified is not None:
+                found[patch.path] = hunks.indented(hunks.hunks_of(unified), spelled)
     return found
 
 

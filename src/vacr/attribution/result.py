@@ -13,7 +13,7 @@ from vacr.attribution.replay import Replay
 from vacr.attribution.text import to_bytes
 from vacr.attribution.tracked import CONTENT_ONLY, Maker, Tracked
 
-ALGORITHM, VERSION = "vacr-replay", 2
+ALGORITHM, VERSION = "vacr-replay", 3
 FORMATTER = "formatter"
 """Why a file may be another than it is said to be: a formatter went over its folder, and nobody looked since."""
 

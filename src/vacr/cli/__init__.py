@@ -10,12 +10,22 @@ from typing import Any
 import click
 
 from vacr import __version__, errors
-from vacr.cli.options import printable, silence_stdout
+from vacr.cli.options import FINDINGS, printable, silence_stdout
 from vacr.cli.verbs import Verbs
 from vacr.errors import UnreadableInput, VacrError
 
 INTERRUPTED = 130
 BUG = 70
+EXIT_CODES = {
+    0: "done",
+    1: "checked and failed, or nothing found",
+    2: "usage",
+    3: "unreadable or unsupported",
+    4: "unreachable",
+    FINDINGS: "findings under --strict",
+    BUG: "bug",
+    INTERRUPTED: "interrupted",
+}
 
 
 @click.group(
@@ -52,9 +62,8 @@ BUG = 70
         "completion": "Print completion for a shell.",
     },
     context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "VACR", "max_content_width": 100},
-    epilog="Exit codes: 0 done · 1 checked and failed, or nothing found · 2 usage · 3 unreadable or unsupported · "
-    "4 unreachable · 5 findings under --strict · 70 bug · 130 interrupted. Every option also reads an environment variable: "
-    "VACR_<VERB>_<OPTION>.",
+    epilog=f"Exit codes: {' · '.join(f'{code} {meaning}' for code, meaning in EXIT_CODES.items())}. "
+    "Every option also reads an environment variable: VACR_<VERB>_<OPTION>.",
 )
 @click.version_option(__version__, "-V", "--version", message="vacr %(version)s")
 def group() -> None:

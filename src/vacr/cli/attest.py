@@ -43,10 +43,18 @@ from vacr.sources.tpm import PCRS, Tpm
 @click.option("--tcti", metavar="NAME", help="How the TPM is reached, such as device:/dev/tpmrm0.  [default: as tpm2-tools do]")
 @click.option("--pcrs", metavar="N,N…", default=",".join(map(str, PCRS)), show_default=True, help="The registers to quote.")
 @click.option("--journal-head", metavar="FILE|HEX", help="How far the recorder's journal went.  [default: what the record says]")
-@click.option("--configuration", metavar="FILE", type=PATH, multiple=True, help="A file of configuration to measure.")
+@click.option(
+    "--configuration", metavar="FILE", type=PATH, multiple=True, help="A file of configuration to measure; may be given again."
+)
 @click.option("--agent-executable", metavar="FILE", help="The executable of the agent, to measure it, too.")
 @click.option("--agent", metavar="NAME", help="Whose session or executable it is.  [default: as the record says]")
-@click.option("--endorsement", metavar="FILE", type=PATH, multiple=True, help="An endorsement to go along with the evidence.")
+@click.option(
+    "--endorsement",
+    metavar="FILE",
+    type=PATH,
+    multiple=True,
+    help="An endorsement to go along with the evidence; may be given again.",
+)
 @click.option("--into", metavar="STATEMENT", type=PATH, help="Put the evidence into the header of a statement as well.")
 @click.option("--reference", is_flag=True, help="Write what this installation measures as: reference values for a verifier.")
 @click.option("--attestation-key", is_flag=True, help="Write the public attestation key of the TPM.")

@@ -40,7 +40,7 @@ _SHORT = 12
 )
 @click.option("--rev", metavar="REVISION", help="Show the file as it is there, instead of in the work tree.")
 @click.option(
-    "--repository", metavar="FOLDER", type=PATH, help="The repository. Default: that of the file, or of the current folder."
+    "--repository", metavar="FOLDER", type=PATH, help="The repository.  [default: that of the file, or of the current folder]"
 )
 @options.voice_options
 def command(

@@ -15,6 +15,7 @@ import click
 from vacr.cli import options, outputs
 from vacr.cli.options import PATH, Voice
 from vacr.cli.statements import key_options, key_signer
+from vacr.cli.verbs import InOrder
 from vacr.errors import InvalidStatement, UnreadableInput, UsageError
 from vacr.evidence import endorsement
 from vacr.evidence.credential import SECRET, SEED
@@ -28,7 +29,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 _LARGEST = 1 << 20
 
 
-@click.group(no_args_is_help=True)
+@click.group(cls=InOrder, no_args_is_help=True)
 def command() -> None:
     """Show that an attestation key is in a TPM that its maker certified. A and V are the attester's machine and the verifier's.
 
@@ -103,8 +104,17 @@ def request(
 
 @command.command(short_help="Verifier: check that, and write a secret for that TPM alone.")
 @click.argument("file", metavar="REQUEST", type=PATH)
-@click.option("--ek-root", required=True, metavar="FILE", type=PATH, multiple=True, help="Root certificates of makers of TPMs.")
-@click.option("--ek-chain", metavar="FILE", type=PATH, multiple=True, help="Certificates between those and the TPM's.")
+@click.option(
+    "--ek-root",
+    required=True,
+    metavar="FILE",
+    type=PATH,
+    multiple=True,
+    help="Root certificates of makers of TPMs; may be given again.",
+)
+@click.option(
+    "--ek-chain", metavar="FILE", type=PATH, multiple=True, help="Certificates between those and the TPM's; may be given again."
+)
 @click.option("--secret", required=True, metavar="FILE", type=PATH, help="Where to keep what the answer is compared with.")
 @_output
 @options.voice_options

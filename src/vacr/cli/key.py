@@ -8,6 +8,7 @@ import click
 
 from vacr.cli import options
 from vacr.cli.options import PATH, Voice
+from vacr.cli.verbs import InOrder
 from vacr.errors import UnreadableInput, UsageError
 from vacr.signing import keys
 from vacr.signing.algorithms import PublicKey
@@ -15,7 +16,7 @@ from vacr.signing.certificates import load_certificates
 from vacr.sources.key_files import passphrase_in, trust_bytes, write_keys
 
 
-@click.group(no_args_is_help=True)
+@click.group(cls=InOrder, no_args_is_help=True)
 def command() -> None:
     """Make keys to sign with, and show their names.
 
@@ -26,7 +27,7 @@ def command() -> None:
     """
 
 
-@command.command()
+@command.command(short_help="Make a pair of keys.")
 @click.option("-o", "--output", metavar="FOLDER", type=PATH, default=".", help="Where to write.  [default: the current folder]")
 @click.option("--alg", type=click.Choice(keys.KINDS), default="eddsa", show_default=True, help="The algorithm to sign with.")
 @click.option("--passphrase", is_flag=True, help="Encrypt the private key; the passphrase is asked for.")
@@ -67,7 +68,7 @@ def generate(
     return 0
 
 
-@command.command()
+@command.command(short_help="Show the names of public keys.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PATH)
 @options.voice_options
 def show(

@@ -90,7 +90,7 @@ class Voice:
 
 def writing_options(function: F, default: str = "the current folder") -> F:
     """Add `-o` and `--overwrite` to a verb that writes a file for each one it is given."""
-    where = f"Where to write; a folder ends in /. Default: {default}."
+    where = f"Where to write; a folder ends in /.  [default: {default}]"
     function = click.option("--overwrite", is_flag=True, help="Replace a file that is there and differs.")(function)
     return click.option("-o", "--output", metavar="FILE|FOLDER/|-", type=PATH, help=where)(function)
 

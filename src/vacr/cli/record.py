@@ -36,7 +36,11 @@ _NOTHING_FOUND = 1
 @click.command()
 @click.argument("paths", nargs=-1, metavar="[FILE|FOLDER]...", type=PATH)
 @click.option(
-    "-o", "--output", metavar="FILE|FOLDER/|-", type=PATH, help="Where to write; a folder ends in /. Default: the current folder."
+    "-o",
+    "--output",
+    metavar="FILE|FOLDER/|-",
+    type=PATH,
+    help="Where to write; a folder ends in /.  [default: the current folder]",
 )
 @click.option("--session", metavar="ID", help="Only this one of the sessions in a database or an agent's folder.")
 @click.option("--cbor", is_flag=True, help="Write deterministic CBOR instead of canonical JSON.")

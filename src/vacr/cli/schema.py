@@ -11,11 +11,12 @@ from vacr import codec
 from vacr.cli import options, outputs
 from vacr.cli.options import Voice
 from vacr.cli.schemas import load_schema, load_text, refuse_unknown_rule
+from vacr.cli.verbs import InOrder
 from vacr.errors import UsageError
 from vacr.versions import VERSIONS
 
 
-@click.group(no_args_is_help=True)
+@click.group(cls=InOrder, no_args_is_help=True)
 def command() -> None:
     """Show the schemas that records follow, and make random instances of them.
 
@@ -54,8 +55,8 @@ def show(rule: str | None, schema: str, format: str, quiet: bool, verbose: int) 
     shell_complete=options.complete_rule,
     help="The rule or type to make.  [default: the schema's first]",
 )
-@click.option("--count", type=click.IntRange(1), default=1, show_default=True, help="How many to make.")
-@click.option("--seed", type=int, help="Make the same ones again.  [default: a new one each time, told with -v]")
+@click.option("--count", metavar="N", type=click.IntRange(1), default=1, show_default=True, help="How many to make.")
+@click.option("--seed", metavar="N", type=int, help="Make the same ones again.  [default: a new one each time, told with -v]")
 @options.schema_option(default="v3", show_default=True, help="The schema.")
 @click.option("--cbor", is_flag=True, help="Write a sequence of CBOR items instead of JSON lines.")
 @options.voice_options

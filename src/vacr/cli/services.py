@@ -45,11 +45,24 @@ def certificate_options(function: F) -> F:
 def service_options(function: F) -> F:
     """Add to a verb what it takes to reach a service."""
     for option in (
-        click.option("--patience", type=Number(0), default=60, metavar="SECONDS", show_default=True, help="How long to wait."),
+        click.option(
+            "--patience",
+            type=Number(0),
+            default=60,
+            metavar="SECONDS",
+            show_default=True,
+            help="How long to wait for the service.",
+        ),
         certificate_options,
         click.option("--token-file", metavar="FILE", type=PATH, help="Where the token is that shows who you are."),
-        click.option("--entry-rule", type=click.Choice(RULES), default=STATEMENT, help="What of a statement is in the log."),
-        options.log_key_option(help="A key of the log, or its folder.  [default: what the service says]"),
+        click.option(
+            "--entry-rule",
+            type=click.Choice(RULES),
+            default=STATEMENT,
+            show_default=True,
+            help="What of a statement is in the log.",
+        ),
+        options.log_key_option(help="A key of the log, or its folder; may be given again.  [default: what the service says]"),
     ):
         function = option(function)
     return function

@@ -46,3 +46,12 @@ class Verbs(click.Group):
         if close:
             ctx.fail(f"No such command {args[0]!r}. Did you mean {close[0]!r}?")
         return super().resolve_command(ctx, args)
+
+
+class InOrder(click.Group):
+    """A group whose verbs are listed in the order in which they stand in their module, which is that of use."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """List the verbs as they were added."""
+        del ctx
+        return list(self.commands)

@@ -33,12 +33,22 @@ _HANDFUL = 16
 
 @click.command(no_args_is_help=True)
 @click.argument("files", nargs=-1, required=True, metavar="FILE|FOLDER...", type=PATH)
-@click.option("--trust", metavar="FILE", multiple=True, help="A public key, or a root certificate; may be given again.")
+@click.option(
+    "--trust", metavar="FILE", type=PATH, multiple=True, help="A public key, or a root certificate; may be given again."
+)
 @click.option("--issuer", metavar="URI", help="Who has to have signed.")
 @click.option("--subject", metavar="TEXT", help="What it has to be about.")
-@click.option("--alg", metavar="NAME", multiple=True, help="An algorithm that is allowed.  [default: all known]")
+@click.option(
+    "--alg", metavar="NAME", multiple=True, help="An algorithm that is allowed; may be given again.  [default: all known]"
+)
 @click.option("--eku", metavar="OID", help="A usage that the signer's certificate has to have.")
-@click.option("--timestamp-trust", metavar="FILE", multiple=True, help="A root certificate of a timestamp authority.")
+@click.option(
+    "--timestamp-trust",
+    metavar="FILE",
+    type=PATH,
+    multiple=True,
+    help="A root certificate of a timestamp authority; may be given again.",
+)
 @click.option("--require-timestamp", is_flag=True, help="Fail when there is no timestamp.")
 @options.log_key_option(help="A key of a log, or a log's folder: there has to be a receipt of one.")
 @click.option(
@@ -56,7 +66,9 @@ _HANDFUL = 16
     "--evidence", metavar="FILE", type=PATH, help="Evidence, or a result.  [default: beside the file, or in the statement]"
 )
 @click.option("--evidence-policy", metavar="FILE", type=PATH, help="Appraise evidence here, by a policy in TOML.")
-@click.option("--verifier-key", metavar="FILE", type=PATH, multiple=True, help="A verifier whose results are believed.")
+@click.option(
+    "--verifier-key", metavar="FILE", type=PATH, multiple=True, help="A verifier whose results are believed; may be given again."
+)
 @click.option("--nonce", metavar="HEX", help="The nonce that evidence was asked for with.")
 @click.option("--require-hardware", is_flag=True, help="Fail unless certified hardware vouches for it, not a key in software.")
 @options.voice_options

@@ -37,7 +37,9 @@ _MARKS = {
 
 @click.command(no_args_is_help=True)
 @click.argument("path", metavar="RECORD|SESSION|FOLDER", type=PATH)
-@click.option("--trust", metavar="FILE", multiple=True, help="A public key, or a root certificate; may be given again.")
+@click.option(
+    "--trust", metavar="FILE", type=PATH, multiple=True, help="A public key, or a root certificate; may be given again."
+)
 @options.log_key_option(help="A key of a log, or a log's folder: there has to be a receipt of one.")
 @click.option(
     "--entry-rule", type=click.Choice(RULES), default=STATEMENT, show_default=True, help="What of a statement is in the log."
@@ -46,7 +48,7 @@ _MARKS = {
 @options.writing_options
 @click.option("--serve", is_flag=True, help="Serve it to a browser instead of writing it.")
 @click.option("--host", metavar="ADDRESS", default="127.0.0.1", show_default=True, help="Where to serve.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="On which port.  [default: any that is free]")
+@click.option("--port", metavar="N", type=click.IntRange(0, 65535), default=0, help="On which port.  [default: any that is free]")
 @click.option("--open", is_flag=True, help="Open it in a browser.")
 @options.voice_options
 def command(

@@ -42,7 +42,7 @@ _FAILED = 3
 
 @click.command()
 @click.option(
-    "--agent", metavar="NAME", multiple=True, shell_complete=options.complete_agent, help="Only this agent; repeatable."
+    "--agent", metavar="NAME", multiple=True, shell_complete=options.complete_agent, help="Only this agent; may be given again."
 )
 @click.option("--no-ui", is_flag=True, help="Print a line for what happens, instead of a table.")
 @click.option("--all", is_flag=True, help="Capture also what was there before, however old.")

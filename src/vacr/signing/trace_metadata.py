@@ -24,11 +24,8 @@ def _is_time(value: Any) -> bool:
     return isinstance(value, str) or (type(value) is int and 0 <= value < _UINT_END)
 
 
-def trace_metadata(record: dict[str, Any], trace_format: str, digest: bytes | None = None) -> dict[str, Any] | None:
-    """Summarise a record; nothing for a session without a start, of which there is no summary.
-
-    `digest` is the SHA-256 of the signed bytes, where the signature is not over that itself.
-    """
+def trace_metadata(record: dict[str, Any], trace_format: str) -> dict[str, Any] | None:
+    """Summarise a record; nothing for a session without a start, of which there is no summary."""
     session = record.get("session")
     if not isinstance(session, dict) or not _is_time(session.get("session-start")):
         return None
@@ -44,6 +41,4 @@ def trace_metadata(record: dict[str, Any], trace_format: str, digest: bytes | No
     }
     if _is_time(session.get("session-end")):
         summary["timestamp-end"] = session["session-end"]
-    if digest is not None:
-        summary["content-hash"] = digest.hex()
     return summary

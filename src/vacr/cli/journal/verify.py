@@ -29,13 +29,13 @@ _DIGEST = re.compile(r"[0-9A-Fa-f]{64}")
 
 @click.command()
 @click.argument("folder", required=False, type=PATH, metavar="[FOLDER]")
-@options.log_key_option(help="A key of the log that checkpoints are anchored in, or its folder; repeatable.")
+@options.log_key_option(help="A key of the log that checkpoints are anchored in, or its folder; may be given again.")
 @click.option("--log", metavar="URL|FOLDER", help="The log itself: has it checkpoints that the journal lacks, being set back?")
 @click.option(
     "--identity", metavar="NAME", help="The name that the journal must have, as vacr watch prints it, or a record has it."
 )
 @click.option(
-    "--record", metavar="FILE", type=PATH, multiple=True, help="A sealed record that the journal must name; repeatable."
+    "--record", metavar="FILE", type=PATH, multiple=True, help="A sealed record that the journal must name; may be given again."
 )
 @click.option("--strict", is_flag=True, help="Exit 5 also for changes of what its agent itself writes anew.")
 @click.option("--no-transcripts", is_flag=True, help="Check the journal alone, on another machine for example.")

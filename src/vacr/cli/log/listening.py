@@ -23,9 +23,14 @@ def listening_options(port: int) -> Callable[[F], F]:
             click.option("--tls-key", metavar="FILE", type=PATH, help="The key of that certificate, in PEM."),
             click.option("--tls-cert", metavar="FILE", type=PATH, help="The certificate to serve HTTPS with, in PEM."),
             click.option(
-                "--port", type=click.IntRange(0, 65535), default=port, show_default=True, help="0 takes any that is free."
+                "--port",
+                metavar="N",
+                type=click.IntRange(0, 65535),
+                default=port,
+                show_default=True,
+                help="The port to listen at; 0 takes any that is free.",
             ),
-            click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at."),
+            click.option("--host", metavar="ADDRESS", default="127.0.0.1", show_default=True, help="The address to listen at."),
         ):
             function = option(function)
         return function

@@ -36,17 +36,55 @@ _IN_THE_CLEAR = (
 @log_options
 @listening_options(8080)
 @click.option("--async", is_flag=True, help="Answer every statement with 303 and the address of its receipt.")
-@click.option("--trust", metavar="FILE", multiple=True, help="A key or authority that may register.  [default: every key]")
-@click.option("--issuer", metavar="URI", multiple=True, help="An issuer that may register.  [default: all]")
-@click.option("--alg", metavar="NAME", multiple=True, help="An algorithm that is allowed.  [default: all known]")
+@click.option(
+    "--trust",
+    metavar="FILE",
+    type=PATH,
+    multiple=True,
+    help="A key or authority that may register; may be given again.  [default: every key]",
+)
+@click.option("--issuer", metavar="URI", multiple=True, help="An issuer that may register; may be given again.  [default: all]")
+@click.option(
+    "--alg", metavar="NAME", multiple=True, help="An algorithm that is allowed; may be given again.  [default: all known]"
+)
 @click.option("--token-file", metavar="FILE", type=PATH, help="Tokens that callers need, one a line.")
 @click.option("--anyone", is_flag=True, help="Let anybody who reaches it register, also beyond this machine.")
-@click.option("--max-size", type=click.IntRange(1, LARGEST), default=LARGEST, show_default=True, help="The largest entry.")
-@click.option("--rate", type=Number(min=0.1), default=10_000, show_default=True, help="Statements a second a caller.")
-@click.option("--proxy", metavar="ADDRESS", multiple=True, help="A proxy in front, whose X-Forwarded-For names the caller.")
-@click.option("--queue", type=click.IntRange(1, 100_000), default=WAITING, show_default=True, help="How many may wait.")
-@click.option("--linger", type=Number(0, 1000), default=_LINGER, show_default=True, help="Milliseconds to gather a batch for.")
-@click.option("--witness", metavar="URL VKEY", multiple=True, nargs=2, help="A witness to cosign checkpoints; may be repeated.")
+@click.option(
+    "--max-size", metavar="BYTES", type=click.IntRange(1, LARGEST), default=LARGEST, show_default=True, help="The largest entry."
+)
+@click.option(
+    "--rate",
+    metavar="N",
+    type=Number(min=0.1),
+    default=10_000,
+    show_default=True,
+    help="How many statements a second each caller may send.",
+)
+@click.option(
+    "--proxy",
+    metavar="ADDRESS",
+    multiple=True,
+    help="A proxy in front, whose X-Forwarded-For names the caller; may be given again.",
+)
+@click.option(
+    "--queue",
+    metavar="N",
+    type=click.IntRange(1, 100_000),
+    default=WAITING,
+    show_default=True,
+    help="How many statements may wait.",
+)
+@click.option(
+    "--linger",
+    metavar="MILLISECONDS",
+    type=Number(0, 1000),
+    default=_LINGER,
+    show_default=True,
+    help="How long to gather a batch.",
+)
+@click.option(
+    "--witness", metavar="URL VKEY", multiple=True, nargs=2, help="A witness to cosign checkpoints; may be given again."
+)
 @options.voice_options
 def command(
     folder: str | None,

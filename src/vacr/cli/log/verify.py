@@ -25,11 +25,13 @@ _MOST = 1 << 18
 
 @click.command(no_args_is_help=True)
 @click.argument("receipt", metavar="RECEIPT", type=PATH)
-@options.log_key_option(required=True, help="A key of the log, or the log's folder.")
+@options.log_key_option(required=True, help="A key of the log, or the log's folder; may be given again.")
 @click.option("--statement", metavar="FILE", type=PATH, help="The statement that the proof of an entry is about.")
 @click.option("--older", metavar="FILE|ROOT", type=PATH, help="The older state: a checkpoint, or its root in hexadecimal.")
 @click.option("--newer", metavar="FILE|ROOT", type=PATH, help="The newer state, which the proof has to lead to, if it is known.")
-@click.option("--entry-rule", type=click.Choice(RULES), default=STATEMENT, help="What of a statement is in the log.")
+@click.option(
+    "--entry-rule", type=click.Choice(RULES), default=STATEMENT, show_default=True, help="What of a statement is in the log."
+)
 @options.voice_options
 def command(
     receipt: str,
