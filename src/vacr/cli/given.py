@@ -16,7 +16,7 @@ from vacr.cli.records import value_in
 from vacr.codec import Form
 from vacr.errors import InvalidRecord, NotASession, UnreadableInput, VacrError
 from vacr.identity import identify
-from vacr.recording.names import record_name
+from vacr.recording.names import JOINT, record_name
 from vacr.recording.places import Place, at
 from vacr.sources import STDIN, read, read_bytes
 from vacr.versions.made import as_made, is_changed
@@ -96,11 +96,12 @@ def _file(path: str, *, changed: bool) -> Iterator[Given]:
         yield _record(path, _stem(path), changed=changed)
         return
     try:
+        stem, is_first = _stem(path), True
         for record in vacr.read(path):
             session = record["session"]["session-id"].rpartition("/")[2]
-            stem = _stem(path)
-            alone = stem.endswith(session) or "parent" not in record["vacr"]
-            yield Given(path, stem if alone else f"{stem}.{session}", "json", record)
+            alone = stem.endswith(session) or (is_first and "parent" not in record["vacr"])
+            yield Given(path, stem if alone else record_name(stem, JOINT, session), "json", record)
+            is_first = False
     except NotASession as error:
         if not _looks_like_a_record(read_bytes(path)):
             raise NotASession(error.message, where=error.where, hint=_NAMED) from error
@@ -118,7 +119,8 @@ def _pipe(path: str, *, changed: bool) -> Iterator[Given]:
             if isinstance(found, VacrError):
                 raise found
             identify(found.reading.record)
-            yield Given(path, f"{_PIPED}.{found.label}" if found.label else _PIPED, "json", found.reading.record)
+            # A session may say that its name is a path.
+            yield Given(path, record_name(_PIPED, JOINT, found.label), "json", found.reading.record)
     except NotASession as error:
         raise NotASession(error.message, where=path, hint=_NAMED) from error
 
@@ -198,6 +200,6 @@ def _session(one: Given) -> str:
 def _stem(path: str) -> str:
     name = Path(path).name
     for ending in (*_ENDINGS, ".jsonl", ".json"):
-        if name.endswith(ending):
-            return name.removesuffix(ending).removesuffix(".attributed")
+        if name.endswith(ending) and name != ending:
+            return name.removesuffix(ending).removesuffix(".attributed") or name
     return name
