@@ -88,6 +88,11 @@ def lose_the_rest(record: Native, losses: Losses, *canonical: str) -> None:
         for name in canonical:
             if name in entry:
                 losses[f"{name} of entries"] += 1
+    lose_attribution(record, losses)
+
+
+def lose_attribution(record: Native, losses: Losses) -> None:
+    """Count the files that a record attributes."""
     if files := record.get("file-attribution", {}).get("files"):
         losses["attributed files"] = len(files)
 

@@ -8,11 +8,11 @@ from collections import Counter
 
 from vacr import codec
 from vacr.errors import InvalidRecord
-from vacr.exchange.agent_trace import FORMAT, VERSION, restoring
+from vacr.exchange.agent_trace import FORMAT, VERSION, reading, restoring
 from vacr.exchange.agent_trace.hashes import joined
 from vacr.exchange.attributed import files_of, is_uri, lose_the_session
 from vacr.exchange.exported import Asked, Exported, Losses
-from vacr.identity import ours
+from vacr.exchange.restored import restored
 from vacr.model import Native
 from vacr.timestamps import as_text, milliseconds
 from vacr.version import __version__
@@ -29,8 +29,8 @@ def export(record: Native, asked: Asked) -> Exported:
     Raises:
         InvalidRecord: the record attributes no files, or has no time.
     """
-    if ours(record).get("source", {}).get("format") == FORMAT:
-        return Exported(codec.encode(restoring.document(record)) + b"\n")
+    if (data := restored(record, FORMAT, restoring.written, lambda source: reading.read(source)[0])) is not None:
+        return Exported(data)
     losses: Losses = Counter()
     files = files_of(record, "Agent Trace")
     lose_the_session(record, losses)

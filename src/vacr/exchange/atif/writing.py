@@ -12,11 +12,11 @@ from typing import Any
 from vacr import codec
 from vacr.errors import InvalidRecord
 from vacr.exchange import steps as stepping
-from vacr.exchange.atif import FORMAT, restoring
+from vacr.exchange.atif import FORMAT, reading, restoring
 from vacr.exchange.atif.parts import content_of, has_sound, text_alone
-from vacr.exchange.exported import Asked, Exported, Losses, lose_events, lose_sealed, lose_the_rest, sifted
+from vacr.exchange.exported import Asked, Exported, Losses, lose_attribution, lose_events, lose_sealed, lose_the_rest, sifted
+from vacr.exchange.restored import restored
 from vacr.exchange.steps import Step, instructions
-from vacr.identity import ours
 from vacr.model import Native
 from vacr.timestamps import as_text, milliseconds
 from vacr.version import __version__
@@ -33,9 +33,11 @@ def export(record: Native, asked: Asked) -> Exported:
     Raises:
         InvalidRecord: there is nothing in it that could be a step.
     """
-    if ours(record).get("source", {}).get("format") == FORMAT and asked.chosen == Filter() and asked.version is None:
-        return Exported(codec.encode(restoring.document(record)) + b"\n")
     losses: Losses = Counter()
+    whole = asked.chosen == Filter() and asked.version is None
+    if whole and (data := restored(record, FORMAT, restoring.written, reading.read)) is not None:
+        lose_attribution(record, losses)
+        return Exported(data, losses)
     every, kept, left_out = sifted(record, asked.chosen, losses)
     found = stepping.only(stepping.steps(every, record), kept)
     lose_events((row for row in kept if row.kind == EVENT and instructions(row) is None), losses)
