@@ -31,7 +31,7 @@ def export(record: Native, asked: Asked) -> Exported:
     if not with_events:
         lose_events((row for row in kept if row.kind == EVENT and not row.is_error), losses)
     lose_sealed(kept, losses)
-    lose_the_rest(record, losses, "parent-id", "stop-reason", "status", "token-usage")
+    lose_the_rest(record, losses, *facts.UNTOLD, about=facts.ABOUT)
     lines = [f"# {plain(facts.title(record))}", ""]
     lines += [f"- {name}: {code(value)}" for name, value in facts.facts(record, asked, left_out)]
     in_list = False
@@ -50,6 +50,7 @@ def export(record: Native, asked: Asked) -> Exported:
 def _lines(row: Row, losses: Losses) -> Iterator[str]:
     if row.kind == EVENT:
         yield f"- {code(row.summary)} {facts.when(row)}{' ✗' if row.is_error else ''}".rstrip()
+        losses.update(["data of events"] if "data" in row.entry else [])
     elif row.kind == TOOL:
         yield from _tool(row, losses)
     else:
@@ -64,6 +65,8 @@ def _tool(row: Row, losses: Losses) -> Iterator[str]:
     what = " ".join(part for part in (code(row.tool), code(row.summary)) if part) if row.tool else "a result without its call"
     who = f"{plain(row.agent)}: " if row.agent else ""
     yield f"- {who}{what}{' ✗' if row.is_error else ''}"
+    given = row.entry.get("input")
+    losses.update(["inputs of tools, told in a line"] if isinstance(given, dict) and len(given) > 1 else [])
     for diff in row.diffs:
         yield from _diff(diff)
     came = row.result or row

@@ -60,7 +60,7 @@ def _file(file: Native, related: Native, losses: Losses) -> Native:
         if is_uri(one.get("url")):
             made["url"] = one["url"]
         if "contributor" in one:
-            made["contributor"] = _contributor(one["contributor"])
+            made["contributor"] = _contributor(one["contributor"], losses)
         made["related"] = [*(other for other in one.get("related", ()) if is_uri(other["url"])), related]
         addresses = [one.get("url", related["url"]), *(other["url"] for other in one.get("related", ()))]
         losses.update("addresses without a scheme" for address in addresses if not is_uri(address))
@@ -76,12 +76,13 @@ def _range(one: Native, losses: Losses) -> Native | None:
     if "content-hash" in one:
         made["content_hash"] = joined(one)
     if "contributor" in one:
-        made["contributor"] = _contributor(one["contributor"])
+        made["contributor"] = _contributor(one["contributor"], losses)
     return made
 
 
-def _contributor(contributor: Native) -> Native:
+def _contributor(contributor: Native, losses: Losses) -> Native:
     model = contributor.get("model-id")
+    losses.update(["ends of names of models"] if model is not None and len(model) > _LONGEST_MODEL else [])
     return {"type": contributor["type"]} | ({"model_id": model[:_LONGEST_MODEL]} if model is not None else {})
 
 

@@ -24,6 +24,7 @@ from vacr.viewer.filters import Filter
 from vacr.viewer.rows import EVENT, REASONING, TOOL, Row
 
 UNKNOWN = "unknown"
+_ABOUT = frozenset(("cli-name", "cli-version", "model-id"))
 _METRICS = {"input": "prompt_tokens", "output": "completion_tokens", "cached": "cached_tokens", "cost": "cost_usd"}
 
 
@@ -42,7 +43,7 @@ def export(record: Native, asked: Asked) -> Exported:
     found = stepping.only(stepping.steps(every, record), kept)
     lose_events((row for row in kept if row.kind == EVENT and instructions(row) is None), losses)
     lose_sealed(kept, losses)
-    lose_the_rest(record, losses, "parent-id", "stop-reason", "status", "subject")
+    lose_the_rest(record, losses, "parent-id", "stop-reason", "status", "subject", about=_ABOUT)
     document = _Writing(record, asked, losses, _version(kept, asked.version)).document(found, partial=left_out > 0)
     return Exported(codec.encode(document) + b"\n", losses, left_out)
 

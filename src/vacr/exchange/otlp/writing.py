@@ -22,6 +22,7 @@ from vacr.version import __version__
 from vacr.viewer.rows import EVENT, TOOL, Row
 
 _UNKNOWN = "unknown"
+_ABOUT = frozenset(("session-start", "session-end", "cli-name", "cli-version", "model-id", "model-provider"))
 
 
 def export(record: Native, asked: Asked) -> Exported:
@@ -34,7 +35,7 @@ def export(record: Native, asked: Asked) -> Exported:
     every, kept, left_out = sifted(record, asked.chosen, losses)
     lose_events((row for row in kept if row.kind == EVENT and instructions(row) is None), losses)
     lose_sealed(kept, losses)
-    lose_the_rest(record, losses, "parent-id", "status", "subject")
+    lose_the_rest(record, losses, "id", "parent-id", "status", "subject", about=_ABOUT)
     found = stepping.only(stepping.steps(every, record), kept)
     spans = _Tracing(record, asked, losses).spans(found)
     meta = record["session"].get("agent-meta", {})
