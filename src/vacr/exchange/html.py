@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from html import escape
 from typing import Any
 
-from vacr import codec
 from vacr.exchange import facts
 from vacr.exchange.exported import Asked, Exported, Losses, is_sealed, lose_sealed, lose_the_rest, sifted
 from vacr.model import Native
+from vacr.viewer import values
 from vacr.viewer.diffs import FileDiff
 from vacr.viewer.parts import Image, Part, Text, text_of
 from vacr.viewer.rows import EVENT, REASONING, TOOL, USER, Row
@@ -123,7 +123,7 @@ def _diff(diff: FileDiff) -> str:
 
 
 def _json(value: Any) -> str:
-    return f"<pre>{_text(codec.encode(value, 'json').decode())}</pre>" if value is not None else ""
+    return f"<pre>{_text(values.told(value))}</pre>" if value is not None else ""
 
 
 def _text(text: str) -> str:

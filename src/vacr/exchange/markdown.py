@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from vacr import codec
 from vacr.exchange import facts
 from vacr.exchange.exported import Asked, Exported, Losses, is_sealed, lose_events, lose_sealed, lose_the_rest, sifted
 from vacr.exchange.quoting import code, fenced, plain, quoted
@@ -18,6 +17,7 @@ from vacr.viewer.diffs import FileDiff
 from vacr.viewer.parts import Image, Part, Text
 from vacr.viewer.rows import ASSISTANT, EVENT, REASONING, TOOL, USER, Row
 from vacr.viewer.totals import totals_of
+from vacr.viewer.values import told
 from vacr.viewer.visible import visible
 
 _HEADS = {USER: "## User", ASSISTANT: "### Assistant", REASONING: "### Thought"}
@@ -93,5 +93,5 @@ def _part(part: Part, losses: Losses) -> Iterator[str]:
         losses["images"] += 1
         yield f"> {code(f'[{facts.image_told(part)}]')}"
     else:
-        for line in fenced(visible(codec.encode(part.value, "json").decode()).split("\n"), "json"):
+        for line in fenced(visible(told(part.value)).split("\n"), "json"):
             yield f"> {line}"
