@@ -63,9 +63,11 @@ class _Writing:
         self.version = version
 
     def document(self, found: list[Step], *, partial: bool) -> Native:
-        agents = {step.agent: None for step in found}
+        agents: dict[str, list[Step]] = {}
+        for step in found:
+            agents.setdefault(step.agent, []).append(step)
         split = "" in agents and self.version >= "1.7"
-        own = [step for step in found if not step.agent] if split else found
+        own = agents[""] if split else found
         if not own:
             hint = "Some sessions have no conversation in them; filters may leave none, too."
             raise InvalidRecord("there is nothing in it that ATIF can hold, which needs a step", hint=hint)
@@ -79,9 +81,7 @@ class _Writing:
         made["final_metrics"] = {f"total_{name}": value for name, value in total.items()} | {"total_steps": len(own)}
         others = [name for name in agents if name] if split else []
         if others:
-            made["subagent_trajectories"] = [
-                self._trajectory([step for step in found if step.agent == name], f"{self.record['id']}/{name}") for name in others
-            ]
+            made["subagent_trajectories"] = [self._trajectory(agents[name], f"{self.record['id']}/{name}") for name in others]
         return made
 
     def _trajectory(self, found: list[Step], name: str) -> Native:
