@@ -71,3 +71,12 @@ def test_a_name_in_a_folder_keeps_nothing_else_back(vacr, tmp_path, name):
     assert vacr("export", "records", "--to", "markdown", "-o", "out/").returncode == 0
     assert vacr("view", "records", "-o", "site/").returncode == 0
     assert [len(list((tmp_path / folder).iterdir())) for folder in ("out", "site")] == [2, 3]
+
+
+def test_a_record_in_a_folder_is_not_written_over_by_its_export(vacr, tmp_path):
+    vacr("record", EXAMPLES / "claude-code.jsonl", "-o", "records/a.acr.json")
+    before = (tmp_path / "records" / "a.acr.json").read_bytes()
+    done = vacr("export", "records", "--to", "html", "-o", "records/a.acr.json", "--overwrite")
+    assert done.returncode == 2
+    assert "is the input itself" in done.err
+    assert (tmp_path / "records" / "a.acr.json").read_bytes() == before

@@ -158,7 +158,7 @@ class _Export:
             target = Path(self.output or "")
             if outputs.is_folder(self.output):
                 target /= f"{outputs.unused(one.stem, self.names)}{self.to.ending}"
-            state = outputs.write_new(target, made.data, one.path, self.paths, overwrite=self.overwrite)
+            state = outputs.write_new(target, made.data, one.path, (one.path, *self.paths), overwrite=self.overwrite)
             self.voice.result(f"{target}: {size(len(made.data))}{', unchanged' if state == 'unchanged' else ''}")
             described |= {"output": str(target), "state": state, "bytes": len(made.data), "sha-256": digest([made.data])}
         if self.voice.json:
