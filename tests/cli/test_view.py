@@ -225,6 +225,7 @@ def test_other_pages_of_a_browser_cannot_read_it(serving):
 
 def test_a_client_that_says_nothing_is_left(monkeypatch, tmp_path):
     (tmp_path / "a.html").write_text("x")
+    assert view_server._Handler.timeout <= 60, "none by default"
     monkeypatch.setattr(view_server._Handler, "timeout", 0.2)
     with view_server.PageServer({"a.html": tmp_path / "a.html"}, "127.0.0.1", 0) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
