@@ -3,7 +3,10 @@
 import json
 import shutil
 
+import cbor2
+
 from tests.conftest import EXAMPLES
+from vacr.viewer.rows import KINDS
 
 
 def test_a_session_and_its_record_show_the_same(vacr, tmp_path):
@@ -54,3 +57,22 @@ def test_what_is_no_session(vacr, tmp_path):
     (tmp_path / "x.txt").write_text("nothing")
     assert vacr("show", "x.txt").returncode == 3
     assert vacr("show", "nowhere.jsonl").returncode == 3
+
+
+def test_what_only_cbor_holds_keeps_nobody_from_seeing_the_rest(vacr, tmp_path):
+    entries = [
+        {"type": "user", "content": "asked"},
+        {"type": "tool-call", "call-id": "1", "name": "T", "input": {"a": b"\x02"}},
+        {"type": "tool-result", "call-id": "1", "output": b"\x03"},
+        {"type": "system-event", "event-type": "e", "data": {"a": b"\x04"}},
+    ]
+    meta = {"model-id": "m", "model-provider": "p"}
+    record = {"version": "3.0.0-draft", "id": "r", "session": {"session-id": b"\x05", "agent-meta": meta, "entries": entries}}
+    (tmp_path / "records").mkdir()
+    (tmp_path / "records" / "r.acr.cbor").write_bytes(cbor2.dumps(record))
+    done = vacr("show", "records/r.acr.cbor", "--detail", "full", *(one for kind in KINDS for one in ("--only", kind)))
+    assert done.returncode == 0, done.err
+    assert "asked" in done.out
+    assert all(f"h'0{number}'" in done.out for number in (2, 3, 4))
+    for verb in (["stats"], ["view", "-o", "site/"], ["export", "--to", "html", "-o", "out/"], ["export", "--to", "markdown"]):
+        assert vacr(*verb, "records").returncode == 0

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from tests.conftest import EXAMPLES
+from vacr.identity import identify
 
 CLAUDE, CODEX = EXAMPLES / "claude-code.jsonl", EXAMPLES / "codex-cli.jsonl"
 
@@ -94,6 +95,26 @@ def test_names_cannot_drive_the_terminal(vacr, tmp_path):
     done = vacr("stats", "x.jsonl", "--by", "model")
     assert "\x1b" not in done.out
     assert "\\x1b[31m" in done.out
+
+
+def test_json_cannot_drive_the_terminal_and_says_the_same(vacr, tmp_path):
+    name = "opus\x1b\x9b31m\u202e\x7f\u2028"
+    (tmp_path / "x.jsonl").write_bytes(CLAUDE.read_bytes().replace(b"claude-opus-4-6", json.dumps(name)[1:-1].encode()))
+    done = vacr("stats", "x.jsonl", "--by", "model", "--format", "json")
+    assert done.stdout.rstrip(b"\n").decode().isprintable()
+    assert list(groups(done)) == [name]
+
+
+def test_what_is_said_to_cost_more_than_anything_has_a_sum(vacr, tmp_path):
+    vacr("record", CLAUDE, "-o", "records/")
+    record = json.loads((tmp_path / "records" / "claude-code.acr.json").read_bytes())
+    for entry in record["session"]["entries"]:
+        entry.setdefault("token-usage", {})["cost"] = 1e308
+    (tmp_path / "records" / "dear.acr.json").write_bytes(b"".join(identify(record)))
+    assert groups(vacr("stats", "records/dear.acr.json", "--format", "json"))["claude-code"]["micro-dollars"] > 10**21
+    for verb in (["stats"], ["show"], ["view", "-o", "site/"]):
+        assert vacr(*verb, "records/dear.acr.json").returncode == 0
+    assert vacr("view", "records", "-o", "site/").returncode == 0
 
 
 def test_bars_are_for_terminals(vacr, terminals, tmp_path):

@@ -6,13 +6,17 @@ import http.client
 import json
 import re
 import signal
+import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import EXAMPLES, FIXTURES
+from vacr.cli import view_server
+from vacr.identity import identify
 
 CLAUDE = EXAMPLES / "claude-code.jsonl"
 
@@ -214,8 +218,32 @@ def test_other_pages_of_a_browser_cannot_read_it(serving):
     assert served.get(host="127.0.0.1:1").status == 403
     assert served.get(host="").status == 403
     assert served.get(origin="https://evil.example").status == 403
-    assert served.get(origin="null").status == 403
+    for origin in ("null", "", "http://[", "http://[::1", f"https://127.0.0.1:{served.port}", f"http://127.0.0.1:{served.port}x"):
+        assert served.get(origin=origin).status == 403
     assert served.get(host=f"localhost:{served.port}", origin=f"http://localhost:{served.port}").status == 200
+
+
+def test_a_client_that_says_nothing_is_left(monkeypatch, tmp_path):
+    (tmp_path / "a.html").write_text("x")
+    assert view_server._Handler.timeout <= 60, "none by default"
+    monkeypatch.setattr(view_server._Handler, "timeout", 0.2)
+    with view_server.PageServer({"a.html": tmp_path / "a.html"}, "127.0.0.1", 0) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with socket.create_connection(("127.0.0.1", server.server_port), timeout=10) as silent:
+            silent.sendall(b"GET / HTTP/1.1\r\nHost:")
+            assert silent.recv(1) == b""
+        server.shutdown()
+
+
+def test_what_vacr_says_in_a_record_may_be_of_any_type(vacr, tmp_path):
+    vacr("record", CLAUDE, "-o", "records/")
+    record = json.loads((tmp_path / "records" / "claude-code.acr.json").read_bytes())
+    for number, said in enumerate(([], {}, {"session-id": []}, {"session-id": {}}, 1)):
+        record["vacr"]["parent"] = said
+        data = b"".join(identify(record))
+        (tmp_path / "records" / f"odd-{number}.acr.json").write_bytes(data)
+    assert vacr("view", "records", "-o", "site/").returncode == 0
+    assert len(list((tmp_path / "site").iterdir())) == 7
 
 
 def test_beyond_this_machine_a_token_is_needed(serving):

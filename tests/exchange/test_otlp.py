@@ -112,6 +112,20 @@ def test_times_that_are_missing_are_counted_and_a_record_without_any_refused():
     assert {span["startTimeUnixNano"] for span in spans(record)} == {"1767225600000000000"}
 
 
+def test_what_the_protocol_has_no_number_for():
+    record = copy.deepcopy(example("claude-code.jsonl"))
+    record["session"]["session-end"] = "9999-12-31T23:59:59Z"
+    record["session"]["entries"][2]["timestamp"] = 10**17
+    for entry in record["session"]["entries"]:
+        if "token-usage" in entry:
+            entry["token-usage"]["input"] = 2**64 - 1
+    found = spans(record)
+    assert max(int(span[name]) for span in found for name in ("startTimeUnixNano", "endTimeUnixNano")) < 2**64
+    values = [one["value"] for span in found for one in span["attributes"]]
+    assert all(-(2**63) <= int(value["intValue"]) < 2**63 for value in values if "intValue" in value)
+    assert {"stringValue": str(2**64 - 1)} in values
+
+
 def test_filters_are_honoured():
     made = export(example("claude-code.jsonl"), Asked("ab" * 32, Filter(tools=frozenset(["Bash"]))))
     assert made.left_out > 0

@@ -128,6 +128,37 @@ def test_controls_are_shown_as_what_they_are(browser, tmp_path):
         page.close()
 
 
+def test_controls_that_only_html_spells_are_shown_as_what_they_are(browser, tmp_path):
+    page = text_of(
+        browser,
+        tmp_path,
+        {"type": "assistant", "content": "a &#x202e;b&#8236; &rlm;c [d &#x2066;e](https://f.example/) &#27;[0m"},
+    )
+    told = page.inner_text(".marked")
+    assert "a \\u202eb\\u202c \\u200fc d \\u2066e (f.example) \\x1b[0m" in told
+    page.close()
+
+
+def test_a_link_cannot_hide_to_whom_it_leads(browser, tmp_path):
+    said = f"[bank](https://bank.example{'-' * 99}@evil.example/) [bank](https://evil.example/{'a' * 200}) [bank](https://[)"
+    page = text_of(browser, tmp_path, {"type": "assistant", "content": said})
+    told = page.locator(".marked a").all_inner_texts()
+    assert told[0] == "bank (evil.example)"
+    assert told[1].startswith("bank (evil.example/aaa")
+    assert told[1].endswith("…)")
+    assert page.locator(".marked a[href]").count() == 2
+    page.close()
+
+
+def test_counts_that_no_double_holds_are_counted(browser, tmp_path):
+    usage = {"input": 2**63, "output": 2**64 - 1, "cost": 1e308}
+    page = text_of(browser, tmp_path, *[{"type": "assistant", "content": "x", "token-usage": usage} for _ in range(2)])
+    told = page.inner_text("dl.facts")
+    assert "18,446,744,073,709,552,000 in" in told
+    assert "Infinity" not in told
+    page.close()
+
+
 def test_links_say_where_they_lead(browser, tmp_path):
     page = text_of(
         browser, tmp_path, {"type": "assistant", "content": "[your bank](https://evil.example/x) and [bad](javascript:trap())"}

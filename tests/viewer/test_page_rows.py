@@ -74,6 +74,9 @@ EDITS = [
     ("\n".join(map(str, range(60))), "\n".join("x" if one in (3, 40) else str(one) for one in range(60))),
     ("\n".join("ab"[one % 2] for one in range(400)), "\n".join("abc"[one % 3] for one in range(450))),
     ("one\r\ntwo\x0bthree\u2028four", "one\ntwo\x85three"),
+    # So long that not all of it is compared: where little differs, and where everything does.
+    ("\n".join(map(str, range(3000))), "\n".join("x" if one in (9, 99) else str(one) for one in range(3001))),
+    ("\n".join(map(str, range(3000))), "\n".join(f"{one}{'x' * (one % 2)}" for one in range(3000))),
 ]
 
 
@@ -100,6 +103,29 @@ def test_filters_choose_what_those_of_python_choose(viewer, wanted):
     expected = [row.place for row in Filter(**asked).chosen(rows(record))]
     places = [row.place for row in rows(record)]
     assert [places[at] for at in viewer.chosen(**wanted)] == expected
+
+
+ODD_JSON = {
+    "a member twice": b'{"session":{"entries":[{"type":"user","content":"one","content":"two"}]}}',
+    "a member twice, spelled": b'{"session":{"entries":[{"type":"user","content":"one","c\\u006fntent":"two"}]}}',
+    "out of range": b'{"session":{"entries":[{"type":"user","content":1e400}]}}',
+    "a lone surrogate": b'{"session":{"entries":[{"type":"user","content":"\\ud800"}]}}',
+    "half a pair": b'{"session":{"entries":[{"type":"user","content":"\\ud83e\\ud83e"}]}}',
+}
+
+
+@pytest.mark.parametrize("name", ODD_JSON)
+def test_what_python_refuses_to_read_the_page_does_not_show(viewer, name):
+    with pytest.raises(VacrError):
+        codec.decode(ODD_JSON[name])
+    told = viewer.opened(ODD_JSON[name])
+    assert (told["rows"], "failed" in told) == ([], True)
+
+
+def test_json_that_is_not_canonical_gives_the_same_rows(viewer):
+    (record,) = records_in(EXAMPLES / "claude-code.jsonl")
+    told = [viewer.opened(json.dumps(record, indent=2, ensure_ascii=one).encode())["rows"] for one in (True, False)]
+    assert told == [viewer.opened(codec.encode(record))["rows"]] * 2
 
 
 def test_what_cannot_be_read_is_told(viewer):

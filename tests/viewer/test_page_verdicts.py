@@ -2,17 +2,19 @@
 
 import base64
 import json
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ed448
 
 from tests.conftest import ROOT
 from tests.viewer.in_node import NEEDS_NODE, Viewer
 from vacr.codec import deterministic_cbor
 from vacr.errors import InvalidStatement
-from vacr.signing import keys
+from vacr.signing import carried, keys, labels
 from vacr.signing.sign1 import parse
-from vacr.verification import Policy, verify
+from vacr.verification import Policy, VerificationFailed, verify
 
 pytestmark = NEEDS_NODE
 
@@ -137,6 +139,27 @@ def test_a_changed_byte_of_the_record_fails(viewer, vector):
 def test_browsers_without_ed25519_come_to_the_same_verdict(viewer, older, name):
     found = [(one["state"], one.get("reason")) for one in (verdict_of(each, VECTORS[name]) for each in (viewer, older))]
     assert found[0] == found[1]
+
+
+OTHERS = {
+    "ed448": ed448.Ed448PrivateKey.generate().public_key(),
+    **{kind: keys.generate(kind).public_key() for kind in ("eddsa", "es384", "ps256")},
+}
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+@pytest.mark.parametrize("name", ["valid-eddsa", "valid-es256"])
+def test_a_statement_that_carries_another_key_is_refused_by_both(viewer, name, kind):
+    vector = VECTORS[name]
+    message = parse((FILES / vector["statement"]).read_bytes())
+    other = {**message.unprotected, labels.KCCS: carried.kccs(OTHERS[kind])}
+    statement = replace(message, unprotected=other).encode()
+    payload = payload_of(vector, statement)
+    trusted = [key for one in vector["policy"]["trust"] for key in keys.load_public((FILES / one).read_bytes())]
+    with pytest.raises(VerificationFailed, match="another key"):
+        verify(statement, Policy(keys=tuple(trusted)), payload=payload, now=NOW)
+    told = viewer.opened(payload, statements=[statement], keys=written(vector["policy"]["trust"]))
+    assert told["verdicts"]["verdicts"][0]["reason"] == "kccs-mismatch"
 
 
 @pytest.mark.parametrize("name", ["valid-eddsa", "valid-es256", "receipt-valid"])

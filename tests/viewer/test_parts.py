@@ -13,6 +13,8 @@ SAID = [
     [{"text": "hello"}],
     [{"type": "text", "text": "hello", "id": "prt_1", "messageID": "msg_1"}],
     [{"type": "custom_block", "text": "hello"}],
+    [{"type": ["text"], "text": "hello", "more": 1}],
+    [{"type": {}, "text": "hello"}],
 ]
 
 

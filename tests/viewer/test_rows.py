@@ -4,6 +4,7 @@ import pytest
 
 import vacr
 from tests.conftest import EXAMPLES, FIXTURES
+from vacr.viewer.diffs import diffs_of
 from vacr.viewer.filters import Filter
 from vacr.viewer.parts import Text
 from vacr.viewer.rows import ASSISTANT, EVENT, REASONING, TOOL, USER, rows
@@ -85,3 +86,12 @@ def test_a_result_without_its_call_and_a_call_without_its_result():
     assert (late.tool, late.parts) == ("", [Text("late")])
     assert (pending.tool, pending.result) == ("Bash", None)
     assert [line.text for line in Teller().lines(pending)] == ["  → Bash sleep 9 …"]
+
+
+def test_an_edit_of_any_length_is_shown_at_once():
+    old, new = ("\n".join(line for number in range(20_000) for line in (f"same {number}", f"{which} {number}")) for which in "ab")
+    (found,) = diffs_of("claude-code", "Edit", {"file_path": "f", "old_string": old, "new_string": new})
+    # It is not compared line by line, which would take minutes.
+    assert (found.removed, found.added) == (40_000, 40_000)
+    (found,) = diffs_of("claude-code", "Edit", {"file_path": "f", "old_string": old, "new_string": f"{old}\nmore"})
+    assert (found.removed, found.added, len(found.lines)) == (0, 1, 5)

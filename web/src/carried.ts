@@ -2,7 +2,7 @@
 
 import { type Bytes, equal, hashed } from "./bytes";
 import { HASHES } from "./contents";
-import { fromCose, type Key, keyOfCertificate } from "./keys";
+import { ANOTHER, fromCose, type Key, keyOfCertificate } from "./keys";
 import { Refusal } from "./refusal";
 import { isBytes, L, type Sign1 } from "./sign1";
 
@@ -11,7 +11,9 @@ export async function carriedKey(message: Sign1): Promise<Key | null> {
   if (written === undefined) return null;
   const confirmed = written instanceof Map ? written.get(8) : undefined;
   if (!(confirmed instanceof Map) || !(confirmed.get(1) instanceof Map)) throw new Refusal("kccs holds no key", "kccs-malformed");
-  return fromCose(confirmed.get(1));
+  const key: Map<unknown, unknown> = confirmed.get(1);
+  // A compressed point, which is not read here, may be that of any key; one of another kind is not that of the signer.
+  return (await fromCose(key)) ?? (key.get(1) === 2 ? null : ANOTHER);
 }
 
 export async function certifiedKey(message: Sign1): Promise<Key | null> {

@@ -13,6 +13,8 @@ export interface FileDiff {
 }
 
 const CONTEXT = 3;
+/** How many pairs of lines are compared: finding what is alike takes at times the square of that, and an edit may have any length. */
+const MOST_COMPARED = 4_000_000;
 const TOOLS: Record<string, Record<string, string>> = tables.tools;
 
 /** Give the first argument of these names that is a text. */
@@ -67,5 +69,21 @@ function patched(file: FilePatch): FileDiff {
 }
 
 function compared(old: string, now: string): string[] {
-  return ["@@", ...unified(lines(old), lines(now), CONTEXT)];
+  let [before, after] = [lines(old), lines(now)];
+  if (before.length * after.length > MOST_COMPARED) [before, after] = changed(before, after);
+  const found =
+    before.length * after.length > MOST_COMPARED
+      ? [...before.map((line) => `-${line}`), ...after.map((line) => `+${line}`)]
+      : unified(before, after, CONTEXT);
+  return ["@@"].concat(found);
+}
+
+/** Leave out the lines that two texts begin and end alike with, but for some around what differs. */
+function changed(before: string[], after: string[]): [string[], string[]] {
+  const shortest = Math.min(before.length, after.length);
+  let [start, end] = [0, 0];
+  while (start < shortest && before[start] === after[start]) start++;
+  while (end < shortest - start && before[before.length - 1 - end] === after[after.length - 1 - end]) end++;
+  const [first, last] = [Math.max(0, start - CONTEXT), Math.max(0, end - CONTEXT)];
+  return [before.slice(first, before.length - last), after.slice(first, after.length - last)];
 }

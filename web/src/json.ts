@@ -6,6 +6,8 @@ import { decode, plain, RECORD, Tag } from "./cbor";
 export type Value = any; // eslint-disable-line -- a record is an open map of any values
 
 const LARGE = /[[:,\s-]\d{16}/;
+const SURROGATE = /\\u[dD][89a-fA-F]/;
+const LONE = /\p{Cs}/u;
 const RECORD_TAG = 4149;
 
 /** Read a record, in JSON or CBOR; the bytes tell which it is. */
@@ -18,9 +20,16 @@ export function readRecord(data: Bytes): Value {
   return parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(data));
 }
 
-/** Read JSON; where a number may have more digits than a double holds, slowly and exactly. */
+/**
+ * Read JSON as Python does. What the browser reads fast is right where it gives the same text again; else a number may have more digits than
+ * a double holds, or a member occur twice, and it is read slowly and exactly.
+ */
 export function parse(text: string): Value {
-  return LARGE.test(text) ? new Exact(text).whole() : JSON.parse(text);
+  if (!LARGE.test(text) && !SURROGATE.test(text)) {
+    const value = JSON.parse(text);
+    if (JSON.stringify(value) === text) return value;
+  }
+  return new Exact(text).whole();
 }
 
 /** Write a value canonically; large numbers with all their digits, bytes in hexadecimal. */
@@ -112,7 +121,9 @@ class Exact {
       while (this.text[before - 1] === "\\") before--;
       if ((end - before) % 2) continue;
       this.at = end + 1;
-      return JSON.parse(this.text.slice(start, end + 1));
+      const text = JSON.parse(this.text.slice(start, end + 1));
+      if (LONE.test(text)) throw new SyntaxError(`a lone surrogate at character ${start}`);
+      return text;
     }
     return this.fail();
   }
@@ -124,6 +135,8 @@ class Exact {
     if (text === undefined) return this.fail();
     this.at += text.length;
     const value = JSON.parse(text);
+    if (typeof value === "number" && !Number.isFinite(value) && !/^-?\d+$/.test(text))
+      throw new SyntaxError(`number out of range at character ${this.at}`);
     return typeof value === "number" && /^-?\d+$/.test(text) && !Number.isSafeInteger(value) ? BigInt(text) : value;
   }
 

@@ -21,6 +21,8 @@ const CURVES: Record<number, { kind: Key["kind"]; size: number }> = {
   3: { kind: "P-521", size: 66 },
 };
 const NOTHING: Bytes = new Uint8Array();
+/** A key that verifies nothing here, and so is none of those that do. */
+export const ANOTHER: Key = { kind: "other", x: NOTHING, y: NOTHING, thumbprint: NOTHING };
 
 export function uriOf(key: Key): string {
   return THUMBPRINT_URI + base64url(key.thumbprint);
@@ -131,7 +133,7 @@ async function fromSpki(spki: Bytes): Promise<Key | null> {
       ]),
     );
   }
-  return null;
+  return curve ? null : ANOTHER;
 }
 
 interface Item {

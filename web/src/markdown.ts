@@ -5,6 +5,7 @@
 
 import DOMPurify from "dompurify";
 import { marked } from "marked";
+import { visible } from "./texts";
 
 const TAGS = [
   "a",
@@ -40,11 +41,16 @@ const TAGS = [
 ];
 const SAFE = /^(?:https?:\/\/|mailto:)/i;
 const BELOW = 3;
+const LONGEST = 80;
 
 let ready = false;
 
 function prepare(): void {
   ready = true;
+  // A control may be spelled in a way that only HTML reads.
+  DOMPurify.addHook("beforeSanitizeElements", (node) => {
+    if (node.nodeType === Node.TEXT_NODE) node.nodeValue = visible(node.nodeValue!);
+  });
   DOMPurify.addHook("afterSanitizeAttributes", (node) => {
     if (node.nodeName === "A") link(node as HTMLAnchorElement);
     // The headings of others come below those of the page, so that its outline stays true.
@@ -55,14 +61,26 @@ function prepare(): void {
 function link(node: HTMLAnchorElement): void {
   const address = node.getAttribute("href");
   node.removeAttribute("title");
-  if (address === null || !SAFE.test(address)) {
+  const told = address !== null && SAFE.test(address) ? destination(address) : null;
+  if (address === null || told === null) {
     node.removeAttribute("href");
     if (address !== null) node.append(` (${address.slice(0, 200)})`);
     return;
   }
   node.setAttribute("rel", "noopener noreferrer nofollow");
   node.setAttribute("target", "_blank");
-  if (node.textContent !== address) node.append(` (${address.replace(/^https?:\/\//i, "").slice(0, 80)})`);
+  if (node.textContent !== address) node.append(` (${told})`);
+}
+
+/** Say where a link leads: of the web, first of all to whom, whatever stands before that; nothing for no address. */
+function destination(address: string): string | null {
+  try {
+    const { protocol, host, pathname, search, hash } = new URL(address);
+    const whole = protocol === "mailto:" ? address : host + (pathname + search + hash).replace(/^\/$/, "");
+    return whole.length <= LONGEST ? whole : `${whole.slice(0, Math.max(LONGEST, host.length))}…`;
+  } catch {
+    return null;
+  }
 }
 
 // Raw HTML in Markdown is shown as the text it is.

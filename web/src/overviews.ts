@@ -7,6 +7,7 @@ import { summed } from "./sums";
 import { milliseconds, timeText } from "./times";
 
 const BUCKETS = 120;
+const MOST_COST = 1e15;
 
 export function overviewOf(records: Value[], names: string[], sizes: number[], rows: Shown[]): Overview {
   const tools = new Map<string, number>();
@@ -60,10 +61,11 @@ function totalsOf(records: Value[], rows: Shown[], spent: Map<string, number>): 
     walk(record.session?.entries, `${number}:/session/entries`, (entry, place) => {
       const usage = entry["token-usage"];
       if (!isObject(usage) || entry.vacr?.inherited) return;
-      const count = (name: string) => (Number.isInteger(usage[name]) ? usage[name] : 0);
+      const count = (name: string) =>
+        typeof usage[name] === "bigint" || Number.isInteger(usage[name]) ? Number(usage[name]) : 0;
       found.input += count("input");
       found.output += count("output");
-      found.cost += typeof usage.cost === "number" ? usage.cost : 0;
+      found.cost += typeof usage.cost === "number" || typeof usage.cost === "bigint" ? costOf(Number(usage.cost)) : 0;
       spent.set(place, count("output"));
       found.models.push({ name: String(entry["model-id"] ?? usual), value: count("output") });
     });
@@ -73,6 +75,11 @@ function totalsOf(records: Value[], rows: Shown[], spent: Map<string, number>): 
   const ends = ["session-start", "session-end"].map((name) => milliseconds(records[0]?.session?.[name]));
   found.milliseconds = ends[0] !== null && ends[1] !== null ? Math.max(0, ends[1] - ends[0]) : 0;
   return found;
+}
+
+/** What is said to cost more than anything does counts as that, so that there is always a sum. */
+function costOf(cost: number): number {
+  return Math.max(-MOST_COST, Math.min(cost, MOST_COST));
 }
 
 function walk(entries: Value, place: string, visit: (entry: Value, place: string) => void): void {

@@ -75,7 +75,7 @@ export async function verify(record: Bytes, statement: Bytes | null, policy: Pol
       trusted = known.length > 0;
       const candidates = trusted
         ? known.sort((one, other) => Number(isNamed(other, message)) - Number(isNamed(one, message)))
-        : [certified ?? carried].filter((key) => key !== null);
+        : [certified ?? carried].filter((key): key is Key => key !== null && key.kind !== "other");
       if (!candidates.length) undecided("signature", "the key is not at hand: the statement carries none, and none was named");
       doing = "signature";
       if (candidates.length) signer = await signerOf(message, algorithm, signed, candidates);

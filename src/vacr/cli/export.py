@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -113,6 +114,8 @@ class _Export:
     done: list[dict[str, Any]] = field(default_factory=list)
     errors: list[dict[str, Any]] = field(default_factory=list)
     losses: Counter[str] = field(default_factory=Counter)
+    names: set[str] = field(default_factory=set)
+    """What was written in this run, which nothing else is written over."""
     worst: int = 0
     found: int = 0
 
@@ -145,17 +148,17 @@ class _Export:
 
     def _one(self, one: Given, level: int) -> None:
         name = digest([one.stored_bytes() if one.stored else codec.encode(one.record, "json")])
-        beside = Path(f"{one.path}{COSE}")
-        statement = read_bytes(beside) if one.stored and beside.is_file() else None
+        beside = f"{one.path}{COSE}"
+        statement = read_bytes(beside) if one.stored and os.path.isfile(beside) else None  # noqa: PTH113 - no name is too long for it
         made = self.to.export(one.record, replace(self.asked, digest=name, form=one.form, statement=statement))
         described = {"source": one.path, "record": one.record["id"], "losses": dict(made.losses), "left-out": made.left_out}
         if self.output == STDIN:
             outputs.write_stdout([made.data])
         else:
-            target = Path(self.output or "") / f"{one.stem}{self.to.ending}"
-            if not outputs.is_folder(self.output):
-                target = Path(self.output or "")
-            state = outputs.write_new(target, made.data, one.path, self.paths, overwrite=self.overwrite)
+            target = Path(self.output or "")
+            if outputs.is_folder(self.output):
+                target /= f"{outputs.unused(one.stem, self.names)}{self.to.ending}"
+            state = outputs.write_new(target, made.data, one.path, (one.path, *self.paths), overwrite=self.overwrite)
             self.voice.result(f"{target}: {size(len(made.data))}{', unchanged' if state == 'unchanged' else ''}")
             described |= {"output": str(target), "state": state, "bytes": len(made.data), "sha-256": digest([made.data])}
         if self.voice.json:

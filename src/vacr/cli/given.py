@@ -208,6 +208,6 @@ def _session(one: Given) -> str:
 def _stem(path: str) -> str:
     name = Path(path).name
     for ending in (*_ENDINGS, ".jsonl", ".json"):
-        if name.endswith(ending):
-            return name.removesuffix(ending).removesuffix(".attributed")
+        if name.endswith(ending) and name != ending:
+            return name.removesuffix(ending).removesuffix(".attributed") or name
     return name

@@ -52,6 +52,7 @@ def command(
     voice = Voice(format, quiet, verbose)
     done: list[dict[str, Any]] = []
     errors: list[dict[str, Any]] = []
+    names: set[str] = set()
     worst = 0
     for path in files:
         try:
@@ -64,7 +65,9 @@ def command(
                     continue
                 label = str(reading.record["session"]["session-id"]) if len(readings) > 1 else ""
                 stem = record_name(_stem(path, FORMATS[name].ending), ".", label)
-                target = Path(output or ".") / f"{stem}.acr.json" if outputs.is_folder(output) else Path(output or "")
+                target = Path(output or "")
+                if outputs.is_folder(output):
+                    target /= f"{outputs.unused(stem, names)}.acr.json"
                 state = outputs.write_new(target, data, path, files, overwrite=overwrite)
                 _tell(path, target, reading, len(data), state, voice)
                 made: dict[str, Any] = {"source": path, "from": name, "output": str(target), "state": state}

@@ -20,6 +20,7 @@ SCHEMA_VERSION = "1"
 FINDINGS = 5
 """The exit code of a verb that finished with findings under `--strict`."""
 
+_ACTING = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 _NO_CHARACTER = re.compile("[\ud800-\udfff]")
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -181,7 +182,9 @@ def printable(text: str) -> str:
 
 def encoded(document: dict[str, Any]) -> bytes:
     """Give a document for programs as it is printed, with the version of what it consists of."""
-    return canonical_json.encode(_writable({"schema_version": SCHEMA_VERSION, **document}))
+    text = canonical_json.encode(_writable({"schema_version": SCHEMA_VERSION, **document})).decode()
+    # JSON leaves characters as they are that drive a terminal, or turn the order of letters round; spelled, they say the same.
+    return _ACTING.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode()
 
 
 def _writable(value: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from itertools import chain, count
 from pathlib import Path
 
 from vacr.cli.options import silence_stdout
@@ -26,6 +27,13 @@ def refuse_one_file_for_many(files: Sequence[str], output: str | None) -> None:
     """
     if len(files) > 1 and not is_folder(output) and output != STDIN:
         raise UsageError(f"several results cannot go into one file, {output}", hint="End the name in / for a folder.")
+
+
+def unused(name: str, names: set[str]) -> str:
+    """Give a name that nothing else has that this run writes, on any file system, and keep it."""
+    found = next(one for one in chain([name], (f"{name}-{number}" for number in count(2))) if one.lower() not in names)
+    names.add(found.lower())
+    return found
 
 
 def write_new(

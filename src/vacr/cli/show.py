@@ -119,11 +119,11 @@ def _head(record: Any) -> Iterator[Line]:
     models = ", ".join(map(str, meta.get("models") or [meta.get("model-id", "unknown")]))
     where = session.get("environment", {}).get("working-dir", "")
     yield Line(visible_line(f"{who}, {models}"), "head")
+    name = session.get("session-id", "")
+    named = name.hex() if isinstance(name, bytes) else name
     start = as_text(session["session-start"]) if "session-start" in session else None
     yield Line(
-        visible_line(
-            " · ".join(part for part in (session.get("session-id", ""), where, (start or "")[:19].replace("T", " ")) if part)
-        ),
+        visible_line(" · ".join(str(part) for part in (named, where, (start or "")[:19].replace("T", " ")) if part)),
         "dim",
     )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import webbrowser
 from collections.abc import Iterator
-from itertools import chain, count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,7 +13,7 @@ import click
 
 from vacr.cli import options
 from vacr.cli.options import PATH, Voice, plural, size
-from vacr.cli.outputs import is_folder, write_new, write_stdout
+from vacr.cli.outputs import is_folder, unused, write_new, write_stdout
 from vacr.cli.showing import filter_of, filter_options
 from vacr.cli.verdicts import Wanted
 from vacr.cli.viewing import Conversation, conversations, template, trust_of
@@ -136,7 +135,7 @@ class _Viewed:
         names, cards, results = {"index"} if self.is_archive else set(), [], []
         read: list[str] = []
         for one in self._conversations():
-            name = _unused(one.stem if self.is_archive else Path(one.stem).name, names)
+            name = unused(one.stem if self.is_archive else Path(one.stem).name, names)
             target = folder / f"{name}{_HTML}" if folder is not None else Path(output or "")
             if folder is None and self.written:
                 raise UsageError(f"several pages cannot go into one file, {output}", hint="End the name in / for a folder.")
@@ -165,19 +164,12 @@ class _Viewed:
             if isinstance(one, VacrError):
                 if not self.is_archive:
                     raise one
-                self.voice.error(f"vacr: {one.diagnostics()}")
+                self.voice.error(f"vacr: {one}", one.hint)
                 self.exit_code = self.exit_code or UnreadableInput.exit_code
                 continue
             if one.verdict == FAILED:
                 self.exit_code = _DOES_NOT_HOLD
             yield one
-
-
-def _unused(name: str, names: set[str]) -> str:
-    """Give a name that no other page has, on any file system."""
-    found = next(one for one in chain([name], (f"{name}-{number}" for number in count(2))) if one.lower() not in names)
-    names.add(found.lower())
-    return found
 
 
 def _result(one: Conversation, target: Path, outcome: str, length: int) -> dict[str, Any]:

@@ -80,7 +80,10 @@ class PageServer(ThreadingHTTPServer):
 
     def page(self, target: str) -> Path | None:
         """Give what a request asks for, if it may have it."""
-        path = unquote(urlsplit(target).path).removeprefix("/")
+        try:
+            path = unquote(urlsplit(target).path).removeprefix("/")
+        except ValueError:
+            return None
         if self.token:
             given, _, path = path.partition("/")
             if not secrets.compare_digest(given.encode(), self.token.encode()):
@@ -91,6 +94,8 @@ class PageServer(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     server: PageServer
     server_version, sys_version = "vacr", ""
+    timeout = 30
+    """Seconds after which one that says or takes nothing is left."""
 
     def do_GET(self) -> None:
         """Answer with a page."""
@@ -101,10 +106,8 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(with_body=False)
 
     def _answer(self, *, with_body: bool) -> None:
-        origin = self.headers.get("Origin")
-        foreign = origin is not None and (
-            urlsplit(origin).scheme != "http" or not self.server.is_named_by(urlsplit(origin).netloc)
-        )
+        scheme, separator, host = self.headers.get("Origin", "http://").partition("://")
+        foreign = "Origin" in self.headers and (scheme + separator != "http://" or not self.server.is_named_by(host))
         if foreign or not self.server.is_named_by(self.headers.get("Host")):
             self.send_error(HTTPStatus.FORBIDDEN, "Not from there")
             return
@@ -118,7 +121,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(page.stat().st_size))
         self.end_headers()
         if with_body:
-            with page.open("rb") as file, suppress(ConnectionError):
+            with page.open("rb") as file, suppress(ConnectionError, TimeoutError):
                 shutil.copyfileobj(file, self.wfile)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the library's name

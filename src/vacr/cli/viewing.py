@@ -110,7 +110,9 @@ class _Named:
     def of(cls, one: Given) -> _Named:
         ours = one.record.get("vacr")
         above = ours.get("parent") if isinstance(ours, dict) else None
-        parent = above.get("session-id") if isinstance(above, dict) else None
+        said = above.get("session-id") if isinstance(above, dict) else None
+        # What vacr does not know of a record may be of any type.
+        parent = said if isinstance(said, str | bytes) else None
         session = one.record["session"].get("session-id")
         return cls(one.path, one.stem, session, parent, one if not one.stored or one.data is not None else None)
 

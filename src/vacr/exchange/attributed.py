@@ -7,6 +7,7 @@ from typing import Any
 
 from vacr.errors import InvalidRecord
 from vacr.exchange.exported import Losses
+from vacr.identity import ours
 from vacr.model import Native
 
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s<>\"{}|\\^`]+")
@@ -29,12 +30,17 @@ def lose_the_session(record: Native, losses: Losses) -> None:
     """Count what is left behind of the conversation."""
     if entries := len(record["session"].get("entries", ())):
         losses["entries of the conversation"] = entries
-    said: Any = record.get("vacr", {}).get("attribution", {}).get("files", {})
-    evidence = (
-        sum(len(file.get("ranges", ())) for file in said.values() if isinstance(file, dict)) if isinstance(said, dict) else 0
-    )
-    if evidence:
+    ranges = [proofs_of(record, file["path"]).get("ranges") for file in record["file-attribution"]["files"]]
+    if evidence := sum(len(one) for one in ranges if isinstance(one, list)):
         losses["ranges with their evidence"] = evidence
+
+
+def proofs_of(record: Native, path: str) -> Native:
+    """Give what attribution says of a file beside its ranges; nothing where that is of another shape than ours."""
+    found: Any = ours(record)
+    for name in ("attribution", "files", path):
+        found = found.get(name) if isinstance(found, dict) else None
+    return found if isinstance(found, dict) else {}
 
 
 def is_uri(text: Any) -> bool:

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from vacr.codec import Form
 from vacr.errors import InvalidRecord
-from vacr.model import CANONICAL_MEMBERS, Native
+from vacr.model import CANONICAL_MEMBERS, SESSION_MEMBERS, USAGE_MEMBERS, Native
 from vacr.signing import Signer
 from vacr.viewer.filters import Filter
 from vacr.viewer.parts import text_of
 from vacr.viewer.rows import REASONING, Row, rows
 
+_RECORD_MEMBERS = frozenset(("version", "id", "session", "created", "recording-agent", "file-attribution", "vcs", "vacr"))
+"""What is told, or counted elsewhere, or about the record itself, which an export names."""
 Losses = Counter[str]
 """How many of what, in the words of the record."""
 
@@ -63,8 +66,8 @@ def sifted(record: Native, chosen: Filter, losses: Losses) -> tuple[list[Row], l
 
 
 def lose_sealed(kept: Iterable[Row], losses: Losses) -> None:
-    """Count thoughts that nobody can read."""
-    losses.update("sealed reasoning" for row in kept if is_sealed(row))
+    """Count what only its maker can read, whether that is told in the clear as well or not."""
+    losses.update("sealed reasoning" for row in kept if "encrypted" in row.entry)
 
 
 def lose_events(every: Iterable[Row], losses: Losses) -> None:
@@ -77,17 +80,41 @@ def is_sealed(row: Row) -> bool:
     return row.kind == REASONING and not text_of(row.parts) and "encrypted" in row.entry
 
 
-def lose_the_rest(record: Native, losses: Losses, *canonical: str) -> None:
-    """Count what no format of conversations has: the agent's own members, and the attribution of files.
+def lose_the_rest(record: Native, losses: Losses, *canonical: str, about: frozenset[str]) -> None:
+    """Count what no format of conversations has: members of the agent's own, wherever they are, and the attribution of files.
 
-    Canonical members that the format at hand has no place for are named.
+    Canonical members of entries that the format at hand has no place for are named; and, of what is said about the session as a
+    whole, those that it has.
     """
-    for entry in _each(record["session"].get("entries", ())):
-        if native := len(entry.keys() - CANONICAL_MEMBERS):
-            losses["members of the agent's own"] += native
-        for name in canonical:
-            if name in entry:
-                losses[f"{name} of entries"] += 1
+    found: Losses = Counter()
+    session = record["session"]
+    found["members of the session's own"] = len(session.keys() - SESSION_MEMBERS)
+    found["times of the session"] = len({"session-start", "session-end"} & session.keys() - about)
+    for what, members in (
+        ("agent", session.get("agent-meta", {})),
+        ("environment", session.get("environment", {})),
+        ("version control", record.get("vcs", {})),
+    ):
+        found[f"members about the {what}"] = len(members.keys() - about)
+    found["other members of the record"] = len(record.keys() - _RECORD_MEMBERS)
+    for entry in _each(session.get("entries", ())):
+        found["members of the agent's own"] += len(entry.keys() - CANONICAL_MEMBERS)
+        found["members of parts beside their text"] += sum(map(_beside_text, (entry.get("content"), entry.get("output"))))
+        found.update(f"{name} of entries" for name in canonical if name in entry)
+        if "token-usage" not in canonical and isinstance(usage := entry.get("token-usage"), dict):
+            found["counts of tokens of the agent's own"] += len(usage.keys() - USAGE_MEMBERS)
+    losses.update({what: count for what, count in found.items() if count})
+    lose_attribution(record, losses)
+
+
+def _beside_text(content: Any) -> int:
+    """Count what blocks of text say beside the text."""
+    blocks = content if isinstance(content, list) else [content]
+    return sum(len(one.keys() - {"type", "text"}) for one in blocks if isinstance(one, dict) and isinstance(one.get("text"), str))
+
+
+def lose_attribution(record: Native, losses: Losses) -> None:
+    """Count the files that a record attributes."""
     if files := record.get("file-attribution", {}).get("files"):
         losses["attributed files"] = len(files)
 

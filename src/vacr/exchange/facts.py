@@ -9,6 +9,14 @@ from vacr.viewer.parts import Image
 from vacr.viewer.rows import Row
 from vacr.viewer.totals import Totals
 
+ABOUT = frozenset(
+    ("session-start", "session-end", "cli-name", "cli-version", "model-id", "models")
+    + ("working-dir", "repository", "branch", "revision")
+)
+"""What `title` and `facts` tell of a session."""
+UNTOLD = ("id", "parent-id", "call-id", "stop-reason", "status", "subject", "token-usage")
+"""What people are not told of entries."""
+
 
 def title(record: Native) -> str:
     """Name the agent and its models."""

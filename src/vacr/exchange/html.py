@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from html import escape
 from typing import Any
 
-from vacr import codec
 from vacr.exchange import facts
 from vacr.exchange.exported import Asked, Exported, Losses, is_sealed, lose_sealed, lose_the_rest, sifted
 from vacr.model import Native
+from vacr.viewer import values
 from vacr.viewer.diffs import FileDiff
 from vacr.viewer.parts import Image, Part, Text, text_of
 from vacr.viewer.rows import EVENT, REASONING, TOOL, USER, Row
@@ -48,7 +48,7 @@ def export(record: Native, asked: Asked) -> Exported:
     losses: Losses = Counter()
     _, kept, left_out = sifted(record, asked.chosen, losses)
     lose_sealed(kept, losses)
-    lose_the_rest(record, losses, "parent-id", "stop-reason", "status", "token-usage")
+    lose_the_rest(record, losses, *facts.UNTOLD, about=facts.ABOUT)
     title = _text(facts.title(record))
     head = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
@@ -87,7 +87,9 @@ def _inside(row: Row, rest: str, losses: Losses) -> Iterator[str]:
         what = f"{row.tool} {row.summary}" if row.tool else "a result without its call"
         yield f"<h2>{_text(what)} {rest}</h2>"
         yield from map(_diff, row.diffs)
-        if row.tool and not row.diffs:
+        if row.diffs:
+            losses["inputs of tools, shown as diffs"] += 1
+        elif row.tool:
             yield _folded("input", _json(row.entry.get("input")))
         came = row.result or row
         if came.parts:
@@ -121,7 +123,7 @@ def _diff(diff: FileDiff) -> str:
 
 
 def _json(value: Any) -> str:
-    return f"<pre>{_text(codec.encode(value, 'json').decode())}</pre>" if value is not None else ""
+    return f"<pre>{_text(values.told(value))}</pre>" if value is not None else ""
 
 
 def _text(text: str) -> str:

@@ -8,15 +8,15 @@ ignore any member of it, and none of them makes a policy pass by being absent.
 from __future__ import annotations
 
 import base64
+import re
 from collections import Counter
 from contextlib import suppress
-from typing import Any
 
 from vacr import codec
 from vacr.errors import UsageError, VacrError
+from vacr.exchange.attributed import proofs_of
 from vacr.exchange.dsse import envelope
 from vacr.exchange.exported import Asked, Exported, Losses
-from vacr.identity import ours
 from vacr.model import Native
 from vacr.signing.labels import RECEIPTS
 from vacr.signing.sign1 import parse
@@ -25,6 +25,7 @@ from vacr.timestamps import as_text, milliseconds
 STATEMENT = "https://in-toto.io/Statement/v1"
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 PREDICATE_TYPE = "urn:x-vacr:agent-record:v0.1"
+_DIGEST = re.compile("[0-9a-f]{64}")
 _MEDIA_TYPES = {"json": "application/json", "cbor": "application/cbor"}
 
 
@@ -52,10 +53,9 @@ def _subjects(record: Native, asked: Asked, losses: Losses) -> list[Native]:
     found: list[Native] = []
     if asked.commit:
         found.append({"name": str(record.get("vcs", {}).get("repository", "commit")), "digest": {"gitCommit": asked.commit}})
-    known: Any = ours(record).get("attribution", {}).get("files", {})
     for file in record.get("file-attribution", {}).get("files", ()):
-        said = known.get(file["path"], {}) if isinstance(known, dict) else {}
-        if said.get("complete") and isinstance(said.get("sha-256"), str):
+        said = proofs_of(record, file["path"])
+        if said.get("complete") is True and _DIGEST.fullmatch(str(said.get("sha-256"))):
             found.append({"name": file["path"], "digest": {"sha256": said["sha-256"]}})
         else:
             losses["attributed files whose whole content is not known"] += 1

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from vacr import codec
 from vacr.exchange import facts
 from vacr.exchange.exported import Asked, Exported, Losses, is_sealed, lose_events, lose_sealed, lose_the_rest, sifted
 from vacr.exchange.quoting import code, fenced, plain, quoted
@@ -18,6 +17,7 @@ from vacr.viewer.diffs import FileDiff
 from vacr.viewer.parts import Image, Part, Text
 from vacr.viewer.rows import ASSISTANT, EVENT, REASONING, TOOL, USER, Row
 from vacr.viewer.totals import totals_of
+from vacr.viewer.values import told
 from vacr.viewer.visible import visible
 
 _HEADS = {USER: "## User", ASSISTANT: "### Assistant", REASONING: "### Thought"}
@@ -31,7 +31,7 @@ def export(record: Native, asked: Asked) -> Exported:
     if not with_events:
         lose_events((row for row in kept if row.kind == EVENT and not row.is_error), losses)
     lose_sealed(kept, losses)
-    lose_the_rest(record, losses, "parent-id", "stop-reason", "status", "token-usage")
+    lose_the_rest(record, losses, *facts.UNTOLD, about=facts.ABOUT)
     lines = [f"# {plain(facts.title(record))}", ""]
     lines += [f"- {name}: {code(value)}" for name, value in facts.facts(record, asked, left_out)]
     in_list = False
@@ -50,6 +50,7 @@ def export(record: Native, asked: Asked) -> Exported:
 def _lines(row: Row, losses: Losses) -> Iterator[str]:
     if row.kind == EVENT:
         yield f"- {code(row.summary)} {facts.when(row)}{' ✗' if row.is_error else ''}".rstrip()
+        losses.update(["data of events"] if "data" in row.entry else [])
     elif row.kind == TOOL:
         yield from _tool(row, losses)
     else:
@@ -64,6 +65,8 @@ def _tool(row: Row, losses: Losses) -> Iterator[str]:
     what = " ".join(part for part in (code(row.tool), code(row.summary)) if part) if row.tool else "a result without its call"
     who = f"{plain(row.agent)}: " if row.agent else ""
     yield f"- {who}{what}{' ✗' if row.is_error else ''}"
+    given = row.entry.get("input")
+    losses.update(["inputs of tools, told in a line"] if isinstance(given, dict) and len(given) > 1 else [])
     for diff in row.diffs:
         yield from _diff(diff)
     came = row.result or row
@@ -90,5 +93,5 @@ def _part(part: Part, losses: Losses) -> Iterator[str]:
         losses["images"] += 1
         yield f"> {code(f'[{facts.image_told(part)}]')}"
     else:
-        for line in fenced(visible(codec.encode(part.value, "json").decode()).split("\n"), "json"):
+        for line in fenced(visible(told(part.value)).split("\n"), "json"):
             yield f"> {line}"

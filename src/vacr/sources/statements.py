@@ -58,4 +58,5 @@ def _pair(path: str) -> Pair:
         about = path.removesuffix(COSE)
         return Pair(path, about if Path(about).exists() else None)
     beside, here = path + COSE, Path(path).name + COSE
-    return Pair(next((one for one in (beside, here) if Path(one).is_file()), None), path)
+    # A name that leaves no room for the ending is that of no file, which `Path` would raise.
+    return Pair(next((one for one in (beside, here) if os.path.isfile(one)), None), path)  # noqa: PTH113

@@ -14,6 +14,8 @@ from vacr.attribution import apply_patch, tools
 from vacr.attribution.derive import edits_in
 
 _CONTEXT = 3
+_MOST_COMPARED = 4_000_000
+"""How many pairs of lines are compared: finding what is alike may take the square of that, and an edit may be of any length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,24 @@ def _patched(file: apply_patch.FilePatch) -> FileDiff:
 def _compared(old: str, new: str) -> Iterator[str]:
     """Give the lines of a diff of two texts, after one that begins it."""
     yield "@@"
-    found = difflib.unified_diff(old.splitlines(), new.splitlines(), n=_CONTEXT, lineterm="")
+    before, after = old.splitlines(), new.splitlines()
+    if len(before) * len(after) > _MOST_COMPARED:
+        before, after = _changed(before, after)
+    if len(before) * len(after) > _MOST_COMPARED:
+        yield from (f"-{line}" for line in before)
+        yield from (f"+{line}" for line in after)
+        return
+    found = difflib.unified_diff(before, after, n=_CONTEXT, lineterm="")
     for line in list(found)[2:]:
         if not line.startswith("@@"):
             yield line
+
+
+def _changed(before: list[str], after: list[str]) -> tuple[list[str], list[str]]:
+    """Leave out the lines that two texts begin and end alike with, but for some around what differs."""
+    shortest = min(len(before), len(after))
+    start = next((at for at in range(shortest) if before[at] != after[at]), shortest)
+    rest = shortest - start
+    end = next((at for at in range(rest) if before[-1 - at] != after[-1 - at]), rest)
+    first, last = max(0, start - _CONTEXT), max(0, end - _CONTEXT)
+    return before[first : len(before) - last], after[first : len(after) - last]

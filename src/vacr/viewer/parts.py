@@ -87,7 +87,7 @@ def _part(block: Any) -> Iterator[Part]:
         yield from _printed(response)
     elif (image := _image(block)) is not None:
         yield image
-    elif isinstance(text := _said(block), str) and (kind in _TEXTS or not isinstance(kind, str) or len(block) <= 2):  # noqa: PLR2004 - its type and its text
+    elif isinstance(text := _said(block), str) and (not isinstance(kind, str) or kind in _TEXTS or len(block) <= 2):  # noqa: PLR2004 - its type and its text
         if text:
             yield Text(text)
     else:

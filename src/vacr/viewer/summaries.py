@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from vacr.attribution import apply_patch, tools
-from vacr.codec import canonical_json
+from vacr.viewer.values import told
 
 _SOUGHT = ("pattern", "query", "url")
 _TELLING = ("description", "title", "subject", "prompt", "message", "question", "objective", "skill", "name", "text")
@@ -35,4 +35,4 @@ def _said(tool: str, given: Any) -> str:
             return " ".join(str(word) for word in given[name])
     if (text := tools.text(given, _TELLING)) is not None:
         return text
-    return canonical_json.encode(given).decode()
+    return told(given)

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from vacr import codec
 from vacr.timestamps import as_text
 from vacr.viewer.diffs import FileDiff
 from vacr.viewer.parts import Image, Part, Text
 from vacr.viewer.rows import ASSISTANT, EVENT, REASONING, TOOL, USER, Row
+from vacr.viewer.values import told
 from vacr.viewer.visible import visible, visible_line
 
 BRIEF, NORMAL, FULL = "brief", "normal", "full"
@@ -95,11 +95,11 @@ class Teller:
             return visible(part.text).strip("\n").split("\n")
         if isinstance(part, Image):
             return [f"[image {visible_line(part.name or part.media_type or 'of no type')}{_bytes(part)}]"]
-        return [f"[{visible_line(part.kind)}] {visible_line(codec.encode(part.value, 'json').decode())}"]
+        return [f"[{visible_line(part.kind)}] {visible_line(told(part.value))}"]
 
     def _json(self, value: object, indent: str) -> Iterator[Line]:
         if value not in (None, {}):
-            yield Line(f"{indent}{visible_line(codec.encode(value, 'json').decode())}", "dim")
+            yield Line(f"{indent}{visible_line(told(value))}", "dim")
 
 
 def _bytes(image: Image) -> str:

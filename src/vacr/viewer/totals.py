@@ -11,6 +11,8 @@ from vacr.model import Native
 from vacr.timestamps import milliseconds
 from vacr.viewer.rows import ASSISTANT, TOOL, USER, Row, rows
 
+MOST_COST = 1e15
+"""More than anything costs: what is said to cost more counts as that, so that there is always a sum."""
 COUNTED = ("input", "cached", "output", "reasoning", "total")
 
 
@@ -67,7 +69,7 @@ def add_usage(record: Native, found: Totals) -> None:
         if isinstance(usage, dict) and not _is_inherited(entry):
             found.tokens.update({name: usage[name] for name in COUNTED if type(usage.get(name)) is int})
             cost = usage.get("cost")
-            found.cost += cost if isinstance(cost, int | float) else 0
+            found.cost += max(-MOST_COST, min(cost, MOST_COST)) if isinstance(cost, int | float) else 0
             if type(usage.get("output")) is int:
                 found.models[str(entry.get("model-id", usual))] += usage["output"]
     found.milliseconds = _lasted(record["session"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from vacr import codec
 from vacr.exchange.agent_trace.hashes import joined
 from vacr.exchange.agent_trace.reading import BESIDE
 from vacr.identity import ours
@@ -12,8 +13,12 @@ from vacr.model import SESSION_MEMBERS, Native
 _NAMES = {"start-line": "start_line", "end-line": "end_line", "model-id": "model_id"}
 
 
-def document(record: Native) -> Native:
+def written(record: Native) -> bytes:
     """Give the trace."""
+    return codec.encode(_document(record)) + b"\n"
+
+
+def _document(record: Native) -> Native:
     session, said = record["session"], ours(record)
     made: Native = {name: value for name, value in session.items() if name not in SESSION_MEMBERS} | said.get("native", {})
     made["id"] = session["session-id"]

@@ -8,11 +8,11 @@ from collections import Counter
 
 from vacr import codec
 from vacr.errors import InvalidRecord
-from vacr.exchange.agent_trace import FORMAT, VERSION, restoring
+from vacr.exchange.agent_trace import FORMAT, VERSION, reading, restoring
 from vacr.exchange.agent_trace.hashes import joined
 from vacr.exchange.attributed import files_of, is_uri, lose_the_session
 from vacr.exchange.exported import Asked, Exported, Losses
-from vacr.identity import ours
+from vacr.exchange.restored import restored
 from vacr.model import Native
 from vacr.timestamps import as_text, milliseconds
 from vacr.version import __version__
@@ -29,8 +29,8 @@ def export(record: Native, asked: Asked) -> Exported:
     Raises:
         InvalidRecord: the record attributes no files, or has no time.
     """
-    if ours(record).get("source", {}).get("format") == FORMAT:
-        return Exported(codec.encode(restoring.document(record)) + b"\n")
+    if (data := restored(record, FORMAT, restoring.written, lambda source: reading.read(source)[0])) is not None:
+        return Exported(data)
     losses: Losses = Counter()
     files = files_of(record, "Agent Trace")
     lose_the_session(record, losses)
@@ -60,7 +60,7 @@ def _file(file: Native, related: Native, losses: Losses) -> Native:
         if is_uri(one.get("url")):
             made["url"] = one["url"]
         if "contributor" in one:
-            made["contributor"] = _contributor(one["contributor"])
+            made["contributor"] = _contributor(one["contributor"], losses)
         made["related"] = [*(other for other in one.get("related", ()) if is_uri(other["url"])), related]
         addresses = [one.get("url", related["url"]), *(other["url"] for other in one.get("related", ()))]
         losses.update("addresses without a scheme" for address in addresses if not is_uri(address))
@@ -76,12 +76,13 @@ def _range(one: Native, losses: Losses) -> Native | None:
     if "content-hash" in one:
         made["content_hash"] = joined(one)
     if "contributor" in one:
-        made["contributor"] = _contributor(one["contributor"])
+        made["contributor"] = _contributor(one["contributor"], losses)
     return made
 
 
-def _contributor(contributor: Native) -> Native:
+def _contributor(contributor: Native, losses: Losses) -> Native:
     model = contributor.get("model-id")
+    losses.update(["ends of names of models"] if model is not None and len(model) > _LONGEST_MODEL else [])
     return {"type": contributor["type"]} | ({"model_id": model[:_LONGEST_MODEL]} if model is not None else {})
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from vacr import codec
 from vacr.exchange.atif import VERSIONS
 from vacr.exchange.exported import Losses
 from vacr.model import Native
 from vacr.viewer.parts import Image, Other, Part, Text
+from vacr.viewer.values import told
 
 IMAGES = frozenset(("image/jpeg", "image/png", "image/gif", "image/webp"))
 SOUNDS = frozenset(f"audio/{kind}" for kind in ("wav", "mpeg", "mp4", "aac", "ogg", "flac", "webm", "aiff"))
@@ -51,7 +51,7 @@ def _part(part: Part, version: str, losses: Losses) -> Native:
 
 def text_of_value(value: Any) -> str:
     """Give any value as a text: a text as it is, anything else as JSON."""
-    return value if isinstance(value, str) else codec.encode(value, "json").decode()
+    return value if isinstance(value, str) else told(value)
 
 
 def _sound(part: Part) -> Native | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from vacr import codec
 from vacr.exchange.atif.reading import COST, COUNTERS, SUB_AGENT
 from vacr.exchange.steps import SYSTEM_MESSAGE
 from vacr.identity import ours
@@ -12,8 +13,12 @@ _CALL = {"name": "function_name", "input": "arguments", "call-id": "tool_call_id
 _RESULT = {"call-id": "source_call_id", "output": "content"}
 
 
-def document(record: Native) -> Native:
+def written(record: Native) -> bytes:
     """Give the trajectory, but for members that were null."""
+    return codec.encode(_document(record)) + b"\n"
+
+
+def _document(record: Native) -> Native:
     session, said = record["session"], ours(record)
     meta = session["agent-meta"]
     made: Native = {name: value for name, value in session.items() if name not in SESSION_MEMBERS} | said.get("native", {})

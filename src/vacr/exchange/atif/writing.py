@@ -12,11 +12,11 @@ from typing import Any
 from vacr import codec
 from vacr.errors import InvalidRecord
 from vacr.exchange import steps as stepping
-from vacr.exchange.atif import FORMAT, restoring
+from vacr.exchange.atif import FORMAT, reading, restoring
 from vacr.exchange.atif.parts import content_of, has_sound, text_alone
-from vacr.exchange.exported import Asked, Exported, Losses, lose_events, lose_sealed, lose_the_rest, sifted
+from vacr.exchange.exported import Asked, Exported, Losses, lose_attribution, lose_events, lose_sealed, lose_the_rest, sifted
+from vacr.exchange.restored import restored
 from vacr.exchange.steps import Step, instructions
-from vacr.identity import ours
 from vacr.model import Native
 from vacr.timestamps import as_text, milliseconds
 from vacr.version import __version__
@@ -24,6 +24,7 @@ from vacr.viewer.filters import Filter
 from vacr.viewer.rows import EVENT, REASONING, TOOL, Row
 
 UNKNOWN = "unknown"
+_ABOUT = frozenset(("cli-name", "cli-version", "model-id"))
 _METRICS = {"input": "prompt_tokens", "output": "completion_tokens", "cached": "cached_tokens", "cost": "cost_usd"}
 
 
@@ -33,14 +34,16 @@ def export(record: Native, asked: Asked) -> Exported:
     Raises:
         InvalidRecord: there is nothing in it that could be a step.
     """
-    if ours(record).get("source", {}).get("format") == FORMAT and asked.chosen == Filter() and asked.version is None:
-        return Exported(codec.encode(restoring.document(record)) + b"\n")
     losses: Losses = Counter()
+    whole = asked.chosen == Filter() and asked.version is None
+    if whole and (data := restored(record, FORMAT, restoring.written, reading.read)) is not None:
+        lose_attribution(record, losses)
+        return Exported(data, losses)
     every, kept, left_out = sifted(record, asked.chosen, losses)
     found = stepping.only(stepping.steps(every, record), kept)
     lose_events((row for row in kept if row.kind == EVENT and instructions(row) is None), losses)
     lose_sealed(kept, losses)
-    lose_the_rest(record, losses, "parent-id", "stop-reason", "status", "subject")
+    lose_the_rest(record, losses, "parent-id", "stop-reason", "status", "subject", about=_ABOUT)
     document = _Writing(record, asked, losses, _version(kept, asked.version)).document(found, partial=left_out > 0)
     return Exported(codec.encode(document) + b"\n", losses, left_out)
 
@@ -60,9 +63,11 @@ class _Writing:
         self.version = version
 
     def document(self, found: list[Step], *, partial: bool) -> Native:
-        agents = {step.agent: None for step in found}
+        agents: dict[str, list[Step]] = {}
+        for step in found:
+            agents.setdefault(step.agent, []).append(step)
         split = "" in agents and self.version >= "1.7"
-        own = [step for step in found if not step.agent] if split else found
+        own = agents[""] if split else found
         if not own:
             hint = "Some sessions have no conversation in them; filters may leave none, too."
             raise InvalidRecord("there is nothing in it that ATIF can hold, which needs a step", hint=hint)
@@ -76,9 +81,7 @@ class _Writing:
         made["final_metrics"] = {f"total_{name}": value for name, value in total.items()} | {"total_steps": len(own)}
         others = [name for name in agents if name] if split else []
         if others:
-            made["subagent_trajectories"] = [
-                self._trajectory([step for step in found if step.agent == name], f"{self.record['id']}/{name}") for name in others
-            ]
+            made["subagent_trajectories"] = [self._trajectory(agents[name], f"{self.record['id']}/{name}") for name in others]
         return made
 
     def _trajectory(self, found: list[Step], name: str) -> Native:

@@ -3,3 +3,5 @@
 FORMAT = "git-ai-notes"
 """The trace format id of a record that was made of one."""
 SCHEMA_VERSION = "authorship/3.0.0"
+KEYS = "attested-by"
+"""Where a record keeps the keys of a note, one for each conversation of its file attribution, in their order."""

@@ -19,6 +19,8 @@ DIVIDER = "---"
 _ENTRY = re.compile(r"  (\S+) ([0-9]+(?:-[0-9]+)?(?:,[0-9]+(?:-[0-9]+)?)*)")
 _TO_QUOTE = re.compile(r"[\s\"]")
 _LARGEST = 2**53
+_DIGITS = 20
+"""More than the largest number has; Python refuses to read thousands."""
 
 Range = tuple[int, int]
 
@@ -94,7 +96,7 @@ def _files(lines: list[str]) -> list[tuple[str, list[Attested]]]:
 
 def _range(text: str, number: int) -> Range:
     first, _, last = text.partition("-")
-    start, end = int(first), int(last or first)
+    start, end = (int(one) if len(one) <= _DIGITS else 0 for one in (first, last or first))
     if not 1 <= start <= end < _LARGEST:
         raise InvalidRecord(f"not a note of git-ai: {text} are no lines", where=f"line {number}")
     return start, end

@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from vacr.errors import InvalidRecord
-from vacr.exchange.git_ai import FORMAT, SCHEMA_VERSION, notes
-from vacr.exchange.git_ai.writing import KEYS
+from vacr.exchange.git_ai import FORMAT, KEYS, SCHEMA_VERSION, notes
 from vacr.model import Native
 from vacr.readers.assemble import UNKNOWN, Notice, Reading, Session
 from vacr.readers.source import Source

@@ -11,8 +11,9 @@ from collections import Counter
 
 from vacr.exchange.attributed import files_of, lose_the_session
 from vacr.exchange.exported import Asked, Exported, Losses
-from vacr.exchange.git_ai import FORMAT, SCHEMA_VERSION, notes
+from vacr.exchange.git_ai import FORMAT, KEYS, SCHEMA_VERSION, notes, reading
 from vacr.exchange.git_ai.notes import Attested, Note, Range
+from vacr.exchange.restored import restored
 from vacr.identity import ours
 from vacr.model import SESSION_MEMBERS, Native
 from vacr.version import __version__
@@ -21,8 +22,6 @@ _TOOLS = {"claude-code": "claude", "codex-cli": "codex", "gemini-cli": "gemini"}
 """What git-ai calls agents that we call otherwise."""
 _KEY = 14
 _NO_COMMIT = "0" * 40
-KEYS = "attested-by"
-"""Where a record keeps the keys of a note, one for each conversation of its file attribution, in their order."""
 
 
 def export(record: Native, asked: Asked) -> Exported:
@@ -31,8 +30,8 @@ def export(record: Native, asked: Asked) -> Exported:
     Raises:
         InvalidRecord: the record attributes no files.
     """
-    if ours(record).get("source", {}).get("format") == FORMAT:
-        return Exported(notes.write(_restored(record)).encode())
+    if (data := restored(record, FORMAT, lambda one: notes.write(_note(one)).encode(), reading.read)) is not None:
+        return Exported(data)
     losses: Losses = Counter()
     files = files_of(record, "a note of git-ai")
     lose_the_session(record, losses)
@@ -81,7 +80,7 @@ def _lines(file: Native, model: str, losses: Losses) -> list[Range]:
     return joined
 
 
-def _restored(record: Native) -> Note:
+def _note(record: Native) -> Note:
     """Give the note that a record was made of."""
     session, said = record["session"], ours(record)
     metadata: Native = {name: value for name, value in session.items() if name not in SESSION_MEMBERS} | said.get("native", {})

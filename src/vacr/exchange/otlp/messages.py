@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from vacr import codec
 from vacr.exchange.steps import Step, instructions
 from vacr.model import Native
 from vacr.viewer.parts import Image, Part, Text
 from vacr.viewer.rows import REASONING, TOOL, Row
+from vacr.viewer.values import told
 
 
 def said(role: str, parts: Iterable[Part]) -> Native:
@@ -50,7 +50,7 @@ def response(row: Row) -> str:
 
 
 def _text(parts: list[Part]) -> str:
-    return "\n".join(part.text if isinstance(part, Text) else codec.encode(_part(part)).decode() for part in parts)
+    return "\n".join(part.text if isinstance(part, Text) else told(_part(part)) for part in parts)
 
 
 def call_id(row: Row) -> str:

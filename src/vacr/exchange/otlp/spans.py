@@ -12,6 +12,9 @@ from vacr.model import Native
 _INTERNAL, _CLIENT = 1, 3
 _ERROR = 2
 _NANOSECONDS = 1_000_000
+_INT64 = 2**63
+LAST = (2**64 - 1) // _NANOSECONDS
+"""The last millisecond that a span can have."""
 
 
 @dataclass
@@ -64,7 +67,7 @@ def attributes(members: Native) -> list[Native]:
 def _value(value: Any) -> Native:
     if isinstance(value, bool):
         return {"boolValue": value}
-    if isinstance(value, int):
+    if isinstance(value, int) and -_INT64 <= value < _INT64:
         return {"intValue": str(value)}
     if isinstance(value, float):
         return {"doubleValue": value}

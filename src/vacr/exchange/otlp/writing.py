@@ -14,14 +14,15 @@ from vacr.errors import InvalidRecord
 from vacr.exchange import steps as stepping
 from vacr.exchange.exported import Asked, Exported, Losses, lose_events, lose_sealed, lose_the_rest, sifted
 from vacr.exchange.otlp import messages, names
-from vacr.exchange.otlp.spans import Span, attributes
+from vacr.exchange.otlp.spans import LAST, Span, attributes
 from vacr.exchange.steps import AGENT, PROMPT, Step, instructions
-from vacr.model import Native
+from vacr.model import Native, Timestamp
 from vacr.timestamps import milliseconds
 from vacr.version import __version__
 from vacr.viewer.rows import EVENT, TOOL, Row
 
 _UNKNOWN = "unknown"
+_ABOUT = frozenset(("session-start", "session-end", "cli-name", "cli-version", "model-id", "model-provider"))
 
 
 def export(record: Native, asked: Asked) -> Exported:
@@ -34,7 +35,7 @@ def export(record: Native, asked: Asked) -> Exported:
     every, kept, left_out = sifted(record, asked.chosen, losses)
     lose_events((row for row in kept if row.kind == EVENT and instructions(row) is None), losses)
     lose_sealed(kept, losses)
-    lose_the_rest(record, losses, "parent-id", "status", "subject")
+    lose_the_rest(record, losses, "id", "parent-id", "status", "subject", about=_ABOUT)
     found = stepping.only(stepping.steps(every, record), kept)
     spans = _Tracing(record, asked, losses).spans(found)
     meta = record["session"].get("agent-meta", {})
@@ -69,7 +70,7 @@ class _Tracing:
     def _began(self) -> int:
         stamps = [self.session.get("session-start"), *(entry.get("timestamp") for entry in self.session["entries"])]
         for stamp in stamps:
-            if stamp is not None and (moment := milliseconds(stamp)) is not None and moment >= 0:
+            if (moment := _known_moment(stamp)) is not None:
                 return moment
         hint = "Its agent keeps no times. Other formats can hold it: atif, markdown, html."
         raise InvalidRecord("there is no time in it, and a trace is made of times", hint=hint)
@@ -101,8 +102,7 @@ class _Tracing:
                 span.parent.end = max(span.parent.end, span.end)
         for span in agents.values():
             _write_messages(span)
-        end = self.session.get("session-end")
-        root.end = max(root.end, milliseconds(end) or 0 if end is not None else 0)
+        root.end = max(root.end, _known_moment(self.session.get("session-end")) or 0)
         if self.timeless:
             self.losses["rows without a time, which have that of the row before"] = len(self.timeless)
         _use(root, _sum([step.usage(self.record) for step in found]))
@@ -153,12 +153,18 @@ class _Tracing:
 
     def _moment(self, row: Row) -> int:
         """Give the time of a row; one that is not known is that of what came before."""
-        moment = milliseconds(row.time) if row.time is not None else None
-        if moment is None or moment < 0:
+        moment = _known_moment(row.time)
+        if moment is None:
             self.timeless.add(row.place)
         else:
             self.now = moment
         return self.now
+
+
+def _known_moment(stamp: Timestamp | None) -> int | None:
+    """Give a time in milliseconds; nothing for one that no span can have."""
+    moment = milliseconds(stamp) if stamp is not None else None
+    return moment if moment is not None and 0 <= moment <= LAST else None
 
 
 def _add(span: Span, name: str, more: list[Native]) -> None:

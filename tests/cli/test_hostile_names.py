@@ -1,0 +1,82 @@
+"""Names that sessions give themselves, and names in a folder: nothing is written elsewhere, over another, or not at all."""
+
+import json
+
+import pytest
+
+from tests.conftest import EXAMPLES, FIXTURES
+
+DUMP = (FIXTURES / "opencode" / "dump.jsonl").read_text()
+OWN = "ses_1e8f3c2b1a0ffeMiraInvoiceFix1"
+VERBS = {"markdown": ["export", "--to", "markdown"], "view": ["view"], "attribute": ["attribute"]}
+HOSTILE = {
+    "up": "../../../../up/x",
+    "root": "/up/x",
+    "folder": "..",
+    "nul": r"x\u0000y",
+    "long": "n" * 400,
+    "windows": r"..\\..\\CON",
+}
+
+
+def two_sessions(name: str) -> bytes:
+    """Give a stream of two sessions, of which one has a name of its own choice."""
+    return f"{DUMP}\n{DUMP.replace(OWN, name)}".encode()
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_session_from_a_pipe_is_written_where_the_user_said(vacr, tmp_path, verb, name):
+    done = vacr(*VERBS[verb], "-", "-o", "a/b/c/d/", stdin=two_sessions(HOSTILE[name]))
+    # With the ending of an attributed record, a name of the greatest length is too long: that is told.
+    assert done.returncode == (3 if (verb, name) == ("attribute", "long") else 0), done.err
+    written = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert written
+    assert {path.parent for path in written} == {tmp_path / "a" / "b" / "c" / "d"}
+
+
+@pytest.mark.parametrize("options", [[], ["--overwrite"]])
+def test_sessions_of_one_file_are_exported_under_names_of_their_own(vacr, tmp_path, options):
+    (tmp_path / "both.jsonl").write_bytes(two_sessions("other"))
+    done = vacr("export", "both.jsonl", "--to", "markdown", "-o", "out/", "--format", "json", *options)
+    told = json.loads(done.out)
+    assert (done.returncode, told["errors"]) == (0, [])
+    assert len({one["output"] for one in told["exports"]}) == len(list((tmp_path / "out").iterdir())) == 3
+
+
+def test_records_of_one_name_are_exported_side_by_side(vacr, tmp_path):
+    vacr("record", EXAMPLES / "claude-code.jsonl", "-o", "records/a.acr.json")
+    vacr("attribute", "records/a.acr.json", "-o", "records/")
+    vacr("record", EXAMPLES / "codex-cli.jsonl", "-o", "records/A.acr.json")
+    assert vacr("export", "records", "--to", "html", "-o", "out/", "--overwrite").returncode == 0
+    assert len({path.name.lower() for path in (tmp_path / "out").iterdir()}) == 3
+    assert "unchanged" in vacr("export", "records", "--to", "html", "-o", "out/").out
+
+
+def test_traces_of_one_id_are_imported_side_by_side(vacr, tmp_path):
+    ranges = [{"ranges": [{"start_line": 1, "end_line": 2}]}]
+    trace = {"version": "0.1.0", "id": "550e8400-e29b-41d4-a716-446655440000", "timestamp": "2026-01-25T10:00:00Z"}
+    lines = [json.dumps(trace | {"files": [{"path": path, "conversations": ranges}]}) for path in "ab"]
+    (tmp_path / "traces.jsonl").write_text("\n".join(lines))
+    assert vacr("import", "traces.jsonl", "-o", "out/", "--overwrite").returncode == 0
+    paths = [json.loads(path.read_bytes())["file-attribution"]["files"][0]["path"] for path in (tmp_path / "out").iterdir()]
+    assert sorted(paths) == ["a", "b"]
+
+
+@pytest.mark.parametrize("name", [".acr.json", "...acr.json", f"{'n' * 245}.acr.json", "a\nb\x1b[31m.acr.json"])
+def test_a_name_in_a_folder_keeps_nothing_else_back(vacr, tmp_path, name):
+    vacr("record", EXAMPLES / "claude-code.jsonl")
+    vacr("record", EXAMPLES / "codex-cli.jsonl", "-o", "records/~last.acr.json")
+    (tmp_path / "claude-code.acr.json").rename(tmp_path / "records" / name)
+    assert vacr("export", "records", "--to", "markdown", "-o", "out/").returncode == 0
+    assert vacr("view", "records", "-o", "site/").returncode == 0
+    assert [len(list((tmp_path / folder).iterdir())) for folder in ("out", "site")] == [2, 3]
+
+
+def test_a_record_in_a_folder_is_not_written_over_by_its_export(vacr, tmp_path):
+    vacr("record", EXAMPLES / "claude-code.jsonl", "-o", "records/a.acr.json")
+    before = (tmp_path / "records" / "a.acr.json").read_bytes()
+    done = vacr("export", "records", "--to", "html", "-o", "records/a.acr.json", "--overwrite")
+    assert done.returncode == 2
+    assert "is the input itself" in done.err
+    assert (tmp_path / "records" / "a.acr.json").read_bytes() == before

@@ -1,0 +1,88 @@
+"""Nothing is left out in silence: whatever is added to a record is in its export, or is counted."""
+
+import pytest
+
+from vacr.exchange.exported import Asked
+from vacr.exchange.formats import FORMATS
+
+CONVERSATIONS = [name for name, form in FORMATS.items() if form.of_rows]
+MARK = "added-here"
+TIME = "2026-01-01T00:00:0{}Z"
+USAGE = {"input": 1, "output": 2}
+EDIT = {"file_path": "a.py", "old_string": "x", "new_string": "y"}
+
+
+def record() -> dict:
+    """Make a record with something of everything."""
+    entries = [
+        {"type": "user", "timestamp": TIME.format(1), "content": [{"type": "text", "text": "said"}]},
+        {"type": "reasoning", "content": "thought"},
+        {"type": "assistant", "content": "answer", "token-usage": dict(USAGE)},
+        {"type": "tool-call", "call-id": "1", "name": "Bash", "input": {"command": "ls"}},
+        {"type": "tool-result", "call-id": "1", "output": [{"type": "text", "text": "printed"}]},
+        {"type": "tool-call", "call-id": "2", "name": "Edit", "input": dict(EDIT)},
+        {"type": "system-event", "event-type": "an-error"},
+    ]
+    meta = {"model-id": "m", "model-provider": "p", "cli-name": "claude-code", "cli-version": "1"}
+    session = {"session-id": "s", "agent-meta": meta, "environment": {"working-dir": "/d"}, "entries": entries}
+    return {"version": "3.0.0-draft", "id": "r", "session": session, "vcs": {"type": "git"}, "vacr": {}}
+
+
+PLACES = {
+    "record": "",
+    "session": "/session",
+    "agent": "/session/agent-meta",
+    "environment": "/session/environment",
+    "version control": "/vcs",
+    "prompt": "/session/entries/0",
+    "text": "/session/entries/0/content/0",
+    "thought": "/session/entries/1",
+    "answer": "/session/entries/2",
+    "tokens": "/session/entries/2/token-usage",
+    "call": "/session/entries/3",
+    "input": "/session/entries/3/input",
+    "result": "/session/entries/4",
+    "output": "/session/entries/4/output/0",
+    "edit": "/session/entries/5/input",
+    "event": "/session/entries/6",
+}
+CANONICAL = {
+    "session": ["session-end"],
+    "version control": ["branch", "revision", "repository"],
+    "agent": ["models"],
+    "prompt": ["id", "parent-id"],
+    "thought": ["encrypted", "subject"],
+    "answer": ["stop-reason", "model-id"],
+    "result": ["status"],
+    "event": ["data"],
+}
+
+
+WHOLE = {"edit": "inputs of tools, ", "event": "events (", "tokens": "token-usage of entries"}
+"""What some formats leave out as a whole, and count so."""
+
+
+def with_member(place: str, name: str) -> dict:
+    made = holder = record()
+    for step in PLACES[place].split("/")[1:]:
+        holder = holder[int(step) if isinstance(holder, list) else step]
+    holder[name] = {"models": [MARK, "m"], "data": {"x": MARK}, "session-end": TIME.format(9)}.get(name, MARK)
+    return made
+
+
+@pytest.mark.parametrize("form", CONVERSATIONS)
+@pytest.mark.parametrize(("place", "name"), [(place, name) for place in PLACES for name in ["own", *CANONICAL.get(place, ())]])
+def test_what_is_added_is_in_the_export_or_counted(form, place, name):
+    before = FORMATS[form].export(record(), Asked("ab" * 32))
+    after = FORMATS[form].export(with_member(place, name), Asked("ab" * 32))
+    held = MARK.encode() in after.data or (name == "session-end" and after.data != before.data)
+    as_a_whole = place in WHOLE and any(what.startswith(WHOLE[place]) for what in before.losses)
+    assert held or as_a_whole or sum(after.losses.values()) > sum(before.losses.values())
+    assert all(after.losses.values())
+
+
+def test_a_name_that_is_too_long_is_told():
+    made = record() | {"created": TIME.format(0)}
+    ranges = [{"start-line": 1, "end-line": 2, "contributor": {"type": "ai", "model-id": "m" * 300}}]
+    made["file-attribution"] = {"files": [{"path": "a", "conversations": [{"ranges": ranges}]}]}
+    assert FORMATS["agent-trace"].export(made, Asked("ab" * 32)).losses["ends of names of models"] == 1

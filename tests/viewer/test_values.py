@@ -1,0 +1,35 @@
+"""Values that only CBOR has: they are shown, in the terminal as in the page, and keep nothing else from being shown."""
+
+import cbor2
+import pytest
+
+from tests.viewer.browser import record
+from tests.viewer.in_node import NEEDS_NODE, Viewer
+from vacr import codec
+from vacr.viewer.rows import rows
+from vacr.viewer.values import told
+
+VALUES = {
+    "bytes": (b"\x00\xff", "\"h'00ff'\""),
+    "inside": ({"a": [b"\x01", 1.5, None]}, '{"a":["h\'01\'",1.5,null]}'),
+    "key": ({1: "a"}, '{"1":"a"}'),
+    "tag": (cbor2.CBORTag(32, "x"), '{"tag":32,"value":"x"}'),
+    "undefined": ([cbor2.undefined], "[null]"),
+    "large": (2**70, str(2**70)),
+}
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_any_value_is_told(name):
+    value, expected = VALUES[name]
+    assert told(value) == expected
+
+
+@NEEDS_NODE
+@pytest.mark.parametrize("name", VALUES)
+def test_the_page_tells_the_same(name):
+    data = cbor2.dumps(record({"type": "tool-call", "call-id": "1", "name": "T", "input": {"x": VALUES[name][0]}}))
+    viewer = Viewer()
+    (row,) = viewer.opened(data)["rows"]
+    viewer.close()
+    assert row["summary"] == next(rows(codec.decode(data))).summary == f'{{"x":{VALUES[name][1]}}}'
