@@ -75,6 +75,16 @@ def test_a_session_counts_once_by_its_longest_recording(vacr, tmp_path):
         assert "1 other recording" in done.err
 
 
+def test_sessions_of_two_agents_are_two_whatever_they_are_named(vacr, tmp_path):
+    name = json.loads(CLAUDE.read_bytes().splitlines()[0])["sessionId"]
+    codex = CODEX.read_text("utf-8")
+    own = json.loads(codex.splitlines()[0])["payload"]["id"]
+    (tmp_path / "same.jsonl").write_text(codex.replace(own, name), "utf-8")
+    done = vacr("stats", CLAUDE, "same.jsonl", "--format", "json")
+    assert set(groups(done)) == {"claude-code", "codex-cli"}
+    assert json.loads(done.out)["repeated"] == 0
+
+
 def test_what_cannot_be_read_is_told_and_the_others_are_counted(vacr, tmp_path):
     vacr("record", CLAUDE, "-o", "records/")
     (tmp_path / "records" / "bad.acr.json").write_text("{")

@@ -19,12 +19,13 @@ class Groups:
     """Sums of many sessions; of a session that was recorded more than once, the longest recording counts."""
 
     by: str
-    sessions: dict[str, dict[str, Totals]] = field(default_factory=dict)
+    sessions: dict[tuple[str, str], dict[str, Totals]] = field(default_factory=dict)
+    """By agent and id, for agents know nothing of each other's."""
     repeated: int = 0
 
     def add(self, record: Native) -> None:
         """Count a record."""
-        name = str(record["session"]["session-id"])
+        name = _key(record, AGENT), str(record["session"]["session-id"])
         found = _parts(record, self.by)
         other = self.sessions.get(name)
         if other is not None:
