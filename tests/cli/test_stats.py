@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from tests.conftest import EXAMPLES
+from vacr import read
 from vacr.identity import identify
 
 CLAUDE, CODEX = EXAMPLES / "claude-code.jsonl", EXAMPLES / "codex-cli.jsonl"
@@ -76,10 +77,8 @@ def test_a_session_counts_once_by_its_longest_recording(vacr, tmp_path):
 
 
 def test_sessions_of_two_agents_are_two_whatever_they_are_named(vacr, tmp_path):
-    name = json.loads(CLAUDE.read_bytes().splitlines()[0])["sessionId"]
-    codex = CODEX.read_text("utf-8")
-    own = json.loads(codex.splitlines()[0])["payload"]["id"]
-    (tmp_path / "same.jsonl").write_text(codex.replace(own, name), "utf-8")
+    name, own = (next(read(path))["session"]["session-id"] for path in (CLAUDE, CODEX))
+    (tmp_path / "same.jsonl").write_text(CODEX.read_text("utf-8").replace(own, name), "utf-8")
     done = vacr("stats", CLAUDE, "same.jsonl", "--format", "json")
     assert set(groups(done)) == {"claude-code", "codex-cli"}
     assert json.loads(done.out)["repeated"] == 0
