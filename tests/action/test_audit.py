@@ -6,7 +6,9 @@ import shutil
 import pytest
 
 from tests.action.github import load
-from tests.attribution.acting import commit, git
+from tests.attribution.acting import commit, git, repository
+from tests.log.scrapi import Scrapi
+from tests.vectors.statements import Key
 
 OPUS = "anthropic/claude-opus-4-6"
 KINDS = ("ai", "human", "mixed", "unknown")
@@ -72,6 +74,7 @@ def test_a_changed_record_fails_and_says_nothing_of_lines(audit, pull):
 
 def test_a_record_that_nobody_signed_fails(audit, pull):
     pull.agent().with_name("session-one.acr.json.cose").unlink()
+    commit(pull.repo)
     ran = audit()
     assert (ran.code, ran.outputs["verdict"], counts(ran)) == (1, "unverified", {"unknown": 5})
 
@@ -120,6 +123,69 @@ def test_a_pull_request_cannot_bring_the_keys_that_it_is_verified_with(audit, pu
     # What the workflow itself puts there is the maintainer's.
     ran = audit(trust=str(pull.folder / "others/signing.pub.pem"))
     assert (ran.code, counts(ran)["ai"]) == (0, 5), ran.log
+
+
+def test_what_a_link_or_a_submodule_leads_to_is_brought_along(audit, pull):
+    assert pull.vacr("key", "generate", "-o", "others").returncode == 0
+    record = pull.agent(key="others/signing.pem")
+    theirs = (pull.folder / "others/signing.pub.pem").read_bytes()
+    (pull.folder / "outside").mkdir()
+    (pull.folder / "outside/key.pem").write_bytes(theirs)
+    (pull.repo / "link.pem").symlink_to("../outside/key.pem")
+    (pull.repo / "folder").symlink_to("../outside")
+    module = repository(pull.repo / "module")
+    (module / "key.pem").write_bytes(theirs)
+    commit(module)
+    commit(pull.repo)
+    for name in ("link.pem", "folder/key.pem", "module/key.pem"):
+        ran = audit(trust=name)
+        assert (ran.outputs["verdict"], counts(ran).get("ai")) == ("unverified", None), ran.log
+        assert ran.told("warning")[0][1].startswith(f"{name} is left out")
+        assert [file for file, _ in ran.told("error")] == [f"records/{record.name}"]
+
+
+def test_the_folder_of_a_log_is_taken_as_the_base_has_it(audit, pull):
+    with Scrapi() as ours, Scrapi() as theirs:
+        (pull.repo / "log").mkdir()
+        (pull.repo / "log/receipt-keys.pem").write_bytes(Key(ours.log.signer.key).public_pem)
+        pull.base = commit(pull.repo)
+        statement = pull.agent().with_name("session-one.acr.json.cose")
+        (pull.repo / "log/receipt-keys.pem").write_bytes(Key(theirs.log.signer.key).public_pem)
+        commit(pull.repo)
+        assert pull.vacr("register", statement, "--service", theirs.url).returncode == 0
+        ran = audit(log_key="log")
+        assert (ran.code, ran.outputs["verdict"]) == (1, "unverified"), ran.log
+        assert ran.told("warning")[0][1].startswith("log/receipt-keys.pem is taken as the base has it")
+        assert pull.vacr("register", statement, "--service", ours.url).returncode == 0
+        assert audit(log_key="log").code == 0
+
+
+def test_a_key_that_is_left_out_does_not_ask_for_less(audit, pull):
+    pull.agent()
+    shutil.copy(pull.repo / "keys/team.pem", pull.repo / "log.pem")
+    commit(pull.repo)
+    ran = audit(log_key="log.pem")
+    ((_, message),) = ran.told("error")
+    assert (ran.code, "the base has nothing of what log-key names" in message) == (4, True), ran.log
+
+
+def test_without_a_base_keys_are_told_to_be_nobodys(audit, pull):
+    pull.agent()
+    ran = audit({"sha": git(pull.repo, "rev-parse", "HEAD")})
+    assert (ran.code, [message for _, message in ran.told("warning")]) == (
+        0,
+        ["keys/team.pem is taken as it is here: there is no base, so whoever made these commits may have brought it"],
+    )
+
+
+def test_a_queue_of_merges_is_audited_since_its_base(audit, pull):
+    assert pull.vacr("key", "generate", "-o", "others").returncode == 0
+    pull.agent(key="others/signing.pem")
+    shutil.copy(pull.folder / "others/signing.pub.pem", pull.repo / "keys/team.pem")
+    commit(pull.repo)
+    head = git(pull.repo, "rev-parse", "HEAD")
+    ran = audit({"event": {"merge_group": {"base_sha": pull.base, "head_sha": head}}, "sha": "not used"})
+    assert (ran.code, ran.outputs["verdict"], counts(ran)) == (1, "unverified", {"unknown": 6}), ran.log
 
 
 def test_keys_may_be_given_as_text(audit, pull):
