@@ -5,8 +5,9 @@ import shutil
 
 import pytest
 
+from tests.action.conftest import SUM
 from tests.action.github import load
-from tests.attribution.acting import commit, git, repository
+from tests.attribution.acting import Agent, commit, git, repository
 from tests.log.scrapi import Scrapi
 from tests.vectors.statements import Key
 
@@ -100,6 +101,51 @@ def test_code_that_is_signed_is_code(audit, pull):
     assert "hand.py" in ran.told("warning")[0][1]
     tamper(pull.repo / "records/session-one.acr.json")
     assert [file for file, _ in audit(records=".").told("error")] == ["records/session-one.acr.json"]
+
+
+def test_what_lies_beside_a_signed_session_is_not_signed(audit, pull):
+    session = Agent(pull.repo).asked("Sum up").write("sums.py", SUM).save(pull.repo / "records")
+    signed = pull.vacr("sign", session, "--key", "keys/signing.pem", "-o", f"{session}.cose")
+    assert signed.returncode == 0, signed.err
+    more = Agent(pull.repo).asked("More").write("more.py", SUM.replace("price", "other"))
+    more.lines = [line | {"isSidechain": True, "agentId": "more"} for line in more.lines]
+    beside = pull.repo / "records/session-one/subagents/agent-more.jsonl"
+    beside.parent.mkdir(parents=True)
+    more.save(pull.folder / "made").rename(beside)
+    commit(pull.repo)
+    ran = audit()
+    report = json.loads((pull.repo / ran.outputs["report"]).read_bytes())
+    assert {file["path"]: file["ai"] for file in report["lines"]["files"]} == {
+        "more.py": 0,
+        "records/session-one/subagents/agent-more.jsonl": 0,
+        "sums.py": 5,
+    }
+
+
+def test_what_is_no_text_is_nobodys(audit, pull):
+    pull.agent()
+    assert audit(fail_on="unknown").code == 0
+    (pull.repo / "run.js").write_bytes(b"/* \0 */ run();\n")
+    (pull.repo / "link").symlink_to("/etc")
+    commit(repository(pull.repo / "module"))
+    commit(pull.repo)
+    ran = audit(fail_on="unknown")
+    assert (ran.code, ran.outputs["verdict"], counts(ran)) == (1, "unknown", {"ai": 5}), ran.log
+    told = "no text, so nothing proves who made it"
+    assert ran.told("error") == [(name, told) for name in ("link", "module", "run.js")]
+    assert "| <code>run&#46;js</code> |" in ran.summary
+    assert [level for level, _, _ in audit().commands] == ["notice", "warning", "warning", "warning"]
+
+
+def test_what_is_sealed_beside_a_record_is_its_own(audit, pull):
+    record = pull.agent()
+    archive = record.with_name("session-one.acr.source.zip")
+    archive.write_bytes(b"PK\0")
+    commit(pull.repo)
+    assert audit(fail_on="unknown").code == 0
+    archive.rename(archive.with_name("another.acr.source.zip"))
+    commit(pull.repo)
+    assert audit(fail_on="unknown").code == 1
 
 
 def test_without_keys_lines_are_told_and_nothing_is_verified(audit, pull):

@@ -23,6 +23,7 @@ from vacr.evidence.trust_tiers import Tier
 from vacr.sources.git import Repository
 
 _NOT_MET = 1
+_NO_TEXT = "no text, so nothing proves who made it"
 _TIERS = ("", Tier.AFFIRMING.label, Tier.WARNING.label)
 
 
@@ -93,6 +94,8 @@ def _log(found: Audit) -> None:
         tell_all(found.records, voice)
     for file in found.lines["files"]:
         voice.result(f"{file['path']}: {', '.join(f'{file[kind]} {kind}' for kind in ('ai', 'human', 'mixed', 'unknown'))}")
+    for name in found.lines["no-text"]:
+        voice.result(f"{name}: no text")
     voice.result(f"verdict: {found.verdict}")
 
 
@@ -125,6 +128,8 @@ def _annotate(found: Audit, policy: str, told: Workflow) -> None:
             told.annotate("notice", _said(one), path, (one["start-line"], one["end-line"]))
         elif policy == UNKNOWN:
             told.annotate("error", "nothing proves who wrote this", path, (one["start-line"], one["end-line"]))
+    for name in found.lines["no-text"]:
+        told.annotate("error" if policy == UNKNOWN else "warning", _NO_TEXT, name)
 
 
 def _said(one: dict[str, Any]) -> str:

@@ -61,7 +61,9 @@ class Keys:
         if not any(self.repository.holds(head, one) for one in names):
             return path
         if self.base is None:
-            self.remarks.append(f"{path} is taken as it is here: there is no base, so whoever made these commits may have brought it")
+            self.remarks.append(
+                f"{path} is taken as it is here: there is no base, so whoever made these commits may have brought it"
+            )
             return path
         self.remarks.append(f"{path} is left out: the base does not have it, so whoever made these commits may have brought it")
         return None

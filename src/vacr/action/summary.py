@@ -18,7 +18,7 @@ _LETTERS = 160
 _SHORT = 12
 _SAID = {
     UNVERIFIED: "❌ **unverified**: not all records hold.",
-    UNKNOWN: "❔ **unknown**: all records hold; of some lines nothing proves who wrote them.",
+    UNKNOWN: "❔ **unknown**: all records hold; of some lines or files nothing proves who wrote them.",
     KNOWN: "✅ **known**: all records hold, and they prove who wrote each new line.",
 }
 _NO_KEYS = "❌ **unverified**: no key was given to verify with, so whoever wrote the records may have made them up."
@@ -54,6 +54,7 @@ def _lines(told: dict[str, Any]) -> Iterator[str]:
     files = sorted(told["files"], key=lambda file: (-file["unknown"], -file["lines"]))
     rows = [[_short(file["path"]), *(str(file[kind]) for kind in KINDS)] for file in files]
     yield from _table(["file", *_NAMES.values()], rows, numbers=4)
+    yield from _table(["new or changed, and no text"], [[_short(name)] for name in told["no-text"]])
     yield from _table(["conversation", "model", "lines", "prompt"], _conversations(told["files"]))
 
 
