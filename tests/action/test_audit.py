@@ -320,8 +320,9 @@ def test_a_shallow_clone_is_told_what_it_lacks(audit, pull, runner):
     assert (ran.code, "git fetch --unshallow" in ran.told("error")[0][1]) == (3, True)
 
 
-def test_nothing_of_the_repository_is_run(audit, pull):
-    for name in ("vacr", "click", "json", "venv", "yaml", "site"):
+def test_nothing_of_the_repository_is_run(audit, pull, runner):
+    runner.environment["PYTHONPATH"] = "."
+    for name in ("vacr", "click", "json", "venv", "yaml", "site", "sitecustomize"):
         pull.by_hand(f"open('{pull.folder}/trap', 'w')\n", f"{name}.py")
     git(pull.repo, "config", "core.fsmonitor", f"touch {pull.folder}/trap")
     ran = audit()
