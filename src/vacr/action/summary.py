@@ -11,6 +11,7 @@ from vacr.cli.blamed import KINDS
 from vacr.cli.options import plural
 from vacr.cli.verify import surely
 from vacr.exchange.quoting import cell
+from vacr.viewer.visible import visible
 
 _NAMES = {"ai": "AI", "human": "human", "mixed": "mixed", "unknown": "unknown"}
 _ROWS = 100
@@ -102,7 +103,9 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: int = 0)
 
 
 def _short(text: str) -> str:
-    cut = text if len(text) <= _LETTERS else text[: _LETTERS - 1] + "…"
+    # What is shown is what counts: a letter that cannot be seen is written with ten, and GitHub drops too large a summary.
+    seen = visible(text)
+    cut = seen if len(seen) <= _LETTERS else seen[: _LETTERS - 1] + "…"
     return cell(cut) if cut else ""
 
 
