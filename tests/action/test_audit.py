@@ -310,6 +310,20 @@ def test_wrong_inputs_are_annotations(audit, pull, asked, code, message):
     assert (ran.code, message in told) == (code, True), ran.log
 
 
+def test_nothing_is_written_where_the_repository_has_something(audit, pull):
+    (pull.folder / "outside").mkdir()
+    (pull.repo / "found.json").symlink_to("../outside/found.json")
+    (pull.repo / "link").symlink_to("../outside")
+    (pull.repo / "site").mkdir()
+    pull.by_hand("<h1>verified</h1>\n", "site/forged.html")
+    for asked in ({"report": "found.json"}, {"report": "link/x"}, {"pages": "link"}, {"pages": "link/x"}, {"pages": "./site"}):
+        ran = audit(**asked)
+        assert (ran.code, "nothing of ours is written there" in ran.told("error")[0][1]) == (2, True), ran.log
+    assert list((pull.folder / "outside").iterdir()) == []
+    pull.agent()
+    assert audit(report="new.json", pages="pages/site").code == 0
+
+
 def test_a_shallow_clone_is_told_what_it_lacks(audit, pull, runner):
     pull.by_hand()
     pull.by_hand("more = 1\n")

@@ -21,6 +21,7 @@ from vacr.cli.verify import tell_all
 from vacr.errors import UsageError
 from vacr.evidence.trust_tiers import Tier
 from vacr.sources.git import Repository
+from vacr.sources.worktrees import names_of
 
 _NOT_MET = 1
 _NO_TEXT = "no text, so nothing proves who made it"
@@ -38,6 +39,8 @@ def work(told: Workflow) -> int:
         raise UsageError("the input records is empty", hint="Name the folder or the files that the records are in.")
     repository = Repository(".")
     base, revision = _span(repository)
+    report = given("report") or str(Path(os.environ.get("RUNNER_TEMP") or ".") / "vacr-report.json")
+    _refuse_theirs(repository, report, given("pages"))
     with TemporaryDirectory(prefix="vacr-") as folder:
         keys = Keys(Path(folder), repository, base)
         wanted = _wanted(keys)
@@ -47,7 +50,6 @@ def work(told: Workflow) -> int:
         _log(found)
         pages = _pages(named, wanted, given("pages"))
     _annotate(found, policy, told)
-    report = given("report") or str(Path(os.environ.get("RUNNER_TEMP") or ".") / "vacr-report.json")
     Path(report).write_bytes(encoded({**found.told(), "fail-on": policy, "pages": pages}) + b"\n")
     told.summarise(audit_summary(found))
     total = found.lines["total"]
@@ -70,6 +72,19 @@ def _span(repository: Repository) -> tuple[str | None, str]:
         return None, head
     first = repository.commit(base)
     return first, f"{first}..{head}"
+
+
+def _refuse_theirs(repository: Repository, *outputs: str) -> None:
+    """Refuse to write where the repository has something: it may be a link that leads out, or a page that looks like ours.
+
+    Raises:
+        UsageError: it has.
+    """
+    head = repository.commit("HEAD")
+    for path in filter(None, outputs):
+        if any(repository.holds(head, name) for name in names_of(repository, path)):
+            hint = "Name one that it does not have, such as one in ${{ runner.temp }}."
+            raise UsageError(f"{path} is the repository's, and nothing of ours is written there", hint=hint)
 
 
 def _wanted(keys: Keys) -> Wanted:
