@@ -105,11 +105,11 @@ def test_a_token_is_in_no_argument(seal, service):
 
 
 def test_a_key_may_have_a_passphrase(seal, tmp_path):
-    command = ["openssl", "pkcs8", "-topk8", "-in", tmp_path / "keys/signing.pem", "-v2", "aes256", "-passout", "pass:so"]
+    command = ["openssl", "pkcs8", "-topk8", "-in", tmp_path / "keys/signing.pem", "-v2", "aes256", "-passout", "pass: so "]
     if not shutil.which("openssl"):
         pytest.skip("no openssl: keys are not encrypted")
     encrypted = subprocess.run(command, capture_output=True, check=True, text=True).stdout
-    assert verdict(seal(key=encrypted, passphrase="so")) == (0, "sealed", "1", "0")  # noqa: S106
+    assert verdict(seal(key=encrypted, passphrase=" so \n")) == (0, "sealed", "1", "0")  # noqa: S106
     assert verdict(seal(key=encrypted, output="more"))[:2] == (1, "failed")
 
 

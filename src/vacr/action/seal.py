@@ -38,7 +38,7 @@ def work(told: Workflow) -> int:
         VacrError: an input is wrong.
     """
     sessions, policy = paths("sessions"), chosen("fail-on", _FAIL_ON)
-    key, passphrase, token = taken("key"), taken("passphrase"), taken("token")
+    key, passphrase, token = taken("key").strip(), taken("passphrase"), taken("token").strip()
     if not sessions:
         raise UsageError("the input sessions is empty", hint="Name files or folders of native sessions.")
     if not key:
