@@ -331,7 +331,15 @@ def test_a_shallow_clone_is_told_what_it_lacks(audit, pull, runner):
     git(pull.folder, "clone", "-q", "--depth=1", f"file://{pull.repo}", "shallow")
     runner.workspace = pull.folder / "shallow"
     ran = audit(event)
-    assert (ran.code, "git fetch --unshallow" in ran.told("error")[0][1]) == (3, True)
+    ((_, message),) = ran.told("error")
+    assert (ran.code, "git fetch --unshallow" in message, "fetch-depth: 0" in message) == (3, True, True)
+
+
+def test_a_push_by_force_is_told_what_it_lacks(audit, pull):
+    pull.by_hand()
+    ran = audit({"event": {"before": "1" * 40}, "sha": git(pull.repo, "rev-parse", "HEAD")})
+    ((_, message),) = ran.told("error")
+    assert (ran.code, "a push by force" in message) == (3, True), message
 
 
 def test_nothing_of_the_repository_is_run(audit, pull, runner):

@@ -18,7 +18,7 @@ from vacr.cli.options import Voice, encoded
 from vacr.cli.relying import WantedEvidence
 from vacr.cli.verdicts import Wanted
 from vacr.cli.verify import tell_all
-from vacr.errors import UsageError
+from vacr.errors import UnreadableInput, UsageError
 from vacr.evidence.trust_tiers import Tier
 from vacr.sources.git import Repository
 from vacr.sources.worktrees import names_of
@@ -70,7 +70,11 @@ def _span(repository: Repository) -> tuple[str | None, str]:
     # Of a branch that was just pushed, GitHub names a commit of zeros as the one before.
     if not base.strip("0"):
         return None, head
-    first = repository.commit(base)
+    try:
+        first = repository.commit(base)
+    except UnreadableInput as error:
+        hint = "actions/checkout needs fetch-depth: 0; where a push by force has replaced it, name another with the input base."
+        raise UnreadableInput(error.message, where=error.where, hint=f"{error.hint}\n{hint}") from error
     return first, f"{first}..{head}"
 
 
