@@ -271,6 +271,21 @@ def test_records_may_lie_elsewhere_and_in_several_places(audit, pull):
     assert (pull.repo / "site/session-one.html").exists()
 
 
+def test_a_link_that_leads_out_of_the_repository_is_not_followed(audit, pull):
+    pull.agent()
+    (pull.repo / "records").rename(pull.folder / "elsewhere")
+    (pull.repo / "records").symlink_to("../elsewhere")
+    # One that the workflow itself has made is the maintainer's.
+    git(pull.repo, "rm", "-q", "-r", "--cached", "records")
+    git(pull.repo, "commit", "-q", "-m", "Remove them")
+    assert audit(fail_on="unknown").code == 0
+    commit(pull.repo)
+    for path in ("records", "records/session-one.acr.json"):
+        ran = audit(records=path, pages="site")
+        assert (ran.code, "leads out of the repository" in ran.told("error")[0][1]) == (2, True), ran.log
+    assert not (pull.repo / "site").exists()
+
+
 def test_without_records_all_lines_are_unknown(audit, pull):
     pull.by_hand()
     ran = audit()

@@ -41,6 +41,7 @@ def work(told: Workflow) -> int:
     base, revision = _span(repository)
     report = given("report") or str(Path(os.environ.get("RUNNER_TEMP") or ".") / "vacr-report.json")
     _refuse_theirs(repository, report, given("pages"))
+    _refuse_links_out(repository, named)
     with TemporaryDirectory(prefix="vacr-") as folder:
         keys = Keys(Path(folder), repository, base)
         wanted = _wanted(keys)
@@ -89,6 +90,19 @@ def _refuse_theirs(repository: Repository, *outputs: str) -> None:
         if any(repository.holds(head, name) for name in names_of(repository, path)):
             hint = "Name one that it does not have, such as one in ${{ runner.temp }}."
             raise UsageError(f"{path} is the repository's, and nothing of ours is written there", hint=hint)
+
+
+def _refuse_links_out(repository: Repository, named: list[str]) -> None:
+    """Refuse a link of the repository to somewhere else on this machine: what lies there would be shown in pages.
+
+    Raises:
+        UsageError: there is one.
+    """
+    head = repository.commit("HEAD")
+    for path in named:
+        inside = names_of(repository, os.path.realpath(path))
+        if not inside and any(repository.holds(head, name) for name in names_of(repository, path)):
+            raise UsageError(f"{path} is a link that leads out of the repository", hint="Name the folder that it leads to.")
 
 
 def _wanted(keys: Keys) -> Wanted:
