@@ -5,8 +5,11 @@ import shutil
 
 import pytest
 
+from tests.action.conftest import SUM
 from tests.action.github import load
-from tests.attribution.acting import commit, git
+from tests.attribution.acting import Agent, commit, git, repository
+from tests.log.scrapi import Scrapi
+from tests.vectors.statements import Key
 
 OPUS = "anthropic/claude-opus-4-6"
 KINDS = ("ai", "human", "mixed", "unknown")
@@ -72,6 +75,7 @@ def test_a_changed_record_fails_and_says_nothing_of_lines(audit, pull):
 
 def test_a_record_that_nobody_signed_fails(audit, pull):
     pull.agent().with_name("session-one.acr.json.cose").unlink()
+    commit(pull.repo)
     ran = audit()
     assert (ran.code, ran.outputs["verdict"], counts(ran)) == (1, "unverified", {"unknown": 5})
 
@@ -99,6 +103,51 @@ def test_code_that_is_signed_is_code(audit, pull):
     assert [file for file, _ in audit(records=".").told("error")] == ["records/session-one.acr.json"]
 
 
+def test_what_lies_beside_a_signed_session_is_not_signed(audit, pull):
+    session = Agent(pull.repo).asked("Sum up").write("sums.py", SUM).save(pull.repo / "records")
+    signed = pull.vacr("sign", session, "--key", "keys/signing.pem", "-o", f"{session}.cose")
+    assert signed.returncode == 0, signed.err
+    more = Agent(pull.repo).asked("More").write("more.py", SUM.replace("price", "other"))
+    more.lines = [line | {"isSidechain": True, "agentId": "more"} for line in more.lines]
+    beside = pull.repo / "records/session-one/subagents/agent-more.jsonl"
+    beside.parent.mkdir(parents=True)
+    more.save(pull.folder / "made").rename(beside)
+    commit(pull.repo)
+    ran = audit()
+    report = json.loads((pull.repo / ran.outputs["report"]).read_bytes())
+    assert {file["path"]: file["ai"] for file in report["lines"]["files"]} == {
+        "more.py": 0,
+        "records/session-one/subagents/agent-more.jsonl": 0,
+        "sums.py": 5,
+    }
+
+
+def test_what_is_no_text_is_nobodys(audit, pull):
+    pull.agent()
+    assert audit(fail_on="unknown").code == 0
+    (pull.repo / "run.js").write_bytes(b"/* \0 */ run();\n")
+    (pull.repo / "link").symlink_to("/etc")
+    commit(repository(pull.repo / "module"))
+    commit(pull.repo)
+    ran = audit(fail_on="unknown")
+    assert (ran.code, ran.outputs["verdict"], counts(ran)) == (1, "unknown", {"ai": 5}), ran.log
+    told = "no text, so nothing proves who made it"
+    assert ran.told("error") == [(name, told) for name in ("link", "module", "run.js")]
+    assert "| <code>run&#46;js</code> |" in ran.summary
+    assert [level for level, _, _ in audit().commands] == ["notice", "warning", "warning", "warning"]
+
+
+def test_what_is_sealed_beside_a_record_is_its_own(audit, pull):
+    record = pull.agent()
+    archive = record.with_name("session-one.acr.source.zip")
+    archive.write_bytes(b"PK\0")
+    commit(pull.repo)
+    assert audit(fail_on="unknown").code == 0
+    archive.rename(archive.with_name("another.acr.source.zip"))
+    commit(pull.repo)
+    assert audit(fail_on="unknown").code == 1
+
+
 def test_without_keys_lines_are_told_and_nothing_is_verified(audit, pull):
     pull.agent()
     ran = audit(trust="")
@@ -120,6 +169,69 @@ def test_a_pull_request_cannot_bring_the_keys_that_it_is_verified_with(audit, pu
     # What the workflow itself puts there is the maintainer's.
     ran = audit(trust=str(pull.folder / "others/signing.pub.pem"))
     assert (ran.code, counts(ran)["ai"]) == (0, 5), ran.log
+
+
+def test_what_a_link_or_a_submodule_leads_to_is_brought_along(audit, pull):
+    assert pull.vacr("key", "generate", "-o", "others").returncode == 0
+    record = pull.agent(key="others/signing.pem")
+    theirs = (pull.folder / "others/signing.pub.pem").read_bytes()
+    (pull.folder / "outside").mkdir()
+    (pull.folder / "outside/key.pem").write_bytes(theirs)
+    (pull.repo / "link.pem").symlink_to("../outside/key.pem")
+    (pull.repo / "folder").symlink_to("../outside")
+    module = repository(pull.repo / "module")
+    (module / "key.pem").write_bytes(theirs)
+    commit(module)
+    commit(pull.repo)
+    for name in ("link.pem", "folder/key.pem", "module/key.pem"):
+        ran = audit(trust=name)
+        assert (ran.outputs["verdict"], counts(ran).get("ai")) == ("unverified", None), ran.log
+        assert ran.told("warning")[0][1].startswith(f"{name} is left out")
+        assert [file for file, _ in ran.told("error")] == [f"records/{record.name}"]
+
+
+def test_the_folder_of_a_log_is_taken_as_the_base_has_it(audit, pull):
+    with Scrapi() as ours, Scrapi() as theirs:
+        (pull.repo / "log").mkdir()
+        (pull.repo / "log/receipt-keys.pem").write_bytes(Key(ours.log.signer.key).public_pem)
+        pull.base = commit(pull.repo)
+        statement = pull.agent().with_name("session-one.acr.json.cose")
+        (pull.repo / "log/receipt-keys.pem").write_bytes(Key(theirs.log.signer.key).public_pem)
+        commit(pull.repo)
+        assert pull.vacr("register", statement, "--service", theirs.url).returncode == 0
+        ran = audit(log_key="log")
+        assert (ran.code, ran.outputs["verdict"]) == (1, "unverified"), ran.log
+        assert ran.told("warning")[0][1].startswith("log/receipt-keys.pem is taken as the base has it")
+        assert pull.vacr("register", statement, "--service", ours.url).returncode == 0
+        assert audit(log_key="log").code == 0
+
+
+def test_a_key_that_is_left_out_does_not_ask_for_less(audit, pull):
+    pull.agent()
+    shutil.copy(pull.repo / "keys/team.pem", pull.repo / "log.pem")
+    commit(pull.repo)
+    ran = audit(log_key="log.pem")
+    ((_, message),) = ran.told("error")
+    assert (ran.code, "the base has nothing of what log-key names" in message) == (4, True), ran.log
+
+
+def test_without_a_base_keys_are_told_to_be_nobodys(audit, pull):
+    pull.agent()
+    ran = audit({"sha": git(pull.repo, "rev-parse", "HEAD")})
+    assert (ran.code, [message for _, message in ran.told("warning")]) == (
+        0,
+        ["keys/team.pem is taken as it is here: there is no base, so whoever made these commits may have brought it"],
+    )
+
+
+def test_a_queue_of_merges_is_audited_since_its_base(audit, pull):
+    assert pull.vacr("key", "generate", "-o", "others").returncode == 0
+    pull.agent(key="others/signing.pem")
+    shutil.copy(pull.folder / "others/signing.pub.pem", pull.repo / "keys/team.pem")
+    commit(pull.repo)
+    head = git(pull.repo, "rev-parse", "HEAD")
+    ran = audit({"event": {"merge_group": {"base_sha": pull.base, "head_sha": head}}, "sha": "not used"})
+    assert (ran.code, ran.outputs["verdict"], counts(ran)) == (1, "unverified", {"unknown": 6}), ran.log
 
 
 def test_keys_may_be_given_as_text(audit, pull):
@@ -157,6 +269,21 @@ def test_records_may_lie_elsewhere_and_in_several_places(audit, pull):
     assert (ran.code, ran.outputs["verdict"]) == (0, "known"), ran.log
     assert ran.told("warning") == [("", "there is nothing at records, so there are no records of it")]
     assert (pull.repo / "site/session-one.html").exists()
+
+
+def test_a_link_that_leads_out_of_the_repository_is_not_followed(audit, pull):
+    pull.agent()
+    (pull.repo / "records").rename(pull.folder / "elsewhere")
+    (pull.repo / "records").symlink_to("../elsewhere")
+    # One that the workflow itself has made is the maintainer's.
+    git(pull.repo, "rm", "-q", "-r", "--cached", "records")
+    git(pull.repo, "commit", "-q", "-m", "Remove them")
+    assert audit(fail_on="unknown").code == 0
+    commit(pull.repo)
+    for path in ("records", "records/session-one.acr.json"):
+        ran = audit(records=path, pages="site")
+        assert (ran.code, "leads out of the repository" in ran.told("error")[0][1]) == (2, True), ran.log
+    assert not (pull.repo / "site").exists()
 
 
 def test_without_records_all_lines_are_unknown(audit, pull):
@@ -198,6 +325,20 @@ def test_wrong_inputs_are_annotations(audit, pull, asked, code, message):
     assert (ran.code, message in told) == (code, True), ran.log
 
 
+def test_nothing_is_written_where_the_repository_has_something(audit, pull):
+    (pull.folder / "outside").mkdir()
+    (pull.repo / "found.json").symlink_to("../outside/found.json")
+    (pull.repo / "link").symlink_to("../outside")
+    (pull.repo / "site").mkdir()
+    pull.by_hand("<h1>verified</h1>\n", "site/forged.html")
+    for asked in ({"report": "found.json"}, {"report": "link/x"}, {"pages": "link"}, {"pages": "link/x"}, {"pages": "./site"}):
+        ran = audit(**asked)
+        assert (ran.code, "nothing of ours is written there" in ran.told("error")[0][1]) == (2, True), ran.log
+    assert list((pull.folder / "outside").iterdir()) == []
+    pull.agent()
+    assert audit(report="new.json", pages="pages/site").code == 0
+
+
 def test_a_shallow_clone_is_told_what_it_lacks(audit, pull, runner):
     pull.by_hand()
     pull.by_hand("more = 1\n")
@@ -205,11 +346,20 @@ def test_a_shallow_clone_is_told_what_it_lacks(audit, pull, runner):
     git(pull.folder, "clone", "-q", "--depth=1", f"file://{pull.repo}", "shallow")
     runner.workspace = pull.folder / "shallow"
     ran = audit(event)
-    assert (ran.code, "git fetch --unshallow" in ran.told("error")[0][1]) == (3, True)
+    ((_, message),) = ran.told("error")
+    assert (ran.code, "git fetch --unshallow" in message, "fetch-depth: 0" in message) == (3, True, True)
 
 
-def test_nothing_of_the_repository_is_run(audit, pull):
-    for name in ("vacr", "click", "json", "venv", "yaml", "site"):
+def test_a_push_by_force_is_told_what_it_lacks(audit, pull):
+    pull.by_hand()
+    ran = audit({"event": {"before": "1" * 40}, "sha": git(pull.repo, "rev-parse", "HEAD")})
+    ((_, message),) = ran.told("error")
+    assert (ran.code, "a push by force" in message) == (3, True), message
+
+
+def test_nothing_of_the_repository_is_run(audit, pull, runner):
+    runner.environment["PYTHONPATH"] = "."
+    for name in ("vacr", "click", "json", "venv", "yaml", "site", "sitecustomize"):
         pull.by_hand(f"open('{pull.folder}/trap', 'w')\n", f"{name}.py")
     git(pull.repo, "config", "core.fsmonitor", f"touch {pull.folder}/trap")
     ran = audit()

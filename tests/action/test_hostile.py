@@ -11,6 +11,8 @@ from markdown_it import MarkdownIt
 
 from tests.action.github import commands_in, outputs_in
 from tests.attribution.acting import commit
+from vacr.action.auditing import Audit
+from vacr.action.summary import audit_summary, seal_summary
 from vacr.action.workflow import Workflow
 from vacr.exchange.quoting import cell
 from vacr.viewer.visible import visible
@@ -96,6 +98,22 @@ def test_nothing_gets_out_of_its_place(audit, pull):
     assert texts(prompt).startswith("a|b `c` $(touch trap)")
     report = json.loads((pull.repo / ran.outputs["report"]).read_bytes())
     assert report["lines"]["files"][0]["path"] == path
+
+
+def test_a_summary_has_room_for_whatever_is_in_it():
+    """Fill every cell of every table with what takes most room."""
+    for letter in ("\U000e0001", "\x1b", "|", "\U0001f600", "\n|"):
+        text = letter * 5000
+        who = {"contributor": {"type": "ai", "model-id": text}, "start-line": 1, "end-line": 1}
+        count = {"ai": 1, "human": 0, "mixed": 0, "unknown": 0, "lines": 1}
+        files = [
+            {"path": text, **count, "ranges": [{**who, "session-id": f"{number}{text}", "prompt": text}]} for number in range(200)
+        ]
+        lines = {"commit": "a" * 40, "files": files, "total": count, "no-text": [text] * 200}
+        record = {"file": text, "verified": False, "signer": text, "issued-at": text, "message": text}
+        assert len(audit_summary(Audit([record] * 200, lines, trusting=True)).encode()) < 1 << 20
+        sealed = {"source": text, "record": text, "state": "failed", "error": text, "exit": 1}
+        assert len(seal_summary("failed", [sealed] * 200).encode()) < 1 << 20
 
 
 def test_many_files_and_records_fit_into_a_summary(audit, pull):

@@ -17,10 +17,10 @@ def test_it_is_installed_and_audits(pull, tmp_path):
     ).returncode:
         pytest.skip("no index of packages can be reached: the installation is not tested")
     pull.agent()
-    for name in ("venv", "pip", "ensurepip", "vacr", "sys", "encodings"):
+    for name in ("venv", "pip", "ensurepip", "vacr", "sys", "encodings", "sitecustomize"):
         pull.by_hand(f"open('{tmp_path}/trap', 'w')\n", f"{name}.py")
     kept = {name: os.environ[name] for name in os.environ if name.startswith("PIP_") or name in ("PATH", "SSL_CERT_FILE")}
-    runner = Runner(pull.repo, tmp_path / "temporary", kept | {"HOME": os.environ["HOME"]})
+    runner = Runner(pull.repo, tmp_path / "temporary", kept | {"HOME": os.environ["HOME"], "PYTHONPATH": str(pull.repo)})
     inputs = {"records": "records", "trust": "keys/team.pem", "python": getattr(sys, "_base_executable", sys.executable)}
     ran = runner.run("action.yml", inputs, pull.event)
     assert (ran.code, ran.outputs["verdict"], ran.outputs["ai-lines"]) == (0, "unknown", "5"), ran.log

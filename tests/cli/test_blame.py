@@ -120,6 +120,16 @@ def test_a_commit_is_counted_by_files_and_in_total(vacr, worked):
     assert done.out == f"app.py: 7 ai\nother.py: 1 unknown\n{name[:12]}: 2 files, 7 ai, 1 unknown\n"
 
 
+def test_what_a_commit_adds_that_has_no_lines_is_named(vacr, worked):
+    (worked / "run.js").write_bytes(b"/* \0 */ run();\n")
+    (worked / "link").symlink_to("app.py")
+    commit(worked)
+    report = blame(vacr, worked, "--commit", "HEAD")
+    assert (report["no-text"], total(report)) == (["link", "run.js"], {"ai": 7})
+    done = vacr("blame", "--commit", "HEAD", "--records", worked.parent / "records", cwd=worked)
+    assert "Not counted, for there are no lines in it: link, run.js" in done.err
+
+
 @pytest.fixture
 def branch(worked):
     """Commit the agent's work on a branch, then work by hand; meanwhile others go on, and what they did is merged."""

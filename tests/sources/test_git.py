@@ -88,8 +88,13 @@ def test_links_and_submodules_are_no_files(repo, tmp_path):
     (repo / "link.py").symlink_to("a.py")
     name = commit(repo)
     assert set(base_of(str(repo)).names) == {"a.py", ".gitmodules"}
-    assert {file.path for file in added(Repository(repo), [name])[name]} == {".gitmodules"}
+    found = {file.path: file.is_file for file in added(Repository(repo), [name])[name]}
+    assert found == {".gitmodules": True, "inner": False, "link.py": False}
     assert set(base_of(str(repo / "inner")).names) == {"inside.py"}
+    git(repo, "mv", "link.py", "moved.py")
+    (repo / "inner").rename(tmp_path / "gone")
+    name = commit(repo)
+    assert added(Repository(repo), [name])[name] == []
 
 
 def test_an_at_may_be_in_the_folder_and_in_the_revision(tmp_path):

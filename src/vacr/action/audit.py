@@ -18,11 +18,13 @@ from vacr.cli.options import Voice, encoded
 from vacr.cli.relying import WantedEvidence
 from vacr.cli.verdicts import Wanted
 from vacr.cli.verify import tell_all
-from vacr.errors import UsageError
+from vacr.errors import UnreadableInput, UsageError
 from vacr.evidence.trust_tiers import Tier
 from vacr.sources.git import Repository
+from vacr.sources.worktrees import names_of
 
 _NOT_MET = 1
+_NO_TEXT = "no text, so nothing proves who made it"
 _TIERS = ("", Tier.AFFIRMING.label, Tier.WARNING.label)
 
 
@@ -37,6 +39,9 @@ def work(told: Workflow) -> int:
         raise UsageError("the input records is empty", hint="Name the folder or the files that the records are in.")
     repository = Repository(".")
     base, revision = _span(repository)
+    report = given("report") or str(Path(os.environ.get("RUNNER_TEMP") or ".") / "vacr-report.json")
+    _refuse_theirs(repository, report, given("pages"))
+    _refuse_links_out(repository, named)
     with TemporaryDirectory(prefix="vacr-") as folder:
         keys = Keys(Path(folder), repository, base)
         wanted = _wanted(keys)
@@ -46,7 +51,6 @@ def work(told: Workflow) -> int:
         _log(found)
         pages = _pages(named, wanted, given("pages"))
     _annotate(found, policy, told)
-    report = given("report") or str(Path(os.environ.get("RUNNER_TEMP") or ".") / "vacr-report.json")
     Path(report).write_bytes(encoded({**found.told(), "fail-on": policy, "pages": pages}) + b"\n")
     told.summarise(audit_summary(found))
     total = found.lines["total"]
@@ -67,8 +71,38 @@ def _span(repository: Repository) -> tuple[str | None, str]:
     # Of a branch that was just pushed, GitHub names a commit of zeros as the one before.
     if not base.strip("0"):
         return None, head
-    first = repository.commit(base)
+    try:
+        first = repository.commit(base)
+    except UnreadableInput as error:
+        hint = "actions/checkout needs fetch-depth: 0; where a push by force has replaced it, name another with the input base."
+        raise UnreadableInput(error.message, where=error.where, hint=f"{error.hint}\n{hint}") from error
     return first, f"{first}..{head}"
+
+
+def _refuse_theirs(repository: Repository, *outputs: str) -> None:
+    """Refuse to write where the repository has something: it may be a link that leads out, or a page that looks like ours.
+
+    Raises:
+        UsageError: it has.
+    """
+    head = repository.commit("HEAD")
+    for path in filter(None, outputs):
+        if any(repository.holds(head, name) for name in names_of(repository, path)):
+            hint = "Name one that it does not have, such as one in ${{ runner.temp }}."
+            raise UsageError(f"{path} is the repository's, and nothing of ours is written there", hint=hint)
+
+
+def _refuse_links_out(repository: Repository, named: list[str]) -> None:
+    """Refuse a link of the repository to somewhere else on this machine: what lies there would be shown in pages.
+
+    Raises:
+        UsageError: there is one.
+    """
+    head = repository.commit("HEAD")
+    for path in named:
+        inside = names_of(repository, os.path.realpath(path))
+        if not inside and any(repository.holds(head, name) for name in names_of(repository, path)):
+            raise UsageError(f"{path} is a link that leads out of the repository", hint="Name the folder that it leads to.")
 
 
 def _wanted(keys: Keys) -> Wanted:
@@ -93,6 +127,8 @@ def _log(found: Audit) -> None:
         tell_all(found.records, voice)
     for file in found.lines["files"]:
         voice.result(f"{file['path']}: {', '.join(f'{file[kind]} {kind}' for kind in ('ai', 'human', 'mixed', 'unknown'))}")
+    for name in found.lines["no-text"]:
+        voice.result(f"{name}: no text")
     voice.result(f"verdict: {found.verdict}")
 
 
@@ -125,6 +161,8 @@ def _annotate(found: Audit, policy: str, told: Workflow) -> None:
             told.annotate("notice", _said(one), path, (one["start-line"], one["end-line"]))
         elif policy == UNKNOWN:
             told.annotate("error", "nothing proves who wrote this", path, (one["start-line"], one["end-line"]))
+    for name in found.lines["no-text"]:
+        told.annotate("error" if policy == UNKNOWN else "warning", _NO_TEXT, name)
 
 
 def _said(one: dict[str, Any]) -> str:

@@ -1,7 +1,8 @@
 """The audit of a range of commits: whether the records hold, and who wrote the lines that are new.
 
 Only records that verify say anything of lines. Without a key to verify with, all records do that are as they were made, and the
-verdict tells so: whoever wrote them may have made them up.
+verdict tells so: whoever wrote them may have made them up. Of what has no lines, such as a program or a submodule, no record
+proves who made it.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from vacr.cli.blamed import added_told
@@ -16,6 +18,8 @@ from vacr.cli.given import given
 from vacr.cli.verdicts import Wanted, policy_of
 from vacr.cli.verify import judged
 from vacr.errors import VacrError
+from vacr.recording.sealing import sealed_path
+from vacr.sources import read_bytes
 from vacr.sources.blaming import blame_commit
 from vacr.sources.git import Repository
 from vacr.sources.statements import COSE, RECORDS, pairs
@@ -46,7 +50,7 @@ class Audit:
         """Say what came of it in a word."""
         if self.failed:
             return UNVERIFIED
-        return UNKNOWN if self.lines["total"]["unknown"] else KNOWN
+        return UNKNOWN if self.lines["total"]["unknown"] or self.lines["no-text"] else KNOWN
 
     @property
     def failed(self) -> list[dict[str, Any]]:
@@ -80,9 +84,11 @@ def audit(paths: Sequence[str], wanted: Wanted, repository: Repository, revision
     records = [record for some in found_in.values() for record in some]
     # The records that a pull request brings along are no lines that somebody wrote; what else is signed may be.
     named = [path for one in results for path in (one["file"], one["statement"]) if path and path.endswith((*RECORDS, COSE))]
-    own = {name for path in (*named, *found_in) for name in names_of(repository, path)}
+    named += [str(sealed_path(Path(path))) for path in holding if path.endswith(RECORDS)]
+    own = set(names_of(repository, *named, *found_in))
     added = blame_commit(repository, revision, records)
-    lines = added_told(replace(added, files=[file for file in added.files if file[0] not in own]))
+    files = [file for file in added.files if file[0] not in own]
+    lines = added_told(replace(added, files=files, no_text=[name for name in added.no_text if name not in own]))
     return Audit(results, lines, trusting, [path for path in paths if path not in there], left_out)
 
 
@@ -91,7 +97,17 @@ def _read(names: Sequence[str]) -> tuple[dict[str, list[dict[str, Any]]], list[s
     records, left_out = {}, []
     for name in names:
         try:
-            records[name] = [one.record for one in given(name)]
+            records[name] = _alone(name)
         except VacrError as error:
-            left_out.append(str(error))
+            left_out.append(f"{name}: {error.message}")
     return records, left_out
+
+
+def _alone(name: str) -> list[dict[str, Any]]:
+    """Read the records in a file, or of the sessions in it, and nothing of what lies beside it: that is not what was signed."""
+    if name.endswith(RECORDS):
+        return [one.record for one in given(name)]
+    with TemporaryDirectory(prefix="vacr-") as folder:
+        copy = Path(folder) / Path(name).name
+        copy.write_bytes(read_bytes(name))
+        return [one.record for one in given(str(copy))]

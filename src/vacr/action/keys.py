@@ -1,7 +1,8 @@
 """What trust rests on, as the inputs of an action name it: files of keys and certificates, or their text.
 
 A pull request may change any file of the repository. A key that the repository holds is therefore taken as the base has it,
-and one that the pull request itself brings along is left out: it is trusted when it has been merged.
+and one that the pull request itself brings along is left out: it is trusted when it has been merged. A link or a submodule of the
+repository leads to what the pull request chooses, so what lies behind one is brought along as well.
 """
 
 from __future__ import annotations
@@ -10,10 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from vacr.action.workflow import given, several
+from vacr.errors import Unreachable
 from vacr.sources.git import Repository
+from vacr.sources.key_files import RECEIPT_KEYS
 from vacr.sources.worktrees import names_of
 
 _PEM = "-----BEGIN "
+TRUST = "trust"
 
 
 @dataclass
@@ -27,28 +31,42 @@ class Keys:
     """What is worth knowing: which keys were not taken, or not as they are in the work tree."""
 
     def files(self, name: str) -> tuple[str, ...]:
-        """Give the files that hold what an input names."""
+        """Give the files that hold what an input names.
+
+        Raises:
+            Unreachable: none of them is left, and without them less would be asked for.
+        """
         text = given(name)
         if _PEM in text:
             return (self._kept(f"{name}.pem", text.encode() + b"\n"),)
-        return tuple(file for path in several(name) if (file := self._file(name, path)) is not None)
+        found = tuple(file for path in several(name) if (file := self._file(name, path)) is not None)
+        # Who trusts nobody believes no record; who knows no log would need no receipt.
+        if text and not found and name != TRUST:
+            raise Unreachable(f"the base has nothing of what {name} names", hint="; ".join(self.remarks))
+        return found
 
     def _file(self, name: str, path: str) -> str | None:
-        if self.repository is None or self.base is None:
+        if self.repository is None:
             return path
         names = names_of(self.repository, path)
-        tree = self.repository.tree(self.base)
-        if names and names[0] in tree:
-            data = self.repository.blob(tree[names[0]])
-            if not _holds(path, data):
-                self.remarks.append(f"{path} is taken as the base has it, not as it is here")
-            return self._kept(f"{name}-{names[0].replace('/', '-')}", data)
-        if any(one in self.repository.tree(self.repository.commit("HEAD")) for one in names):
+        tree = self.repository.tree(self.base) if self.base is not None else {}
+        # The keys of a log may be named by its folder.
+        for inside in ("", f"/{RECEIPT_KEYS}"):
+            if names and names[0] + inside in tree:
+                data = self.repository.blob(tree[names[0] + inside])
+                if not _holds(path + inside, data):
+                    self.remarks.append(f"{path}{inside} is taken as the base has it, not as it is here")
+                return self._kept(f"{name}-{names[0].replace('/', '-')}", data)
+        head = self.repository.commit("HEAD")
+        if not any(self.repository.holds(head, one) for one in names):
+            return path
+        if self.base is None:
             self.remarks.append(
-                f"{path} is left out: the base does not have it, so whoever made these commits may have brought it"
+                f"{path} is taken as it is here: there is no base, so whoever made these commits may have brought it"
             )
-            return None
-        return path
+            return path
+        self.remarks.append(f"{path} is left out: the base does not have it, so whoever made these commits may have brought it")
+        return None
 
     def _kept(self, name: str, data: bytes) -> str:
         kept = self.folder / f"{len(list(self.folder.iterdir()))}-{name}"

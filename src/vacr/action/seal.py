@@ -27,7 +27,7 @@ from vacr.log.registering import PENDING
 
 SEALED, FAILED, NEVER = "sealed", "failed", "never"
 _FAIL_ON = (FAILED, PENDING, NEVER)
-_ENDED = 128 + signal.SIGTERM
+_ENDED = 128
 _NOT_MET = 1
 
 
@@ -38,7 +38,7 @@ def work(told: Workflow) -> int:
         VacrError: an input is wrong.
     """
     sessions, policy = paths("sessions"), chosen("fail-on", _FAIL_ON)
-    key, passphrase, token = taken("key"), taken("passphrase"), taken("token")
+    key, passphrase, token = taken("key").strip(), taken("passphrase"), taken("token").strip()
     if not sessions:
         raise UsageError("the input sessions is empty", hint="Name files or folders of native sessions.")
     if not key:
@@ -48,7 +48,8 @@ def work(told: Workflow) -> int:
     outbox = given("outbox") or f"{output}/outbox"
     environment = os.environ | {VARIABLE: str(Path(outbox).absolute())}
     environment |= {"VACR_SEAL_TOKEN": token, "VACR_REGISTER_TOKEN": token} if token else {}
-    signal.signal(signal.SIGTERM, _end)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _end)
     with TemporaryDirectory(prefix="vacr-", dir=os.environ.get("RUNNER_TEMP") or None) as folder:
         keys = Keys(Path(folder))
         reached = _reached(keys)
@@ -60,9 +61,11 @@ def work(told: Workflow) -> int:
     return _tell(done, late, policy, told, output=output, outbox=outbox)
 
 
-def _end(_number: int, _frame: FrameType | None) -> NoReturn:
-    """End when the job is cancelled, so that the key is removed on the way."""
-    sys.exit(_ENDED)
+def _end(number: int, _frame: FrameType | None) -> NoReturn:
+    """End when the job is cancelled, so that the key is removed on the way; no second signal is to end that."""
+    for one in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(one, signal.SIG_IGN)
+    sys.exit(_ENDED + number)
 
 
 def _secret(folder: str, name: str, text: str) -> str:
@@ -99,7 +102,7 @@ def _pending(outbox: Path, reached: list[str], environment: dict[str, str]) -> l
 
 def _vacr(arguments: list[str], environment: dict[str, str]) -> dict[str, Any]:
     """Run a verb, and give what it has to say to programs; nothing where it could not begin."""
-    command = [sys.executable, "-P", "-m", "vacr", *arguments]
+    command = [sys.executable, "-I", "-m", "vacr", *arguments]
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=False)  # noqa: S603 - ourselves
     found: dict[str, Any] = json.loads(done.stdout) if done.stdout.strip() else {}
     return found | {"exit": done.returncode}

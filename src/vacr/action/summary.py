@@ -11,6 +11,7 @@ from vacr.cli.blamed import KINDS
 from vacr.cli.options import plural
 from vacr.cli.verify import surely
 from vacr.exchange.quoting import cell
+from vacr.viewer.visible import visible
 
 _NAMES = {"ai": "AI", "human": "human", "mixed": "mixed", "unknown": "unknown"}
 _ROWS = 100
@@ -18,7 +19,7 @@ _LETTERS = 160
 _SHORT = 12
 _SAID = {
     UNVERIFIED: "❌ **unverified**: not all records hold.",
-    UNKNOWN: "❔ **unknown**: all records hold; of some lines nothing proves who wrote them.",
+    UNKNOWN: "❔ **unknown**: all records hold; of some lines or files nothing proves who wrote them.",
     KNOWN: "✅ **known**: all records hold, and they prove who wrote each new line.",
 }
 _NO_KEYS = "❌ **unverified**: no key was given to verify with, so whoever wrote the records may have made them up."
@@ -54,6 +55,7 @@ def _lines(told: dict[str, Any]) -> Iterator[str]:
     files = sorted(told["files"], key=lambda file: (-file["unknown"], -file["lines"]))
     rows = [[_short(file["path"]), *(str(file[kind]) for kind in KINDS)] for file in files]
     yield from _table(["file", *_NAMES.values()], rows, numbers=4)
+    yield from _table(["new or changed, and no text"], [[_short(name)] for name in told["no-text"]])
     yield from _table(["conversation", "model", "lines", "prompt"], _conversations(told["files"]))
 
 
@@ -101,7 +103,9 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: int = 0)
 
 
 def _short(text: str) -> str:
-    cut = text if len(text) <= _LETTERS else text[: _LETTERS - 1] + "…"
+    # What is shown is what counts: a letter that cannot be seen is written with ten, and GitHub drops too large a summary.
+    seen = visible(text)
+    cut = seen if len(seen) <= _LETTERS else seen[: _LETTERS - 1] + "…"
     return cell(cut) if cut else ""
 
 

@@ -28,10 +28,8 @@ def given(name: str) -> str:
 
 
 def taken(name: str) -> str:
-    """Give an input that is a secret, and leave it in no environment."""
-    value = given(name)
-    os.environ.pop(f"INPUT_{name.upper().replace('-', '_')}", None)
-    return value
+    """Give an input that is a secret, as it is but for the end of its line, and leave it in no environment."""
+    return os.environ.pop(f"INPUT_{name.upper().replace('-', '_')}", "").strip("\r\n")
 
 
 def several(name: str) -> list[str]:

@@ -129,6 +129,8 @@ def _commit(repository: Repository, revision: str, records: list[dict[str, Any]]
     for file in told["files"]:
         voice.result(f"{file['path']}: {_said(file)}")
     voice.result(f"{_span(added)}: {plural(len(added.files), 'file')}, {_said(told['total'])}")
+    if added.no_text:
+        voice.notice(f"Not counted, for there are no lines in it: {', '.join(added.no_text)}")
     voice.data(told)
     lines, unknown = told["total"]["lines"], told["total"]["unknown"]
     return 0 if lines > unknown else _nothing(voice, len(records), "commit" if added.since is None else "range", lines)

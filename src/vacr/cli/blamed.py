@@ -81,4 +81,5 @@ def added_told(added: Added) -> dict[str, Any]:
         files.append({"path": path, **counts_told(counts), "ranges": _ranges(lines)})
     span = {"since": added.since, "commits": added.commits} if added.since is not None else {}
     models = models_told(line.found for _, lines in added.files for line in lines)
-    return {"commit": added.commit, **span, "files": files, "total": counts_told(total), "models": models}
+    about = {"total": counts_told(total), "models": models, "no-text": added.no_text}
+    return {"commit": added.commit, **span, "files": files, **about}

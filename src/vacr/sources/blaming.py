@@ -39,13 +39,17 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """The lines that a commit added, by files; or a range of commits, of which `since` is the last one before it."""
+    """The lines that a commit added, by files; or a range of commits, of which `since` is the last one before it.
+
+    `no_text` are the names of what it added to and that has no lines to be told of: files with NUL bytes, links and submodules.
+    """
 
     commit: str
     since: str | None
     commits: list[str]
     """Those of the range, the oldest first."""
     files: list[tuple[str, list[Line]]]
+    no_text: list[str]
 
 
 def blame_commit(repository: Repository, revision: str, records: Sequence[dict[str, Any]]) -> Added:
@@ -56,13 +60,15 @@ def blame_commit(repository: Repository, revision: str, records: Sequence[dict[s
     """
     since, commit = repository.span(revision) if ".." in revision else (None, repository.commit(revision))
     files = added(repository, [commit])[commit] if since is None else added_since(repository, since, commit)
-    versions = [version for file in files if file.lines and (version := _version(repository, file)) is not None]
+    read = [(file.path, _version(repository, file)) for file in files if file.lines]
+    versions = [version for _, version in read if version is not None]
     answers = _joiner(repository, records, versions).join(versions)
     found = [
         (version.path, [_line(commit, version, number, answer) for number in sorted(version.added)])
         for version, answer in zip(versions, answers, strict=True)
     ]
-    return Added(commit, since, [commit] if since is None else repository.between(since, commit), found)
+    commits = [commit] if since is None else repository.between(since, commit)
+    return Added(commit, since, commits, found, [path for path, version in read if version is None])
 
 
 def _line(commit: str, version: Version, number: int, answer: Answer) -> Line:
@@ -71,6 +77,8 @@ def _line(commit: str, version: Version, number: int, answer: Answer) -> Line:
 
 def _version(repository: Repository, file: AddedTo) -> Version | None:
     """Read a file of a commit; `None` for one that is no text."""
+    if not file.is_file:
+        return None
     data = repository.blob(file.blob)
     return None if b"\0" in data[:_BINARY] else _of(file.path, data, file.lines, {file.before} - {""})
 
@@ -147,7 +155,7 @@ def _versions(
         blamed.setdefault((commit, path), set()).add(number)
     versions = {}
     for (commit, path), numbers in blamed.items():
-        file = next((one for one in files[commit] if one.path == path), None)
+        file = next((one for one in files[commit] if one.path == path and one.is_file), None)
         if file is None:
             file = AddedTo(path, repository.tree(commit)[path], frozenset())
         version = _version(repository, replace(file, lines=file.lines | numbers))

@@ -123,6 +123,13 @@ class Repository:
                     found[name_of(name)] = blob
         return found
 
+    def holds(self, commit: str, name: str) -> bool:
+        """Tell whether a commit has a file, a link or a folder of a name, or a link or a submodule on the way there."""
+        found = {name_of(one) for one in self.run("ls-tree", "-rz", "--name-only", "--full-tree", commit).split(b"\0")}
+        parts = name.split("/")
+        above = {"/".join(parts[:count]) for count in range(1, len(parts) + 1)}
+        return bool(found & above) or any(one.startswith(f"{name}/") for one in found)
+
     def blob(self, name: str) -> bytes:
         """Give the bytes of a blob; one process gives all of them.
 

@@ -8,29 +8,39 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from vacr.errors import UnreadableInput
 from vacr.sources.git import FILE_MODES, Repository, name_of
 
-_PAIRS = ["diff-tree", "--stdin", "-m", "-r", "--root", "--find-renames=50%", "-l1000", "--ignore-submodules=all"]
-_RAW = ["--raw", "-z", "--no-abbrev"]
+_PAIRS = ["diff-tree", "--stdin", "-m", "-r", "--root", "--find-renames=50%", "-l1000"]
+_RAW = ["--raw", "-z", "--no-abbrev", "--ignore-submodules=none"]
 _PATCH = ["--no-commit-id", "--patch", "--unified=0", "--inter-hunk-context=0", "--full-index", "--text", "--no-color"]
-_SAFE = ["--no-ext-diff", "--no-textconv", "--diff-algorithm=myers", "--indent-heuristic", "--submodule=short"]
+_SAFE = ["--no-ext-diff", "--no-textconv", "--diff-algorithm=myers", "--indent-heuristic", "--ignore-submodules=all"]
+_NONE, _ONE = frozenset[int](), frozenset({1})
+_GONE = "000000"
 _INDEX = re.compile(rb"index ([0-9a-f]+)\.\.([0-9a-f]+)")
 _HUNK = re.compile(rb"@@ -\S+ \+(\d+)(?:,(\d+))? @@")
 _QUOTED = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
 _ESCAPES = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
 
 
+_Pair = tuple[str, str, str, str, bool]
+"""The blob before, the blob after, the name before, the name after, and whether it is a file."""
+
+
 @dataclass(frozen=True, slots=True)
 class AddedTo:
-    """A file that a commit added lines to: their numbers, the blob that they are in, and the name that it had before."""
+    """A file that a commit added lines to: their numbers, the blob that they are in, and the name that it had before.
+
+    A link or a submodule that it added or changed is no file, and has one line.
+    """
 
     path: str
     blob: str
     lines: frozenset[int]
     before: str = ""
+    is_file: bool = True
 
 
 @dataclass(slots=True)
@@ -61,7 +71,10 @@ def _added(repository: Repository, parents: dict[str, list[str]], paths: Collect
     hunks = _hunks(repository.run(*_PAIRS, *_PATCH, *_SAFE, *only, stdin=stdin))
     found: dict[str, list[dict[str, AddedTo]]] = {commit: [] for commit in commits}
     for commit, files in _raw(repository.run(*_PAIRS, *_RAW, *only, stdin=stdin)):
-        told = {path: AddedTo(path, new, hunks.get((old, new), frozenset()), name) for old, new, name, path in files}
+        told = {
+            path: AddedTo(path, new, hunks.get((old, new), _NONE) if is_file else _ONE, name, is_file)
+            for old, new, name, path, is_file in files
+        }
         found[commit].append(told)
     return {commit: _by_all(found[commit], len(parents[commit])) for commit in commits}
 
@@ -71,7 +84,7 @@ def _by_all(told: list[dict[str, AddedTo]], parents: int) -> list[AddedTo]:
     if not told or len(told) < parents:
         return []
     return [
-        AddedTo(path, file.blob, frozenset.intersection(*(one[path].lines for one in told)), file.before)
+        replace(file, lines=frozenset.intersection(*(one[path].lines for one in told)))
         for path, file in told[0].items()
         if all(path in one for one in told)
     ]
@@ -83,10 +96,10 @@ def _parents(repository: Repository, commits: Sequence[str]) -> dict[str, list[s
     return {words[0]: words[1:] for words in map(str.split, lines)}
 
 
-def _raw(output: bytes) -> Iterator[tuple[str, list[tuple[str, str, str, str]]]]:
-    """Read the files of each pair of commits: the blob before, the blob after, the name before, and the name after."""
+def _raw(output: bytes) -> Iterator[tuple[str, list[_Pair]]]:
+    """Read the files, links and submodules of each pair of commits."""
     commit = ""
-    files: list[tuple[str, str, str, str]] = []
+    files: list[_Pair] = []
     words = iter(output.split(b"\0"))
     for word in words:
         if not word.startswith(b":"):
@@ -98,9 +111,10 @@ def _raw(output: bytes) -> Iterator[tuple[str, list[tuple[str, str, str, str]]]]
         name = first = next(words)
         if status[0] in "RC":
             name = next(words)
-        if mode in FILE_MODES:
+        is_file = mode in FILE_MODES
+        if is_file or (mode != _GONE and (old_mode, old) != (mode, new)):
             before = old if old_mode in FILE_MODES else "0" * len(old)
-            files.append((before, new, name_of(first), name_of(name)))
+            files.append((before, new, name_of(first), name_of(name), is_file))
     if commit:
         yield commit, files
 

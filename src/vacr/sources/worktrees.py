@@ -54,10 +54,11 @@ def place_of(file: str, repository: str | None = None) -> Place:
     return Place(found, real.relative_to(top).as_posix())
 
 
-def names_of(repository: Repository, path: str) -> list[str]:
-    """Give the names that a path has from the root of a work tree: as it is written, and as links lead; outside, it has none."""
-    top, full = _top(repository), Path(os.path.normpath(Path.cwd() / path))
-    found = dict.fromkeys((full, Path(os.path.realpath(full))))
+def names_of(repository: Repository, *paths: str) -> list[str]:
+    """Give the names that paths have from the root of a work tree: as one is written, and as links lead; outside, it has none."""
+    top, here = _top(repository), Path.cwd()
+    written = [Path(os.path.normpath(here / path)) for path in paths]
+    found = dict.fromkeys(one for full in written for one in (full, Path(os.path.realpath(full))))
     return [one.relative_to(top).as_posix() for one in found if one.is_relative_to(top)] if top is not None else []
 
 
