@@ -80,6 +80,8 @@ def audit(paths: Sequence[str], wanted: Wanted, repository: Repository, revision
     records = [record for some in found_in.values() for record in some]
     # The records that a pull request brings along are no lines that somebody wrote; what else is signed may be.
     named = [path for one in results for path in (one["file"], one["statement"]) if path and path.endswith((*RECORDS, COSE))]
+    # A statement that commits have is one also where it is not there any more.
+    named += [f"{path}{COSE}" for path in named if path.endswith(RECORDS)]
     own = {name for path in (*named, *found_in) for name in names_of(repository, path)}
     added = blame_commit(repository, revision, records)
     lines = added_told(replace(added, files=[file for file in added.files if file[0] not in own]))
