@@ -132,10 +132,10 @@ def test_a_pager_shows_colours_only_where_it_can(tmp_path, settings):
     pager = tmp_path / "less"
     pager.write_text('#!/bin/sh\necho "LESS=$LESS" > said; cat >> said\n')
     pager.chmod(0o755)
-    found = {name: value for name, value in os.environ.items() if name not in ("LESS", "PAGER", "NO_COLOR")}
-    path = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "TERM": "xterm"}
+    around = {name: value for name, value in os.environ.items() if name not in ("LESS", "PAGER", "NO_COLOR")}
+    around |= {"PATH": f"{tmp_path}:{os.environ['PATH']}", "TERM": "xterm", **settings}
     line = shlex.join([sys.executable, "-m", "vacr", "show", str(EXAMPLES / "claude-code.jsonl")])
-    subprocess.run(["script", "-qec", line, "/dev/null"], cwd=tmp_path, env=found | path | settings, check=True, capture_output=True)
+    subprocess.run(["script", "-qec", line, "/dev/null"], cwd=tmp_path, env=around, check=True, capture_output=True)
     said = (tmp_path / "said").read_text()
     assert "User" in said
     assert said.startswith(f"LESS={settings.get('LESS', '-FRX')}\n")

@@ -138,6 +138,7 @@ def test_a_page_is_no_more_readable_than_its_record(vacr, tmp_path):
         ((".",), 3, "no record"),
         (("x.acr.json.cose",), 3, "not beside it"),
         ((str(EXAMPLES), "-o", "-"), 2, "-o site/"),
+        ((str(EXAMPLES), "-o", "site.html"), 2, "named like a page"),
         ((str(CLAUDE), "--serve", "--host", "203.0.113.1"), 3, "203.0.113.1"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import webbrowser
 from collections.abc import Iterator
+from functools import partial
 from itertools import chain, count
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -45,7 +46,7 @@ _MARKS = {
     "--entry-rule", type=click.Choice(RULES), default=STATEMENT, show_default=True, help="What of a statement is in the log."
 )
 @filter_options
-@options.writing_options
+@partial(options.writing_options, default="the current folder; for a FOLDER, site/")
 @click.option("--serve", is_flag=True, help="Serve it to a browser instead of writing it.")
 @click.option("--host", metavar="ADDRESS", default="127.0.0.1", show_default=True, help="Where to serve.")
 @click.option("--port", metavar="N", type=click.IntRange(0, 65535), default=0, help="On which port.  [default: any that is free]")
@@ -131,6 +132,8 @@ class _Viewed:
     def write(self, output: str | None, *, overwrite: bool, silent: bool = False) -> None:
         """Write the pages, each as it is made, and tell of each."""
         folder = Path(output or "site") if self.is_archive else Path(output or ".") if is_folder(output) else None
+        if self.is_archive and output is not None and output.endswith(_HTML) and not Path(output).is_dir():
+            raise UsageError(f"an archive is a folder, and {output} is named like a page", hint="Give a folder: -o site/.")
         if folder is not None and folder.is_file():
             raise UsageError(f"an archive is a folder, and {folder} is a file", hint="Give another name with -o.")
         names, cards, results = {"index"} if self.is_archive else set(), [], []

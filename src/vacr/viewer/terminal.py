@@ -65,7 +65,8 @@ class Teller:
         agent = f" [{visible_line(row.agent)}]" if row.agent else ""
         gone = f" ({visible_line(row.superseded)})" if row.superseded else ""
         yield Line("")
-        yield Line(f"{_HEADS[row.kind]}{agent}{model}{gone}{_when(row)}{self._place(row)}", "head" if row.kind != REASONING else "dim")
+        head = f"{_HEADS[row.kind]}{agent}{model}{gone}{_when(row)}{self._place(row)}"
+        yield Line(head, "head" if row.kind != REASONING else "dim")
         lines = [line for part in row.parts for line in self._part(part)]
         yield from self._some(lines, "  ", look) if row.kind == REASONING else (Line(f"  {line}", look) for line in lines)
 
