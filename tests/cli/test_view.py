@@ -120,6 +120,16 @@ def test_a_folder_gives_an_archive(vacr, tmp_path):
     assert claude["verdict"] == "unsigned"
 
 
+def test_pages_of_an_archive_name_its_index(vacr, tmp_path):
+    for name in ("", "deep/er/"):
+        assert vacr("record", CLAUDE, "-o", f"records/{name}").returncode == 0
+    assert vacr("view", "records", "-o", "site/").returncode == 0
+    for page, index in (("claude-code", "index.html"), ("deep/er/claude-code", "../../index.html")):
+        assert f'"index":"{index}"' in (tmp_path / "site" / f"{page}.html").read_text()
+    assert vacr("view", CLAUDE, "-o", "alone.html").returncode == 0
+    assert '"index":""' in (tmp_path / "alone.html").read_text()
+
+
 def test_a_page_is_no_more_readable_than_its_record(vacr, tmp_path):
     assert vacr("record", str(EXAMPLES), "-o", "records/").returncode == 0
     (tmp_path / "records" / "codex-cli.acr.json").chmod(0o600)

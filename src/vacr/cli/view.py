@@ -27,6 +27,7 @@ from vacr.viewer.filters import Filter
 from vacr.viewer.page import site_index
 
 _HTML = ".html"
+_INDEX = "index.html"
 _DOES_NOT_HOLD = 1
 _MARKS = {
     "verified": "✓ verified",
@@ -143,7 +144,8 @@ class _Viewed:
             target = folder / f"{name}{_HTML}" if folder is not None else Path(output or "")
             if folder is None and self.written:
                 raise UsageError(f"several pages cannot go into one file, {output}", hint="End the name in / for a folder.")
-            data = b"".join(one.page(self.trust, self.filter).pieces(self.template))
+            index = f"{'../' * name.count('/')}{_INDEX}" if self.is_archive else ""
+            data = b"".join(one.page(self.trust, self.filter, index).pieces(self.template))
             sources = tuple(part.path for part in one.parts)
             outcome = write_new(target, data, sources[0], sources, overwrite=overwrite, also=sources[1:])
             read += sources
@@ -155,9 +157,9 @@ class _Viewed:
             results.append(_result(one, target, outcome, len(data)))
         self.first = self.written[0] if self.written else None
         if self.is_archive and folder is not None:
-            self.first = folder / "index.html"
-            index = b"".join(site_index(self.template, f"Conversations in {Path(self.path).resolve().name}", cards))
-            write_new(self.first, index, STDIN, (), overwrite=overwrite, also=read)
+            self.first = folder / _INDEX
+            listed = b"".join(site_index(self.template, f"Conversations in {Path(self.path).resolve().name}", cards))
+            write_new(self.first, listed, STDIN, (), overwrite=overwrite, also=read)
         if not silent:
             if self.is_archive:
                 self.voice.result(f"{self.first}: {plural(len(cards), 'conversation')}")
