@@ -140,3 +140,8 @@ def test_a_pager_shows_colours_only_where_it_can(tmp_path, settings):
     assert "User" in said
     assert said.startswith(f"LESS={settings.get('LESS', '-FRX')}\n")
     assert ("\x1b[1m" in said) == (not settings)
+
+
+def test_times_are_told_alike_whatever_the_agent_writes(vacr):
+    done = vacr("show", EXAMPLES / "opencode.json", "--only", "tool", "--format", "jsonl")
+    assert {json.loads(line)["time"][:11] for line in done.out.splitlines()} == {"2026-05-02T"}

@@ -134,7 +134,7 @@ def _described(one: Given, row: Row) -> dict[str, Any]:
         "session-id": one.record["session"].get("session-id"),
         "place": row.place,
         "id": row.name,
-        "time": row.time,
+        "time": as_text(row.time) if row.time is not None else None,
         "kind": row.kind,
         "tool": row.tool or None,
         "summary": row.summary or None,
