@@ -92,6 +92,14 @@ def test_a_trajectory_becomes_a_record_and_back(vacr, tmp_path):
     assert json.loads(vacr("export", "run.acr.json", "--to", "atif", "-o", "-").out) == TRAJECTORY
 
 
+def test_what_failed_has_failed_after_a_round_trip(vacr):
+    assert vacr("export", EXAMPLES / "claude-code.jsonl", "--to", "atif", "-o", "a.atif.json").returncode == 0
+    assert vacr("import", "a.atif.json").returncode == 0
+    (row,) = json.loads(vacr("show", "a.acr.json", "--errors", "--format", "json").out)["rows"]
+    assert row["tool"] == "Bash"
+    assert vacr("export", "a.acr.json", "--to", "atif", "-o", "a.atif.json").out.count("unchanged") == 1
+
+
 def test_a_folder_of_documents_becomes_one_of_records(vacr, tmp_path):
     for name in ("claude-code.jsonl", "codex-cli.jsonl"):
         done = vacr("export", EXAMPLES / name, "--to", "atif", "-o", f"atif/{name.split('-')[0]}/same.atif.json")
