@@ -267,6 +267,21 @@ def test_the_text_of_lines_is_shown_where_their_hash_proves_it(browser, tmp_path
     page.close()
 
 
+def test_a_table_of_ranges_stays_in_its_card_on_a_phone(browser, tmp_path):
+    contributor = {"type": "ai", "model-id": "anthropic/claude-opus-5"}
+    lines = {"start-line": 1260, "end-line": 1339}
+    file = {"path": "a.py", "conversations": [{"contributor": contributor, "ranges": [lines]}]}
+    proofs = {"a.py": {"ranges": [lines | {"entries": ["019c7d5e-3dcaa5f2ab81"], "evidence": "diff-anchored"}]}}
+    found = {"file-attribution": {"files": [file]}, "vacr": {"attribution": {"files": proofs}}}
+    attributed = record(*talk(3), **found)
+    page = opened(browser, written(tmp_path, attributed), PHONE)
+    page.keyboard.press("f")
+    page.wait_for_selector(".file td:has-text('3dcaa5f2ab81')")
+    right = "one => one.getBoundingClientRect().right"
+    assert max(one.evaluate(right) for one in page.locator(".file td").all()) <= page.locator(".file").evaluate(right)
+    page.close()
+
+
 def test_sub_agents_are_nested_and_fold(browser, tmp_path):
     parent = record(
         {"type": "user", "id": "u", "content": "go"},
