@@ -74,8 +74,11 @@ def test_a_changed_record_fails_and_says_nothing_of_lines(audit, pull):
 
 
 def test_a_record_that_nobody_signed_fails(audit, pull):
-    pull.agent().with_name("session-one.acr.json.cose").unlink()
+    statement = pull.agent().with_name("session-one.acr.json.cose")
+    # A statement without a zero byte is text to git, and would be a line that somebody wrote.
+    statement.write_text("no zero in it\n")
     commit(pull.repo)
+    statement.unlink()
     ran = audit()
     assert (ran.code, ran.outputs["verdict"], counts(ran)) == (1, "unverified", {"unknown": 5})
 

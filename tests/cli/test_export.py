@@ -92,6 +92,27 @@ def test_a_trajectory_becomes_a_record_and_back(vacr, tmp_path):
     assert json.loads(vacr("export", "run.acr.json", "--to", "atif", "-o", "-").out) == TRAJECTORY
 
 
+def test_what_failed_has_failed_after_a_round_trip(vacr):
+    assert vacr("export", EXAMPLES / "claude-code.jsonl", "--to", "atif", "-o", "a.atif.json").returncode == 0
+    assert vacr("import", "a.atif.json").returncode == 0
+    (row,) = json.loads(vacr("show", "a.acr.json", "--errors", "--format", "json").out)["rows"]
+    assert row["tool"] == "Bash"
+    assert vacr("export", "a.acr.json", "--to", "atif", "-o", "a.atif.json").out.count("unchanged") == 1
+
+
+def test_a_folder_of_documents_becomes_one_of_records(vacr, tmp_path):
+    for name in ("claude-code.jsonl", "codex-cli.jsonl"):
+        done = vacr("export", EXAMPLES / name, "--to", "atif", "-o", f"atif/{name.split('-')[0]}/same.atif.json")
+        assert done.returncode == 0, done.err
+    (tmp_path / "atif" / "notes.json").write_text("{}")
+    assert vacr("import", "atif", "-o", "one.acr.json").returncode == 2
+    assert vacr("import", "atif", "-o", "records/").returncode == 0
+    found = sorted(path.relative_to(tmp_path / "records").as_posix() for path in (tmp_path / "records").rglob("*.json"))
+    assert found == ["claude/same.acr.json", "codex/same.acr.json"]
+    done = vacr("import", "records")
+    assert (done.returncode, "names end in .atif.json" in done.err) == (3, True)
+
+
 def test_standard_input(vacr, tmp_path):
     data = json.dumps(TRAJECTORY).encode()
     told = json.loads(vacr("import", "-", "--format", "json", stdin=data).out)["records"][0]
@@ -103,6 +124,7 @@ def test_standard_input(vacr, tmp_path):
 @pytest.mark.parametrize(
     ("data", "exit_code", "told"),
     [
+        (b'{"version": "3.0.0-draft", "id": "x", "session": {}}', 3, "a record already"),
         (b"{", 3, "line 1, column 2"),
         (b"{}", 3, "not in a format that is known"),
         (b'{"schema_version":"ATIF-v1.7"}', 1, 'missing member "agent"'),

@@ -1,9 +1,14 @@
 """`vacr show`, as a user runs it."""
 
 import json
+import os
+import shlex
 import shutil
+import subprocess
+import sys
 
 import cbor2
+import pytest
 
 from tests.conftest import EXAMPLES
 from vacr.viewer.rows import KINDS
@@ -31,7 +36,7 @@ def test_filters(vacr):
     show = ("show", EXAMPLES / "claude-code.jsonl")
     done = vacr(*show, "--errors", "--format", "jsonl")
     (row,) = map(json.loads, done.out.splitlines())
-    assert (row["kind"], row["tool"], row["is_error"]) == ("tool", "Bash", True)
+    assert (row["kind"], row["tool"], row["is-error"]) == ("tool", "Bash", True)
     assert vacr(*show, "--entry", row["place"], "--format", "jsonl").out == done.out
     assert vacr(*show, "--grep", "no such words").returncode == 1
 
@@ -76,3 +81,88 @@ def test_what_only_cbor_holds_keeps_nobody_from_seeing_the_rest(vacr, tmp_path):
     assert all(f"h'0{number}'" in done.out for number in (2, 3, 4))
     for verb in (["stats"], ["view", "-o", "site/"], ["export", "--to", "html", "-o", "out/"], ["export", "--to", "markdown"]):
         assert vacr(*verb, "records").returncode == 0
+
+
+@pytest.fixture
+def records(vacr, tmp_path):
+    """Give a folder of two records, of which one has a long command with a word at its end."""
+    lines = (EXAMPLES / "claude-code.jsonl").read_text().replace("python -m pytest -q", f"true {'x ' * 200}; rm -rf build")
+    (tmp_path / "long.jsonl").write_text(lines)
+    for path in (tmp_path / "long.jsonl", EXAMPLES / "codex-cli.jsonl"):
+        assert vacr("record", path, "-o", "records/").returncode == 0
+    return tmp_path / "records"
+
+
+def test_a_folder_is_searched(vacr, records):
+    done = vacr("show", records, "--grep", "RM -RF", "--only", "tool", "-v")
+    assert done.returncode == 0
+    head, _, _, call, place, found, *_ = done.out.splitlines()
+    assert head == str(records / "long.acr.json")
+    assert call.startswith("  → Bash true x x")
+    assert "rm -rf" not in call
+    assert place.endswith("  /session/entries/10/children/0")
+    assert found.endswith("x ; rm -rf build")
+    assert "codex-cli" not in done.out
+    (row,) = map(json.loads, vacr("show", records, "--grep", "rm -rf", "--only", "tool", "--format", "jsonl").out.splitlines())
+    assert (row["source"], row["place"]) == (head, place.split()[-1])
+    assert row["time"].startswith("2026-03-14T09:26")
+
+
+def test_a_folder_is_shown(vacr, records):
+    (records / "broken.acr.json").write_text("{")
+    done = vacr("show", records)
+    assert done.returncode == 3
+    assert f"{records / 'broken.acr.json'}: " in done.err
+    heads = [f"{records / name}.acr.json" for name in ("codex-cli", "long")]
+    assert [line for line in done.out.splitlines() if line in heads] == heads
+
+
+def test_a_folder_of_nothing(vacr, tmp_path):
+    (tmp_path / "empty").mkdir()
+    done = vacr("show", "empty")
+    assert done.returncode == 3
+    assert "there is no record in it" in done.err
+
+
+def test_all_of_an_input_is_shown_in_full(vacr, records):
+    assert "rm -rf build" not in vacr("show", records / "long.acr.json").out
+    assert "x ; rm -rf build" in vacr("show", records / "long.acr.json", "--detail", "full", "--only", "tool").out
+
+
+def test_nothing_found_is_told_with_the_tools_there_are(vacr):
+    done = vacr("show", EXAMPLES / "claude-code.jsonl", "--tool", "bash")
+    assert (done.returncode, done.out) == (1, "")
+    assert "nothing in it is what was asked for\n  Its tools are Bash, Edit, Read." in done.err
+
+
+def test_json_is_one_document(vacr):
+    done = vacr("show", EXAMPLES / "claude-code.jsonl", "--format", "json", "--errors")
+    (row,) = json.loads(done.out)["rows"]
+    assert (row["tool"], row["is-error"]) == ("Bash", True)
+
+
+def test_a_thought_without_words_takes_no_room(vacr, tmp_path):
+    lines = (EXAMPLES / "claude-code.jsonl").read_text().replace("Totals off by a cent smell of float or late rounding.", "")
+    (tmp_path / "s.jsonl").write_text(lines.replace(" Read the code first.", ""))
+    assert "Thought" not in vacr("show", "s.jsonl").out
+    assert "Thought" in vacr("show", "s.jsonl", "--detail", "full").out
+
+
+@pytest.mark.parametrize("settings", [{}, {"LESS": "-X"}, {"NO_COLOR": "1"}])
+def test_a_pager_shows_colours_only_where_it_can(tmp_path, settings):
+    pager = tmp_path / "less"
+    pager.write_text('#!/bin/sh\necho "LESS=$LESS" > said; cat >> said\n')
+    pager.chmod(0o755)
+    around = {name: value for name, value in os.environ.items() if name not in ("LESS", "PAGER", "NO_COLOR")}
+    around |= {"PATH": f"{tmp_path}:{os.environ['PATH']}", "TERM": "xterm", **settings}
+    line = shlex.join([sys.executable, "-m", "vacr", "show", str(EXAMPLES / "claude-code.jsonl")])
+    subprocess.run(["script", "-qec", line, "/dev/null"], cwd=tmp_path, env=around, check=True, capture_output=True)
+    said = (tmp_path / "said").read_text()
+    assert "User" in said
+    assert said.startswith(f"LESS={settings.get('LESS', '-FRX')}\n")
+    assert ("\x1b[1m" in said) == (not settings)
+
+
+def test_times_are_told_alike_whatever_the_agent_writes(vacr):
+    done = vacr("show", EXAMPLES / "opencode.json", "--only", "tool", "--format", "jsonl")
+    assert {json.loads(line)["time"][:11] for line in done.out.splitlines()} == {"2026-05-02T"}

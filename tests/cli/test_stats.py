@@ -1,10 +1,13 @@
 """`vacr stats`: sums of sessions, by what they have in common."""
 
+import fcntl
 import json
 import os
 import pty
+import struct
 import subprocess
 import sys
+import termios
 
 import pytest
 
@@ -126,11 +129,11 @@ def test_what_is_said_to_cost_more_than_anything_has_a_sum(vacr, tmp_path):
     assert vacr("view", "records", "-o", "site/").returncode == 0
 
 
-def test_bars_are_for_terminals(vacr, terminals, tmp_path):
-    del terminals
-    assert "█" not in vacr("stats", CLAUDE, CODEX).out
+def on_terminal(folder, width, *arguments):
+    """Give the lines that a verb prints on a terminal of a width."""
     ours, theirs = pty.openpty()
-    subprocess.run([sys.executable, "-m", "vacr", "stats", CLAUDE, CODEX], stdout=theirs, cwd=tmp_path, check=True)
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+    subprocess.run([sys.executable, "-m", "vacr", *arguments], stdout=theirs, cwd=folder, check=True)
     os.close(theirs)
     shown = b""
     while True:
@@ -142,4 +145,25 @@ def test_bars_are_for_terminals(vacr, terminals, tmp_path):
             break
         shown += data
     os.close(ours)
-    assert "████" in shown.decode()
+    return shown.decode().splitlines()
+
+
+def test_bars_are_for_terminals(vacr, terminals, tmp_path):
+    del terminals
+    assert "█" not in vacr("stats", CLAUDE, CODEX).out
+    assert any("████" in line for line in on_terminal(tmp_path, 200, "stats", CLAUDE, CODEX))
+
+
+@pytest.mark.parametrize(("width", "last"), [(200, "time"), (100, "time"), (80, "tokens out"), (40, "tokens out")])
+def test_a_table_is_as_wide_as_the_terminal(terminals, tmp_path, width, last):
+    del terminals
+    head, *lines = on_terminal(tmp_path, width, "stats", CLAUDE, CODEX, "--by", "project")
+    assert head.split("  ")[-1].strip() == last
+    assert max(len(head), len(lines[0])) <= width
+    assert lines[0].startswith("/home/mira/invoice" if width > 60 else "…mira/invoice")
+
+
+def test_tokens_add_up(vacr):
+    told = json.loads(vacr("stats", EXAMPLES, "--format", "json").out)
+    for one in (*told["groups"], told["total"]):
+        assert one["tokens"]["total"] == one["tokens"]["input"] + one["tokens"]["output"]

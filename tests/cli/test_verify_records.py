@@ -165,3 +165,8 @@ def test_a_statement_about_another_record_fails_in_capitals_too(vacr, tmp_path):
     for subject, code in ((f"URN:UUID:{identity.upper()}", 0), (f"URN:UUID:{identity[:-1]}", 1)):
         assert vacr("sign", "s.acr.json", "--key", "keys/signing.pem", "--subject", subject, "--overwrite").returncode == 0
         assert vacr("verify", "s.acr.json", *TRUST).returncode == code
+
+
+def test_a_pipe_has_nothing_beside_it(vacr):
+    done = vacr("verify", "-", stdin=b"{}")
+    assert (done.returncode, "no statement beside it" in done.err) == (2, True)

@@ -120,8 +120,18 @@ def test_a_folder_gives_an_archive(vacr, tmp_path):
     assert {page["href"] for page in pages} == {path.name for path in (tmp_path / "site").glob("*.html")} - {"index.html"}
     claude = next(page for page in pages if page["agent"] == "claude-code")
     assert claude["calls"] == 4
-    assert claude["title"].startswith("The invoice total")
+    assert claude["title"] == "Fix invoice rounding", "as vacr list names it"
     assert claude["verdict"] == "unsigned"
+
+
+def test_pages_of_an_archive_name_its_index(vacr, tmp_path):
+    for name in ("", "deep/er/"):
+        assert vacr("record", CLAUDE, "-o", f"records/{name}").returncode == 0
+    assert vacr("view", "records", "-o", "site/").returncode == 0
+    for page, index in (("claude-code", "index.html"), ("deep/er/claude-code", "../../index.html")):
+        assert f'"index":"{index}"' in (tmp_path / "site" / f"{page}.html").read_text()
+    assert vacr("view", CLAUDE, "-o", "alone.html").returncode == 0
+    assert '"index":""' in (tmp_path / "alone.html").read_text()
 
 
 def test_a_page_is_no_more_readable_than_its_record(vacr, tmp_path):
@@ -142,6 +152,7 @@ def test_a_page_is_no_more_readable_than_its_record(vacr, tmp_path):
         ((".",), 3, "no record"),
         (("x.acr.json.cose",), 3, "not beside it"),
         ((str(EXAMPLES), "-o", "-"), 2, "-o site/"),
+        ((str(EXAMPLES), "-o", "site.html"), 2, "named like a page"),
         ((str(CLAUDE), "--serve", "--host", "203.0.113.1"), 3, "203.0.113.1"),
     ],
 )

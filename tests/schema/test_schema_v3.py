@@ -150,6 +150,7 @@ REFUSED = [
     ("session/session-id", 5, "/session/session-id"),
     ("session/agent-meta", DELETE, "/session"),
     ("session/agent-meta/model-id", DELETE, "/session/agent-meta"),
+    ("session/agent-meta/model-provider", DELETE, "/session/agent-meta"),
     ("session/agent-meta/models", "a", "/session/agent-meta/models"),
     ("session/agent-meta/models", ["a", 1], "/session/agent-meta/models/1"),
     ("session/environment", {}, "/session/environment"),
@@ -192,6 +193,7 @@ REFUSED = [
     (f"{RANGE}/start-line", -1, f"/{RANGE}/start-line"),
     (f"{RANGE}/end-line", DELETE, f"/{RANGE}"),
     (f"{CONVERSATION}/related/0/url", DELETE, f"/{CONVERSATION}/related/0"),
+    (f"{CONVERSATION}/related/0/url", "a#b\nc", f"/{CONVERSATION}/related/0/url"),
 ]
 
 

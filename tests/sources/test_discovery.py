@@ -19,7 +19,7 @@ from vacr.errors import UsageError
 from vacr.readers.registry import readers
 from vacr.sources.discovery import roots, sessions
 from vacr.sources.ends import ends
-from vacr.sources.titles import title_of
+from vacr.titles import title_of
 
 ALL = {"claude-code": 4, "codex-cli": 1, "gemini-cli": 1, "opencode": 3, "cursor": 4}
 

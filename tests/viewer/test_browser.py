@@ -186,6 +186,39 @@ def test_search_and_filters(browser, tmp_path):
     page.close()
 
 
+def test_a_call_that_is_opened_shows_all_that_it_was_given(browser, tmp_path):
+    given = {"command": f"true {'x ' * 200}\nrm -rf build", "timeout": 5}
+    call = {"type": "tool-call", "id": "c", "call-id": "k", "name": "Bash", "input": given}
+    page = opened(browser, written(tmp_path, record(call)))
+    assert "rm -rf" not in page.inner_text(".row")
+    page.keyboard.press("/")
+    page.keyboard.type("rm -rf")
+    page.wait_for_selector(".count:has-text('1 of 1 ')")
+    page.click(".row .fold")
+    page.wait_for_selector(".row [aria-label=Input]:has-text('rm -rf build')")
+    assert page.inner_text(".row [aria-label=Input]").endswith("timeout\n5")
+    page.close()
+
+
+def test_nothing_found_is_told(browser, tmp_path):
+    address = written(tmp_path, record(*talk(3)))
+    page = opened(browser, f"{address}#/session/entries/99")
+    page.wait_for_selector("[role=alert]:has-text('/session/entries/99')")
+    page.keyboard.press("/")
+    page.keyboard.type("no such words")
+    page.wait_for_selector(".empty:has-text('Nothing here')")
+    page.close()
+
+
+def test_a_page_of_an_archive_leads_back(browser, tmp_path):
+    page = opened(browser, written(tmp_path, record(*talk(3)), index="../index.html"))
+    assert page.get_by_role("link", name="All conversations").get_attribute("href") == "../index.html"
+    page.goto(written(tmp_path, record(*talk(3)), name="alone.html"))
+    page.wait_for_selector(".list[aria-busy=false]")
+    assert page.locator(".up").count() == 0
+    page.close()
+
+
 def test_a_filtered_page_says_that_it_shows_a_part(browser, tmp_path):
     page = opened(browser, written(tmp_path, record(*talk()), filter=Filter(kinds=frozenset(("user",)))))
     page.wait_for_selector(".count:has-text('40 of 160')")
@@ -231,6 +264,21 @@ def test_the_text_of_lines_is_shown_where_their_hash_proves_it(browser, tmp_path
     page.click(".file button:text-is('line 7')")
     page.wait_for_selector(".file .text :text('quantize(CENT)')")
     assert page.inner_text(".file .text .number") == "7"
+    page.close()
+
+
+def test_a_table_of_ranges_stays_in_its_card_on_a_phone(browser, tmp_path):
+    contributor = {"type": "ai", "model-id": "anthropic/claude-opus-5"}
+    lines = {"start-line": 1260, "end-line": 1339}
+    file = {"path": "a.py", "conversations": [{"contributor": contributor, "ranges": [lines]}]}
+    proofs = {"a.py": {"ranges": [lines | {"entries": ["019c7d5e-3dcaa5f2ab81"], "evidence": "diff-anchored"}]}}
+    found = {"file-attribution": {"files": [file]}, "vacr": {"attribution": {"files": proofs}}}
+    attributed = record(*talk(3), **found)
+    page = opened(browser, written(tmp_path, attributed), PHONE)
+    page.keyboard.press("f")
+    page.wait_for_selector(".file td:has-text('3dcaa5f2ab81')")
+    right = "one => one.getBoundingClientRect().right"
+    assert max(one.evaluate(right) for one in page.locator(".file td").all()) <= page.locator(".file").evaluate(right)
     page.close()
 
 

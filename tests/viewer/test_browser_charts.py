@@ -61,6 +61,10 @@ def test_an_archive_is_searched(browser, archive, size, scheme):
     page.select_option("select[aria-label=Verdict]", "")
     page.fill("input[type=search]", "GEMINI-CLI")
     wait_count(page, ".cards li", 1)
+    page.fill("input[type=search]", "no such words")
+    page.wait_for_selector(".empty:has-text('vacr show FOLDER --grep')")
+    page.fill("input[type=search]", "GEMINI-CLI")
+    wait_count(page, ".cards li", 1)
     page.click(".charts summary")
     if AXE.exists():
         page.evaluate(AXE.read_text())

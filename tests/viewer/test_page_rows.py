@@ -131,3 +131,15 @@ def test_json_that_is_not_canonical_gives_the_same_rows(viewer):
 def test_what_cannot_be_read_is_told(viewer):
     assert "failed" in viewer.opened(b'{"version": ')
     assert "failed" in viewer.opened(b"\xa1\x01")
+
+
+LONG = "true " + "x " * 200 + "; rm -rf build"
+
+
+@pytest.mark.parametrize("given", [{"command": LONG}, {"script": {"lines": ["a", LONG]}}, LONG, [LONG], {}, None, 5])
+def test_all_of_an_input_is_searched(viewer, given):
+    call = {"type": "tool_use", "id": "c", "name": "Odd", "input": given}
+    record = record_of(jsonl(message("user", "go"), message("assistant", [call])))
+    viewer.opened(codec.encode(record))
+    expected = [at for at, row in enumerate(rows(record)) if row in list(Filter(text="RM -RF").chosen(rows(record)))]
+    assert viewer.chosen(text="RM -RF") == expected == ([1] if "rm -rf" in json.dumps(given) else [])

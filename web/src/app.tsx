@@ -10,6 +10,7 @@ import type { Island } from "./protocol";
 import { linesOf } from "./ranges";
 import { isOpen, type Wrote } from "./row";
 import { useRecords } from "./state";
+import { visible } from "./texts";
 import { Timeline } from "./timeline";
 import { Count, Toolbar } from "./toolbar";
 import { useKeys } from "./keyboard";
@@ -26,6 +27,7 @@ export function App({ island, worker }: { island: Island; worker: Worker }) {
   const [help, setHelp] = useState(false);
   const [menu, setMenu] = useState(false);
   const [covered, setCovered] = useState(0);
+  const [missing, setMissing] = useState("");
   const scroller = useRef<HTMLElement>(null);
   const search = useRef<HTMLInputElement>(null);
   const sticky = useRef<HTMLDivElement>(null);
@@ -89,6 +91,7 @@ export function App({ island, worker }: { island: Island; worker: Worker }) {
     if (!state.done) return;
     const follow = () => {
       const name = decoded(location.hash.slice(1));
+      setMissing(name && !names.has(name) ? name : "");
       if (name) reach(names.get(name));
     };
     follow();
@@ -134,6 +137,11 @@ export function App({ island, worker }: { island: Island; worker: Worker }) {
         <button type="button" class="menu" aria-expanded={menu} aria-controls="prompts" onClick={() => setMenu(!menu)}>
           Prompts
         </button>
+        {island.index && (
+          <a class="up" href={island.index} aria-label="All conversations">
+            All<span class="rest"> conversations</span>
+          </a>
+        )}
         <h1>{island.title}</h1>
         <button type="button" onClick={() => setHelp(true)} aria-label="Help with the keyboard">
           ?
@@ -165,10 +173,18 @@ export function App({ island, worker }: { island: Island; worker: Worker }) {
           </div>
           {tab === "conversation" && <Toolbar state={state} search={search} />}
         </div>
+        {missing && (
+          <p class="note" role="alert">
+            There is no entry {visible(missing).slice(0, 100)} in this record, which the link asks for.
+          </p>
+        )}
         {tab === "files" ? (
           <Files state={state} at={file} go={(session, entry) => reach(names.get(`${session}:${entry}`) ?? names.get(entry))} />
         ) : (
           <List {...{ state, scroller, covered, selected, select, jump, opened, toggle, raws, toggleRaw, wrote, showFile }} />
+        )}
+        {tab === "conversation" && state.done && !shown.length && (
+          <p class="empty">{rows.length ? "Nothing here is what was asked for." : "Nothing was said in it."}</p>
         )}
         <footer>Made by {island.made}. Nothing in this page comes from a network.</footer>
       </main>

@@ -1,5 +1,6 @@
 /** Which rows are shown, as `vacr.viewer.filters` chooses them. */
 
+import type { Input } from "./inputs";
 import { canonical } from "./json";
 import type { Part } from "./parts";
 import type { Row } from "./rows";
@@ -15,8 +16,8 @@ export interface Filter {
 
 export const EVERYTHING: Filter = { kinds: [], tools: [], text: "", errors: false, names: [], repeated: false };
 
-/** Give the numbers of the rows that are asked for. */
-export function chosen(rows: Row[], filter: Filter): number[] {
+/** Give the numbers of the rows that are asked for; what a call was given is not in its row, and is given to be searched. */
+export function chosen<R extends Row>(rows: R[], filter: Filter, given: (row: R) => Input[]): number[] {
   const wanted = filter.text.toLowerCase();
   const found: number[] = [];
   rows.forEach((row, at) => {
@@ -25,7 +26,7 @@ export function chosen(rows: Row[], filter: Filter): number[] {
     if (filter.tools.length && !filter.tools.includes(row.tool)) return;
     if (filter.errors && !row.isError) return;
     if (filter.names.length && !filter.names.includes(row.name) && !filter.names.includes(row.place)) return;
-    if (wanted && !says(row, wanted)) return;
+    if (wanted && !says(row, wanted) && !given(row).some(([, text]) => text.toLowerCase().includes(wanted))) return;
     found.push(at);
   });
   return found;

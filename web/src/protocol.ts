@@ -1,6 +1,7 @@
 /** What page and worker say to each other, and what is in the page beside the viewer: the island. */
 
 import type { Filter } from "./filters";
+import type { Input } from "./inputs";
 import type { Row } from "./rows";
 import type { Sum } from "./sums";
 import type { Check, Verdict } from "./verifying";
@@ -16,6 +17,8 @@ export interface Island {
   entryRule: string;
   filter: Filter | null;
   records: { name: string; found: Found | null }[];
+  /** Where the index is of the archive that the page is in. */
+  index: string;
   site?: Site;
 }
 
@@ -126,6 +129,7 @@ export type Asked =
   | { do: "open"; island: Island; records: string[]; statements: (string | null)[] }
   | { do: "choose"; ask: number; filter: Filter }
   | { do: "lines"; key: string; session: number; entries: string[]; count: number; hash: string }
+  | { do: "inputs"; session: number; place: string }
   | { do: "raw"; session: number; places: string[] };
 
 export type Told =
@@ -134,5 +138,6 @@ export type Told =
   | { is: "rows"; rows: Shown[]; done: boolean }
   | { is: "chosen"; ask: number; rows: number[] }
   | { is: "lines"; key: string; lines: string[] | null }
+  | { is: "inputs"; session: number; place: string; inputs: Input[] }
   | { is: "raw"; session: number; places: string[]; text: string }
   | { is: "failed"; told: string };

@@ -1,8 +1,9 @@
 /** One row of the conversation. */
 
+import { useEffect } from "preact/hooks";
 import { counts, Diff } from "./diff";
 import type { Shown } from "./protocol";
-import { Said } from "./said";
+import { Plain, Said } from "./said";
 import { type Detail, placesOf, rawKey, type State } from "./state";
 import { visible } from "./texts";
 import { timeText } from "./times";
@@ -136,6 +137,7 @@ function Call({ row, state, opened, wrote, showFile }: Given & { opened: boolean
           ))}
         </div>
       )}
+      {opened && row.tool && !row.diffs.length && <Inputs row={row} state={state} />}
       {opened && printed.length > 0 && (
         <div class="output" role="group" aria-label="Output">
           <Said parts={printed} lines={OUTPUT_LINES} />
@@ -143,6 +145,25 @@ function Call({ row, state, opened, wrote, showFile }: Given & { opened: boolean
       )}
     </>
   );
+}
+
+/** What a call was given, but for what its line says whole. */
+function Inputs({ row, state }: Pick<Given, "row" | "state">) {
+  const inputs = state.inputs.get(rawKey(row.session, [row.place]));
+  useEffect(() => {
+    if (!inputs) state.askInputs(row);
+  }, [row]);
+  const told = inputs?.filter(([, text]) => text !== row.summary) ?? [];
+  return told.length > 0 ? (
+    <div class="output" role="group" aria-label="Input">
+      {told.map(([name, text]) => (
+        <>
+          {name && <div class="member">{visible(name)}</div>}
+          <Plain text={text} lines={OUTPUT_LINES} />
+        </>
+      ))}
+    </div>
+  ) : null;
 }
 
 /** The entry as the record has it, for those who ask. */

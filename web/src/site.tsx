@@ -77,8 +77,8 @@ export function SiteIndex({ site, title, made }: { site: Site; title: string; ma
         <div class="toolbar" role="search">
           <input
             type="search"
-            aria-label="Search"
-            placeholder="Search"
+            aria-label="Search titles, names, agents, projects and models"
+            placeholder="Search titles, projects, models"
             value={typed}
             onInput={(event) => setTyped(event.currentTarget.value)}
           />
@@ -117,13 +117,25 @@ export function SiteIndex({ site, title, made }: { site: Site; title: string; ma
                 <span class={`chip ${page.verdict}`} title={page.told}>
                   {VERDICTS[page.verdict]}
                 </span>{" "}
-                {[page.agent, page.models.join(", "), page.start].filter(Boolean).map(visible).join(" · ")}
+                {[page.agent, page.models.join(", ")].filter(Boolean).map(visible).join(" · ")}
+                {page.start && (
+                  <>
+                    {" · "}
+                    <time>{visible(page.start)}</time>
+                  </>
+                )}
               </p>
               <p class="quiet">{visible(page.project)}</p>
               <p class="quiet">{counted(page)}</p>
             </li>
           ))}
         </ul>
+        {!shown.length && (
+          <p class="empty">
+            None is what was asked for. This looks for titles, names, agents, projects and models; what was said and done is
+            searched in each page, and in all of them by vacr show FOLDER --grep TEXT.
+          </p>
+        )}
         {shown.length > most && (
           <button type="button" onClick={() => setMost(most + AT_ONCE)}>
             Show {Math.min(AT_ONCE, shown.length - most)} more

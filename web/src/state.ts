@@ -2,6 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { EVERYTHING, type Filter } from "./filters";
+import type { Input } from "./inputs";
 import type { Asked, AttributedFile, Island, Overview, Range, Shown, Told } from "./protocol";
 import type { Verdict } from "./verifying";
 
@@ -23,6 +24,9 @@ export interface State {
   /** The JSON of an entry, once it was asked for. */
   raw: Map<string, string>;
   askRaw: (row: Shown) => void;
+  /** What a call was given, once it was asked for. */
+  inputs: Map<string, Input[]>;
+  askInputs: (row: Shown) => void;
   /** The text of lines that an attribution names, once it was asked for. */
   lines: Map<string, string[] | null>;
   askLines: (file: AttributedFile, range: Range) => void;
@@ -52,6 +56,7 @@ export function useRecords(island: Island, worker: Worker): State {
   const [detail, setDetail] = useState<Detail>("normal");
   const [chosen, setChosen] = useState<number[] | null>(null);
   const [raw, setRaw] = useState(new Map<string, string>());
+  const [inputs, setInputs] = useState(new Map<string, Input[]>());
   const [lines, setLines] = useState(new Map<string, string[] | null>());
   const [folded, setFolded] = useState(new Set<string>());
   const asks = useRef(0);
@@ -69,6 +74,7 @@ export function useRecords(island: Island, worker: Worker): State {
       } else if (data.is === "chosen") {
         if (data.ask === asks.current) setChosen(data.rows);
       } else if (data.is === "lines") setLines((known) => new Map(known).set(data.key, data.lines));
+      else if (data.is === "inputs") setInputs((known) => new Map(known).set(rawKey(data.session, [data.place]), data.inputs));
       else if (data.is === "raw") setRaw((known) => new Map(known).set(rawKey(data.session, data.places), data.text));
       else setFailed(data.told);
     };
@@ -101,8 +107,10 @@ export function useRecords(island: Island, worker: Worker): State {
     setDetail,
     shown,
     raw,
+    inputs,
     lines,
     folded,
+    askInputs: (row) => say({ do: "inputs", session: row.session, place: row.place }),
     askRaw: (row) => say({ do: "raw", session: row.session, places: placesOf(row) }),
     askLines: (file, range) =>
       say({

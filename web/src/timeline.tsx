@@ -36,7 +36,14 @@ export function Timeline({ overview, go }: { overview: Overview; go: (row: numbe
           <>
             <span>{span[0]}</span>
             <span>
-              {spent ? "output tokens" : "rows"} · <i class="prompt" /> prompts · <i class="error" /> failures
+              {spent ? "output tokens" : "rows"} ·{" "}
+              <span class="key">
+                <i class="prompt" /> prompts
+              </span>{" "}
+              ·{" "}
+              <span class="key">
+                <i class="error" /> failures
+              </span>
             </span>
             <span>{span[1]}</span>
           </>

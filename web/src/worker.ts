@@ -2,6 +2,7 @@
 
 import { type Bytes, fromBase64, unzipped } from "./bytes";
 import { chosen } from "./filters";
+import { type Input, inputsOf } from "./inputs";
 import { canonical, pretty, readRecord, type Value } from "./json";
 import { keyOf } from "./keys";
 import { nested } from "./nesting";
@@ -67,16 +68,27 @@ export function answering(tell: (told: Told) => void): (asked: Asked) => Promise
     );
   }
 
+  function given(session: number, place: string): Input[] {
+    return inputsOf(at(records[session], place)?.input);
+  }
+
   return async (asked) => {
     try {
       if (asked.do === "open") await open(asked.island, asked.records, asked.statements);
-      else if (asked.do === "choose") tell({ is: "chosen", ask: asked.ask, rows: chosen(rows, asked.filter) });
+      else if (asked.do === "choose")
+        tell({
+          is: "chosen",
+          ask: asked.ask,
+          rows: chosen(rows, asked.filter, (row) => (row.kind === "tool" ? given(row.session, row.place) : [])),
+        });
       else if (asked.do === "lines")
         tell({
           is: "lines",
           key: asked.key,
           lines: await writtenLines(named(asked.session, asked.entries), asked.count, asked.hash),
         });
+      else if (asked.do === "inputs")
+        tell({ is: "inputs", session: asked.session, place: asked.place, inputs: given(asked.session, asked.place) });
       else
         tell({
           is: "raw",

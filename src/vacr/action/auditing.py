@@ -85,6 +85,8 @@ def audit(paths: Sequence[str], wanted: Wanted, repository: Repository, revision
     # The records that a pull request brings along are no lines that somebody wrote; what else is signed may be.
     named = [path for one in results for path in (one["file"], one["statement"]) if path and path.endswith((*RECORDS, COSE))]
     named += [str(sealed_path(Path(path))) for path in holding if path.endswith(RECORDS)]
+    # A statement that commits have is one also where it is not there any more.
+    named += [f"{path}{COSE}" for path in named if path.endswith(RECORDS)]
     own = set(names_of(repository, *named, *found_in))
     added = blame_commit(repository, revision, records)
     files = [file for file in added.files if file[0] not in own]

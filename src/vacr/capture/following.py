@@ -25,8 +25,8 @@ from vacr.readers.source import Part
 from vacr.sources.databases import SIDE_FILES, DatabaseFile, is_database
 from vacr.sources.files import as_text, attached_files, read_bytes, reason_of
 from vacr.sources.folders import folder_store
-from vacr.sources.titles import line_of
 from vacr.timestamps import milliseconds
+from vacr.titles import line_of
 
 _SLICE = 1 << 23
 """So many bytes are read and made durable at once, however many there are."""

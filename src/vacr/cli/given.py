@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,8 +50,10 @@ class Given:
         return read_bytes(self.path) if self.data is None else self.data
 
 
-def given(path: str, *, changed: bool = False) -> Iterator[Given]:
+def given(path: str, *, changed: bool = False, failed: Callable[[VacrError], None] | None = None) -> Iterator[Given]:
     """Give the records in a file or a folder, and those of the native sessions in it.
+
+    What cannot be read in a folder is handed to `failed`, if there is one, and does not keep the others back.
 
     Raises:
         UnreadableInput: something cannot be read, or there is nothing of the kind.
@@ -63,7 +65,10 @@ def given(path: str, *, changed: bool = False) -> Iterator[Given]:
             found = True
             yield one
         elif not isinstance(one, NotASession):
-            raise one
+            if failed is None:
+                raise one
+            found = True
+            failed(one)
     if not found:
         raise UnreadableInput("there is no record in it, and no session", where=path, hint=_NAMED)
 

@@ -10,7 +10,7 @@ import click
 import vacr
 from vacr.cli import options, outputs
 from vacr.cli.options import PATH, Voice, plural, size
-from vacr.errors import VacrError
+from vacr.errors import UnreadableInput, VacrError
 from vacr.exchange.formats import FORMATS
 from vacr.exchange.recognising import format_of
 from vacr.identity import identify
@@ -22,10 +22,11 @@ from vacr.sources import STDIN, read_bytes
 from vacr.sources.files import part_name
 
 _READABLE = [name for name, format_ in FORMATS.items() if format_.reader]
+_ENDINGS = tuple(FORMATS[name].ending for name in _READABLE)
 
 
 @click.command("import", no_args_is_help=True)
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PATH)
+@click.argument("files", nargs=-1, required=True, metavar="FILE|FOLDER...", type=PATH)
 @click.option("--from", "from", type=click.Choice(_READABLE), help="The format.  [default: as the document says]")
 @options.writing_options
 @options.voice_options
@@ -41,20 +42,23 @@ def command(
     """Make records of documents that other tools wrote.
 
     All members are kept: those that have no place in the record format stay under their own names. Exporting to the same format
-    gives the document again.
+    gives the document again. Of a FOLDER, the documents are taken that are named as `vacr export` names them, and its tree is
+    that of the records.
 
     \b
     Example:
       vacr import run.atif.json                            writes ./run.acr.json
       vacr import run.json --from atif -o abc.acr.json
+      vacr import trajectories/ -o records/
     """
-    outputs.refuse_one_file_for_many(files, output)
     voice = Voice(format, quiet, verbose)
     done: list[dict[str, Any]] = []
     errors: list[dict[str, Any]] = []
     names: set[str] = set()
     worst = 0
-    for path in files:
+    documents = [one for path in files for one in _documents(path)]
+    outputs.refuse_one_file_for_many([path for path, _ in documents], output)
+    for path, folder in documents:
         try:
             name, readings = _read(path, asked["from"])
             outputs.refuse_one_file_for_many([path] * len(readings), output)
@@ -67,7 +71,7 @@ def command(
                 stem = record_name(_stem(path, FORMATS[name].ending), ".", label)
                 target = Path(output or "")
                 if outputs.is_folder(output):
-                    target /= f"{outputs.unused(stem, names)}.acr.json"
+                    target /= f"{outputs.unused((folder / stem).as_posix(), names)}.acr.json"
                 state = outputs.write_new(target, data, path, files, overwrite=overwrite)
                 _tell(path, target, reading, len(data), state, voice)
                 made: dict[str, Any] = {"source": path, "from": name, "output": str(target), "state": state}
@@ -80,6 +84,21 @@ def command(
     if output != STDIN:
         voice.data({"records": done, "errors": errors})
     return worst
+
+
+def _documents(path: str) -> list[tuple[str, Path]]:
+    """Give a document, or those in a folder, each with the folders between.
+
+    Raises:
+        UnreadableInput: there is none in the folder.
+    """
+    if path == STDIN or not Path(path).is_dir():
+        return [(path, Path())]
+    found = sorted(file for file in Path(path).rglob("*") if file.name.endswith(_ENDINGS) and file.is_file())
+    if not found:
+        hint = f"Of a folder, files are taken whose names end in {' or '.join(_ENDINGS)}. Name others one by one."
+        raise UnreadableInput("there is no document in it", where=path, hint=hint)
+    return [(str(file), file.parent.relative_to(path)) for file in found]
 
 
 def _read(path: str, of: str | None) -> tuple[str, list[Reading]]:

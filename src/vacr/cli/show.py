@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import click
 
 from vacr.cli import options
-from vacr.cli.given import given
+from vacr.cli.given import Given, given
 from vacr.cli.options import PATH, Voice, plural
 from vacr.cli.showing import filter_of, filter_options
+from vacr.errors import VacrError
 from vacr.timestamps import as_text
 from vacr.viewer.filters import Filter
 from vacr.viewer.rows import Row, rows
@@ -25,7 +27,7 @@ _NOTHING_MATCHED = 1
 
 
 @click.command(no_args_is_help=True)
-@click.argument("path", metavar="RECORD|SESSION", type=PATH)
+@click.argument("path", metavar="RECORD|SESSION|FOLDER", type=PATH)
 @click.option("--detail", type=click.Choice(DETAILS), default=NORMAL, show_default=True, help="How much is shown of each.")
 @filter_options
 @click.option(
@@ -45,66 +47,110 @@ def command(
 ) -> int:
     """Show a conversation: what was asked, what was answered, each tool call in a line, edits as diffs, and what it adds up to.
 
-    It takes a record, or a native session. What is shown is not verified: `vacr verify` does that. Nothing in a session can drive
-    the terminal: control characters are shown as what they are.
+    It takes a record, or a native session. Of a FOLDER, all conversations in it are shown, or those in which a filter finds
+    something, each under the name of its file. -v tells where in the record each row is, for --entry and for links. What is shown
+    is not verified: `vacr verify` does that. Nothing in a session can drive the terminal: control characters are shown as what
+    they are.
 
     \b
     Example:
       vacr show abc.acr.json
       vacr show abc.acr.json --detail full --only tool --errors
       vacr show ~/.claude/projects/x/abc.jsonl --grep "rm -rf"
+      vacr show records/ --grep "rm -rf" --only tool -v
     """
     voice = Voice(format, quiet, verbose)
     chosen = filter_of(**asked)
-    found = 0
-    coloured = color == "always" or (color == "auto" and sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
-    for one in given(path, changed=True):
-        shown = _Shown(one.record, chosen)
-        for row in shown.rows() if voice.json else ():
-            voice.line(
-                {
-                    "place": row.place,
-                    "id": row.name,
-                    "kind": row.kind,
-                    "tool": row.tool or None,
-                    "summary": row.summary or None,
-                    "is_error": row.is_error,
-                }
-            )
-        if not voice.json:
-            teller = Teller(detail, events="event" in asked["only"])
-            text = (_painted(lines, coloured=coloured) for lines in shown.lines(teller))
-            if no_pager or not sys.stdout.isatty():
-                for piece in text:
-                    click.echo(piece, color=coloured, nl=False)
-            else:
-                click.echo_via_pager(text, color=coloured)
-        found += shown.count
-    return 0 if found or chosen == Filter() else _NOTHING_MATCHED
+    shown = _Shown(path, chosen, voice)
+    if voice.json:
+        shown.print_rows()
+    else:
+        teller = Teller(detail, bool("event" in chosen.kinds or chosen.text or chosen.names), chosen.text, places=bool(verbose))
+        coloured = color == "always" or (color == "auto" and sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
+        _print((_painted(lines, coloured=coloured) for lines in shown.lines(teller)), coloured=coloured, paged=not no_pager)
+    if shown.count or chosen == Filter():
+        return shown.exit_code
+    voice.notice(f"vacr: {path}: nothing in it is what was asked for")
+    if chosen.tools and shown.tools:
+        voice.notice(f"  Its tools are {', '.join(sorted(shown.tools))}.")
+    return shown.exit_code or _NOTHING_MATCHED
 
 
 class _Shown:
-    """A record, row by row: the first is on the screen before the last is made."""
+    """What is asked for, record by record and row by row: the first row is on the screen before the last is made."""
 
-    def __init__(self, record: Any, chosen: Filter) -> None:
-        """Take a record, and which of its rows are asked for."""
-        self.record, self.chosen = record, chosen
-        self.count = 0
+    def __init__(self, path: str, chosen: Filter, voice: Voice) -> None:
+        """Take what a user named, and which rows are asked for."""
+        self.path, self.chosen, self.voice = path, chosen, voice
+        self.is_folder = Path(path).is_dir()
+        self.count = self.exit_code = 0
+        self.tools: set[str] = set()
 
-    def rows(self, totals: Totals | None = None) -> Iterator[Row]:
-        """Give what is asked for, and add up all there is."""
-        for row in self.chosen.chosen(counted(rows(self.record), totals or Totals())):
-            self.count += 1
-            yield row
+    def print_rows(self) -> None:
+        """Print the rows for a program."""
+        found = []
+        for one in given(self.path, changed=True, failed=self._failed):
+            for row in self._rows(one, Totals()):
+                described = _described(one, row)
+                self.voice.line(described)
+                if self.voice.format == "json":
+                    found.append(described)
+        self.voice.data({"rows": found})
 
     def lines(self, teller: Teller) -> Iterator[Iterable[Line]]:
-        """Give the lines of each row, between those about the session."""
-        totals = Totals(sessions=1)
-        yield _head(self.record)
-        for row in self.rows(totals):
-            yield teller.lines(row)
-        add_usage(self.record, totals)
-        yield Line(""), Line(_sum(totals), "dim")
+        """Give the lines of each row, between those about its session; one in which nothing is found has none."""
+        between: list[Line] = []
+        for one in given(self.path, changed=True, failed=self._failed):
+            totals = Totals(sessions=1)
+            head = [*between, *_head(one, named=self.is_folder)]
+            told = self.chosen == Filter()
+            if told:
+                yield head
+            for row in self._rows(one, totals):
+                if not told:
+                    yield head
+                told = True
+                yield teller.lines(row)
+            if told:
+                add_usage(one.record, totals)
+                yield Line(""), Line(_sum(totals), "dim")
+                between = [Line("")]
+
+    def _failed(self, error: VacrError) -> None:
+        self.voice.error(f"vacr: {error}", error.hint)
+        self.exit_code = max(self.exit_code, error.exit_code)
+
+    def _rows(self, one: Given, totals: Totals) -> Iterator[Row]:
+        """Give what is asked for, and add up all there is."""
+        for row in self.chosen.chosen(counted(rows(one.record), totals)):
+            self.count += 1
+            yield row
+        self.tools.update(totals.tools)
+
+
+def _described(one: Given, row: Row) -> dict[str, Any]:
+    return {
+        "source": one.path,
+        "session-id": one.record["session"].get("session-id"),
+        "place": row.place,
+        "id": row.name,
+        "time": as_text(row.time) if row.time is not None else None,
+        "kind": row.kind,
+        "tool": row.tool or None,
+        "summary": row.summary or None,
+        "is-error": row.is_error,
+    }
+
+
+def _print(text: Iterator[str], *, coloured: bool, paged: bool) -> None:
+    """Print it as it comes, on a terminal through a pager."""
+    if not paged or not sys.stdout.isatty():
+        for piece in text:
+            click.echo(piece, color=coloured, nl=False)
+        return
+    # As git has it: less shows colours, ends by itself where a screen is enough, and leaves there what it showed.
+    os.environ.setdefault("LESS", "-FRX")
+    click.echo_via_pager(text, color=None if coloured else False)
 
 
 def _painted(lines: Iterable[Line], *, coloured: bool) -> str:
@@ -112,18 +158,20 @@ def _painted(lines: Iterable[Line], *, coloured: bool) -> str:
     return "".join(f"\033[{look}m{text}\033[0m\n" if look else f"{text}\n" for text, look in looks)
 
 
-def _head(record: Any) -> Iterator[Line]:
-    session = record["session"]
+def _head(one: Given, *, named: bool) -> Iterator[Line]:
+    if named:
+        yield Line(visible_line(one.path), "head")
+    session = one.record["session"]
     meta = session.get("agent-meta", {})
     who = " ".join(str(meta[name]) for name in ("cli-name", "cli-version") if name in meta)
     models = ", ".join(map(str, meta.get("models") or [meta.get("model-id", "unknown")]))
     where = session.get("environment", {}).get("working-dir", "")
     yield Line(visible_line(f"{who}, {models}"), "head")
     name = session.get("session-id", "")
-    named = name.hex() if isinstance(name, bytes) else name
+    called = name.hex() if isinstance(name, bytes) else name
     start = as_text(session["session-start"]) if "session-start" in session else None
     yield Line(
-        visible_line(" · ".join(str(part) for part in (named, where, (start or "")[:19].replace("T", " ")) if part)),
+        visible_line(" · ".join(str(part) for part in (called, where, (start or "")[:19].replace("T", " ")) if part)),
         "dim",
     )
 

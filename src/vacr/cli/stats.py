@@ -6,20 +6,24 @@ import sys
 from typing import Any
 
 import click
+from rich.cells import cell_len
 
 from vacr.cli import options
 from vacr.cli.given import Given, opened
 from vacr.cli.options import PATH, Voice, plural
-from vacr.cli.tables import columns_of, laid_out
-from vacr.errors import NotASession, UnreadableInput, VacrError
+from vacr.cli.tables import columns_of, end_of, laid_out
+from vacr.errors import NotASession, UnreadableInput, VacrError, printable
 from vacr.viewer.grouped import AGENT, GROUPINGS, Groups, tokens
 from vacr.viewer.totals import COUNTED, Totals
 
 _BAR = 16
+_NARROWEST_KEY = 12
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _MOST = 8
 _SECONDS = 1000
 _HEAD = ("sessions", "prompts", "calls", "errors", "tokens in", "cached", "tokens out", "cost", "time")
+_LEAST = ("", "cost", "cached", "time", "prompts", "errors", "calls", "sessions")
+"""What is left out where a terminal is too narrow, in this order; the bars have no name."""
 _NOTHING = 1
 
 
@@ -98,7 +102,8 @@ def _described(one: Totals) -> dict[str, Any]:
         "lines-removed": one.removed,
         "milliseconds": one.milliseconds,
         "micro-dollars": round(one.cost * 1_000_000),
-        "tokens": {name: one.tokens[name] for name in COUNTED},
+        # Not every agent says what its tokens add up to, and a sum of those that do is no sum of all.
+        "tokens": {name: one.tokens[name] for name in COUNTED} | {"total": tokens(one)},
         "models": dict(one.models),
         "tools": dict(one.tools),
         "failed-tools": {name: count for name, count in one.failed_tools.items() if count},
@@ -113,8 +118,9 @@ def _table(by: str, groups: dict[str, Totals], total: Totals) -> list[str]:
     rows = [[by, *_HEAD, *([""] if width else [])]]
     for number, (key, one) in enumerate(shown):
         bar = [_bar(tokens(one) / most) if number < len(groups) else ""] if width else []
-        rows.append([key, *_cells(one), *bar])
-    lines = laid_out(rows, right=frozenset(range(1, len(_HEAD) + 1)))
+        shown_key = end_of(printable(key), max(_NARROWEST_KEY, width // 3)) if width else key
+        rows.append([shown_key, *_cells(one), *bar])
+    lines = _fitting(rows, width)
     for name, counts in (("models, by tokens out", total.models), ("tools", total.tools)):
         if counts:
             told = [
@@ -125,6 +131,19 @@ def _table(by: str, groups: dict[str, Totals], total: Totals) -> list[str]:
     if total.files:
         lines.append(f"files: {len(total.files):,} that calls asked to change (+{total.added:,} -{total.removed:,})")
     return lines
+
+
+def _fitting(rows: list[list[str]], width: int | None) -> list[str]:
+    """Lay rows out; on a terminal with as many columns as it has room for."""
+    left = list(_LEAST)
+    while True:
+        lines = laid_out(rows, right=frozenset(at for at, name in enumerate(rows[0]) if name in _HEAD))
+        if width is None or not left or max(map(cell_len, lines)) <= width:
+            return lines
+        name = left.pop(0)
+        if name in rows[0]:
+            gone = rows[0].index(name)
+            rows = [[*row[:gone], *row[gone + 1 :]] for row in rows]
 
 
 def _cells(one: Totals) -> list[str]:

@@ -21,7 +21,7 @@ from vacr.signing.labels import ALG
 from vacr.sources import read, read_bytes
 from vacr.sources.git import base_of
 from vacr.sources.key_files import certificates_in, log_keys_in, trust_bytes
-from vacr.sources.statements import Pair
+from vacr.sources.statements import COSE, Pair
 from vacr.verification import Policy, VerificationFailed, Verified, verify
 from vacr.verification.contents import record_in
 from vacr.verification.receipts import Logged
@@ -109,7 +109,9 @@ def _verified(pair: Pair, wanted: Wanted, beside: tuple[str, ...], now: datetime
     if pair.statement is None:
         if pair.file is not None and not Path(pair.file).exists():
             raise UnreadableInput("there is no such file", where=pair.file)
-        hint = f"vacr sign {pair.file} --key KEY makes a statement."
+        hint = (
+            f"Whoever signed it has the statement: put it beside as {pair.file}{COSE}. Your own: vacr sign {pair.file} --key KEY."
+        )
         raise InvalidStatement("not signed: there is no statement beside it", reason="not-signed", hint=hint)
     payload = read_bytes(pair.file) if pair.file is not None else None
     statement = read_bytes(pair.statement, _LARGEST_STATEMENT)

@@ -22,6 +22,7 @@ from vacr.evidence.trust_tiers import Tier
 from vacr.receipts.entries import RULES, STATEMENT
 from vacr.recording.pools import NoProcesses, local_pool
 from vacr.recording.run import cores
+from vacr.sources import STDIN
 from vacr.sources.statements import Pair, pairs
 from vacr.verification import checks
 
@@ -112,6 +113,8 @@ def command(
     voice = Voice(format, quiet, verbose)
     if require_evidence is None and (evidence or evidence_policy or verifier_key or nonce or require_hardware):
         raise UsageError("evidence is looked at when it is asked for", hint="Give --require-evidence affirming as well.")
+    if STDIN in files:
+        raise UsageError("what comes through a pipe has no statement beside it", hint="Name the file, or the statement.")
     asked = (evidence, evidence_policy, verifier_key, nonce, require_hardware)
     needed = WantedEvidence(require_evidence, *asked) if require_evidence else None
     wanted = Wanted(

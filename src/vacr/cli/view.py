@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import webbrowser
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -25,6 +26,7 @@ from vacr.viewer.filters import Filter
 from vacr.viewer.page import site_index
 
 _HTML = ".html"
+_INDEX = "index.html"
 _DOES_NOT_HOLD = 1
 _MARKS = {
     "verified": "✓ verified",
@@ -44,7 +46,7 @@ _MARKS = {
     "--entry-rule", type=click.Choice(RULES), default=STATEMENT, show_default=True, help="What of a statement is in the log."
 )
 @filter_options
-@options.writing_options
+@partial(options.writing_options, default="the current folder; for a FOLDER, site/")
 @click.option("--serve", is_flag=True, help="Serve it to a browser instead of writing it.")
 @click.option("--host", metavar="ADDRESS", default="127.0.0.1", show_default=True, help="Where to serve.")
 @click.option("--port", metavar="N", type=click.IntRange(0, 65535), default=0, help="On which port.  [default: any that is free]")
@@ -130,6 +132,8 @@ class _Viewed:
     def write(self, output: str | None, *, overwrite: bool, silent: bool = False) -> None:
         """Write the pages, each as it is made, and tell of each."""
         folder = Path(output or "site") if self.is_archive else Path(output or ".") if is_folder(output) else None
+        if self.is_archive and output is not None and output.endswith(_HTML) and not Path(output).is_dir():
+            raise UsageError(f"an archive is a folder, and {output} is named like a page", hint="Give a folder: -o site/.")
         if folder is not None and folder.is_file():
             raise UsageError(f"an archive is a folder, and {folder} is a file", hint="Give another name with -o.")
         names, cards, results = {"index"} if self.is_archive else set(), [], []
@@ -139,7 +143,8 @@ class _Viewed:
             target = folder / f"{name}{_HTML}" if folder is not None else Path(output or "")
             if folder is None and self.written:
                 raise UsageError(f"several pages cannot go into one file, {output}", hint="End the name in / for a folder.")
-            data = b"".join(one.page(self.trust, self.filter).pieces(self.template))
+            index = f"{'../' * name.count('/')}{_INDEX}" if self.is_archive else ""
+            data = b"".join(one.page(self.trust, self.filter, index).pieces(self.template))
             sources = tuple(part.path for part in one.parts)
             outcome = write_new(target, data, sources[0], sources, overwrite=overwrite, also=sources[1:])
             read += sources
@@ -151,9 +156,9 @@ class _Viewed:
             results.append(_result(one, target, outcome, len(data)))
         self.first = self.written[0] if self.written else None
         if self.is_archive and folder is not None:
-            self.first = folder / "index.html"
-            index = b"".join(site_index(self.template, f"Conversations in {Path(self.path).resolve().name}", cards))
-            write_new(self.first, index, STDIN, (), overwrite=overwrite, also=read)
+            self.first = folder / _INDEX
+            listed = b"".join(site_index(self.template, f"Conversations in {Path(self.path).resolve().name}", cards))
+            write_new(self.first, listed, STDIN, (), overwrite=overwrite, also=read)
         if not silent:
             if self.is_archive:
                 self.voice.result(f"{self.first}: {plural(len(cards), 'conversation')}")

@@ -43,9 +43,9 @@ class Conversation:
         """Why it does not hold, if it does not."""
         return next((str(one.found["message"]) for one in self.shown if one.found and not one.found["verified"]), "")
 
-    def page(self, trust: Trust, chosen: Filter | None) -> Page:
+    def page(self, trust: Trust, chosen: Filter | None, index: str = "") -> Page:
         """Make the page of it."""
-        return Page(title_of(self.parts[0].record, self.stem), self.shown, trust, chosen)
+        return Page(title_of(self.parts[0].record, self.stem), self.shown, trust, chosen, index)
 
     def card(self, href: str) -> dict[str, Any]:
         """Make what an index says of it."""

@@ -24,8 +24,8 @@ from vacr.sources.ends import ends
 from vacr.sources.files import part_name, reason_of
 from vacr.sources.folders import FolderStore, folder_store, parent_of
 from vacr.sources.state import home_folder
-from vacr.sources.titles import line_of, short, title_of
 from vacr.timestamps import milliseconds
+from vacr.titles import line_of, short, title_of
 
 
 @dataclass(frozen=True)

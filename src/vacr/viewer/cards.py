@@ -4,28 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from vacr import titles
 from vacr.model import Native
 from vacr.timestamps import as_text
-from vacr.viewer.parts import text_of
-from vacr.viewer.rows import USER, rows
 from vacr.viewer.totals import totals_of
 from vacr.viewer.visible import visible
 
 VERIFIED, SIGNED, FAILED, UNSIGNED = "verified", "signed", "failed", "unsigned"
 
 _LONGEST = 100
-_OF_THE_HOST = ("<", "# AGENTS.md instructions for ")
-"""How prompts begin that nobody typed: tags, and what Codex CLI says of a folder."""
 
 
 def title_of(record: Native, otherwise: str) -> str:
-    """Give the first prompt in a line; what a host put there is none."""
-    for row in rows(record):
-        text = " ".join(text_of(row.parts).split()) if row.kind == USER and not row.is_repeated else ""
-        if text and not text.startswith(_OF_THE_HOST):
-            line = visible(text)
-            return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
-    return visible(otherwise)
+    """Name a conversation as `vacr list` does: by what its agent calls it, or else by its first prompt."""
+    line = visible(titles.title_of(record["session"]) or otherwise)
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
 
 
 def card_of(record: Native, name: str, href: str, verdict: str, told: str) -> dict[str, Any]:

@@ -57,6 +57,8 @@ class Page:
     trust: Trust = field(default_factory=Trust)
     filter: Filter | None = None
     """What the page shows at first, if not all; it holds all."""
+    index: str = ""
+    """Where the index is of the archive that the page is in."""
 
     def pieces(self, template: str) -> Iterator[bytes]:
         """Give the HTML, piece by piece."""
@@ -67,6 +69,7 @@ class Page:
             "logKeys": [_written(key) for key in self.trust.log_keys],
             "roots": self.trust.roots,
             "entryRule": self.trust.entry_rule,
+            "index": self.index,
             "filter": _asked(self.filter) if self.filter is not None else None,
             "records": [{"name": visible(one.name), "found": one.found} for one in self.records],
         }

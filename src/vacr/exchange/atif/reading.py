@@ -106,10 +106,17 @@ def _children(step: Native) -> list[Native]:
     observation = step.get("observation")
     if observation and observation["results"]:
         for result in observation.pop("results"):
-            made.append({"output": None, **_lifted("tool-result", result, _RESULT)})
+            made.append({"output": None, **_lifted("tool-result", result, _RESULT), **_failure(result)})
         if not observation:
             del step["observation"]
     return made
+
+
+def _failure(result: Native) -> Native:
+    """Tell that a call failed, where an export of ours says so; ATIF itself has no place for it."""
+    extra = result.get("extra")
+    said = extra.get("vacr") if isinstance(extra, dict) else None
+    return {"is-error": True} if isinstance(said, dict) and said.get("is-error") is True else {}
 
 
 def _lifted(kind: str, native: Native, lift: Lift) -> Native:
