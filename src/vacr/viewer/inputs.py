@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from vacr.codec import canonical_json
+from vacr.viewer.values import told
 
 
 def inputs_of(given: Any) -> Iterator[tuple[str, str]]:
@@ -15,8 +15,8 @@ def inputs_of(given: Any) -> Iterator[tuple[str, str]]:
             yield "", _text(given)
         return
     for name, value in given.items():
-        yield str(name), _text(value)
+        yield _text(name), _text(value)
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else canonical_json.encode(value).decode()
+    return value if isinstance(value, str) else told(value)
