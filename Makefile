@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 OUT := demo-out
+# Many tests wait for a clock, a disk or another process, so there are more workers than cores.
+WORKERS := $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) * 3 // 2)')
 SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
 # Installs packages of Debian; a new machine does not know yet what there is.
 debian = { $(SUDO) apt-get install -y -qq $(1) 2>/dev/null || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq $(1); }; }
@@ -107,7 +109,7 @@ check: $(VENV)/dev.stamp peers web/node_modules/.stamp
 	$(BIN)/python docs/mapping/generate.py --check
 	$(BIN)/python docs/reference/generate.py --check
 	$(BIN)/python docs/spec-coverage/generate.py --check
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n $(WORKERS)
 
 faults: $(VENV)/dev.stamp
 	VACR_FAULTS=full $(BIN)/pytest -n auto tests/faults
