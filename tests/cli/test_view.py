@@ -18,7 +18,7 @@ from tests.conftest import EXAMPLES, FIXTURES
 from vacr.cli import view_server
 from vacr.identity import identify
 
-CLAUDE = EXAMPLES / "claude-code.jsonl"
+CLAUDE, CODEX = EXAMPLES / "claude-code.jsonl", EXAMPLES / "codex-cli.jsonl"
 
 
 @pytest.fixture
@@ -106,6 +106,21 @@ def test_a_page_that_is_there_is_not_replaced_unasked(vacr, tmp_path):
     assert done.returncode == 2
     assert "--overwrite" in done.err
     assert (tmp_path / "a.html").read_text() == "mine"
+
+
+def test_an_archive_is_made_anew_as_records_change(vacr, tmp_path):
+    for session in (CLAUDE, CODEX):
+        vacr("record", session, "-o", "records/")
+    assert vacr("view", "records", "-o", "site/").returncode == 0
+    vacr("attribute", CLAUDE, "-o", "records/claude-code.acr.json", "--overwrite")
+    before = {path.name: path.read_bytes() for path in (tmp_path / "site").iterdir()}
+    done = vacr("view", "records", "-o", "site/")
+    assert done.returncode == 0, done.err
+    after = {path.name: path.read_bytes() for path in (tmp_path / "site").iterdir()}
+    assert {name for name in after if after[name] != before[name]} == {"claude-code.html"}
+    (tmp_path / "site" / "codex-cli.html").write_text("mine")
+    assert vacr("view", "records", "-o", "site/").returncode == 2
+    assert (tmp_path / "site" / "codex-cli.html").read_text() == "mine"
 
 
 def test_a_folder_gives_an_archive(vacr, tmp_path):

@@ -77,6 +77,14 @@ def test_totals_add_up():
     assert Totals() + one == one
 
 
+def test_what_the_agent_put_into_the_users_mouth_is_no_prompt():
+    entries = [{"type": "user", "content": "Base directory for this skill", "isMeta": True}, {"type": "user", "content": "Go on"}]
+    injected, asked = rows({"session": {"entries": entries}})
+    assert (injected.is_injected, asked.is_injected) == (True, False)
+    assert totals_of({"session": {"entries": entries}}).prompts == 1
+    assert [line.text for line in Teller().lines(injected)][1:] == ["User (from the agent)", "  Base directory for this skill"]
+
+
 def test_a_result_without_its_call_and_a_call_without_its_result():
     entries = [
         {"type": "tool-result", "call-id": "x", "output": "late"},

@@ -11,7 +11,9 @@ const MOST_PROMPTS = 1000;
 const LONGEST = 120;
 
 export function Prompts({ state, go, selected }: { state: State; go: (row: number) => void; selected: number }) {
-  const all = state.rows.flatMap((row, at) => (row.kind === "user" && !row.isRepeated && said(row) ? [at] : []));
+  const all = state.rows.flatMap((row, at) =>
+    row.kind === "user" && !row.isInjected && !row.isRepeated && said(row) ? [at] : [],
+  );
   const current = all.findLast((at) => at <= selected);
   return (
     <>

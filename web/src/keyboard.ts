@@ -37,8 +37,8 @@ export function useKeys({ state, selected, go, toggle, search, help, files }: Gi
   const keys: Record<string, () => void> = {
     j: () => move(1, () => true),
     k: () => move(-1, () => true),
-    "]": () => move(1, (row) => rows[row].kind === "user"),
-    "[": () => move(-1, (row) => rows[row].kind === "user"),
+    "]": () => move(1, (row) => rows[row].kind === "user" && !rows[row].isInjected),
+    "[": () => move(-1, (row) => rows[row].kind === "user" && !rows[row].isInjected),
     e: () => move(1, (row) => rows[row].isError),
     o: () => selected >= 0 && toggle(selected),
     Enter: () => selected >= 0 && toggle(selected),

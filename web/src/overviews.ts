@@ -51,7 +51,7 @@ function totalsOf(records: Value[], rows: Shown[], spent: Map<string, number>): 
   const found: Totals = { prompts: 0, calls: 0, errors: 0, input: 0, output: 0, cost: 0, milliseconds: 0, tools: [], models: [] };
   for (const row of rows) {
     if (row.isInherited || row.isRepeated) continue;
-    found.prompts += Number(row.kind === "user");
+    found.prompts += Number(row.kind === "user" && !row.isInjected);
     found.calls += Number(row.kind === "tool" && row.tool !== "");
     found.errors += Number(row.isError);
     if (row.tool) found.tools.push({ name: row.tool, value: 1, failed: Number(row.isError) });
@@ -108,7 +108,7 @@ function bucketsOf(rows: Shown[], spent: Map<string, number>): [Bucket[], [strin
     if (bucket.first < 0) bucket.first = at;
     bucket.rows += 1;
     bucket.errors += Number(row.isError);
-    bucket.prompts += Number(row.kind === "user");
+    bucket.prompts += Number(row.kind === "user" && !row.isInjected);
     // The tokens of an entry are told once, though it may be seen as several rows.
     const key = `${row.session}:${row.place.replace(/\/children\/.*$/, "")}`;
     bucket.tokens += spent.get(key) ?? 0;

@@ -109,6 +109,7 @@ function Marks({ row }: { row: Shown }) {
       )}
       {row.isError && <span class="chip error">failed</span>}
       {row.kind === "tool" && row.tool && !row.result && <span class="chip">no result</span>}
+      {row.isInjected && <span class="chip">from the agent</span>}
       {row.isInherited && <span class="chip">inherited</span>}
       {row.superseded && <span class="chip">{visible(row.superseded)}</span>}
       {row.model && row.kind === "assistant" && <span class="chip model">{visible(row.model)}</span>}

@@ -25,6 +25,8 @@ export interface Row {
   result: Row | null;
   isError: boolean;
   isInherited: boolean;
+  /** Whether the agent put it into the user's mouth, and says so. */
+  isInjected: boolean;
   isRepeated: boolean;
   superseded: string;
 }
@@ -113,6 +115,7 @@ function begin(kind: Kind, { place, entry, parent }: Held, depth: number): Row {
     result: null,
     isError: false,
     isInherited: Boolean(marks.inherited),
+    isInjected: kind === "user" && entry.isMeta === true,
     isRepeated: Boolean(marks.repeats),
     superseded: String(marks.superseded ?? ""),
   };

@@ -27,6 +27,7 @@ from vacr.viewer.page import site_index
 
 _HTML = ".html"
 _INDEX = "index.html"
+_MADE_HERE, _HEAD = b'<meta name="vacr-sources"', 4096
 _DOES_NOT_HOLD = 1
 _MARKS = {
     "verified": "✓ verified",
@@ -146,7 +147,8 @@ class _Viewed:
             index = f"{'../' * name.count('/')}{_INDEX}" if self.is_archive else ""
             data = b"".join(one.page(self.trust, self.filter, index).pieces(self.template))
             sources = tuple(part.path for part in one.parts)
-            outcome = write_new(target, data, sources[0], sources, overwrite=overwrite, also=sources[1:])
+            again = overwrite or (self.is_archive and _is_page(target))
+            outcome = write_new(target, data, sources[0], sources, overwrite=again, also=sources[1:])
             read += sources
             self.written.append(target)
             cards.append(one.card(quote(f"{name}{_HTML}")))
@@ -158,7 +160,7 @@ class _Viewed:
         if self.is_archive and folder is not None:
             self.first = folder / _INDEX
             listed = b"".join(site_index(self.template, f"Conversations in {Path(self.path).resolve().name}", cards))
-            write_new(self.first, listed, STDIN, (), overwrite=overwrite, also=read)
+            write_new(self.first, listed, STDIN, (), overwrite=overwrite or _is_page(self.first), also=read)
         if not silent:
             if self.is_archive:
                 self.voice.result(f"{self.first}: {plural(len(cards), 'conversation')}")
@@ -175,6 +177,15 @@ class _Viewed:
             if one.verdict == FAILED:
                 self.exit_code = _DOES_NOT_HOLD
             yield one
+
+
+def _is_page(target: Path) -> bool:
+    """Tell whether a file is a page that was made here before: an archive is made anew as its records come and change."""
+    try:
+        with target.open("rb") as file:
+            return _MADE_HERE in file.read(_HEAD)
+    except OSError:
+        return False
 
 
 def _result(one: Conversation, target: Path, outcome: str, length: int) -> dict[str, Any]:

@@ -44,6 +44,8 @@ class Row:
     is_error: bool = False
     is_inherited: bool = False
     """Whether it was said in the session that this one was forked from."""
+    is_injected: bool = False
+    """Whether the agent put it into the user's mouth, and says so."""
     is_repeated: bool = False
     """Whether it says once more what another entry does."""
     superseded: str = ""
@@ -110,6 +112,7 @@ def _row(kind: str, place: str, entry: Native, depth: int, parent: Native | None
         str(entry.get("model-id", above.get("model-id", ""))),
         _agent(entry) or _agent(above),
         is_inherited=bool(marks.get("inherited")),
+        is_injected=kind == USER and entry.get("isMeta") is True,
         is_repeated=bool(marks.get("repeats")),
         superseded=str(marks.get("superseded", "")),
     )

@@ -64,8 +64,9 @@ class Teller:
         model = f" ({visible_line(row.model)})" if row.model and row.kind != USER else ""
         agent = f" [{visible_line(row.agent)}]" if row.agent else ""
         gone = f" ({visible_line(row.superseded)})" if row.superseded else ""
+        injected = " (from the agent)" if row.is_injected else ""
         yield Line("")
-        head = f"{_HEADS[row.kind]}{agent}{model}{gone}{_when(row)}{self._place(row)}"
+        head = f"{_HEADS[row.kind]}{agent}{model}{injected}{gone}{_when(row)}{self._place(row)}"
         yield Line(head, "head" if row.kind != REASONING else "dim")
         lines = [line for part in row.parts for line in self._part(part)]
         yield from self._some(lines, "  ", look) if row.kind == REASONING else (Line(f"  {line}", look) for line in lines)

@@ -78,7 +78,7 @@ def add_usage(record: Native, found: Totals) -> None:
 def _count(row: Row, found: Totals) -> None:
     if row.is_inherited or row.is_repeated:
         return
-    found.prompts += row.kind == USER
+    found.prompts += row.kind == USER and not row.is_injected
     found.answers += row.kind == ASSISTANT
     found.errors += row.is_error
     if row.kind == TOOL and row.tool:
