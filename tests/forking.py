@@ -7,6 +7,7 @@ import array
 import atexit
 import contextlib
 import functools
+import gc
 import json
 import os
 import socket
@@ -114,6 +115,25 @@ def _serve(connection):
     return None
 
 
+def _code_of(main):
+    """Run the command, and give its exit code."""
+    try:
+        main()
+    except SystemExit as error:
+        return error.code
+    return 0
+
+
+def _end(code):
+    """End as the interpreter does, but for taking all modules apart."""
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    os._exit(code or 0)
+
+
 if __name__ == "__main__":
     from vacr.__main__ import main
     from vacr.cli import group
@@ -122,7 +142,10 @@ if __name__ == "__main__":
         command = group.get_command(None, verb)
         for one in getattr(command, "verbs", ()):
             import_module(f"{command.package}.{one}")
+    # What is loaded stays: a fork that looked through it for garbage, or took it apart at its end, would copy all of it.
+    gc.collect()
+    gc.freeze()
     found = _serve(socket.socket(fileno=int(sys.argv[1])))
     if found is not None:
         sys.argv[:] = ["vacr", *found]
-        main()
+        _end(_code_of(main))
