@@ -527,6 +527,13 @@ def test_the_verdict_is_told_by_the_exit_code_even_if_nobody_reads(tmp_path):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+@pytest.mark.parametrize(("verb", "code"), [("validate nowhere", 3), ("nothing", 2), ("schema show", 3)])
+def test_where_nothing_can_be_said_the_exit_code_tells_all_the_same(tmp_path, verb, code):
+    line = f"{sys.executable} -m vacr {verb} > /dev/full 2> /dev/full"
+    assert subprocess.run(["bash", "-c", line], cwd=tmp_path, check=False).returncode == code
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
 def test_a_full_disk_is_an_error_with_a_reason(tmp_path):
     for verb in (f"record {CLAUDE} -o -", "schema show"):
         done = subprocess.run(

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import select
 import sys
+from contextlib import suppress
 from typing import Any
 
 import click
 
 from vacr import __version__, errors
-from vacr.cli.options import FINDINGS, printable, silence_stdout
+from vacr.cli.options import FINDINGS, printable, silence
 from vacr.cli.verbs import Verbs
 from vacr.errors import UnreadableInput, VacrError
 
@@ -80,10 +81,14 @@ def group() -> None:
 def main() -> None:
     """Run the command and end with the exit code that tells how it went."""
     exit_code = run()
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        try:
+            stream.flush()
+        except OSError:
+            # That there is no room to say it must not take the place of how it went.
+            silence(stream)
     if exit_code == INTERRUPTED:
         # Threads of a pool that was ended at once would complain about it on the way out.
-        sys.stdout.flush()
-        sys.stderr.flush()
         os._exit(exit_code)
     sys.exit(exit_code)
 
@@ -98,15 +103,16 @@ def run(arguments: list[str] | None = None) -> int:
         result: Any = group.main(arguments, prog_name="vacr", standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:
-        error.show()
+        with suppress(OSError):
+            error.show()
         return error.exit_code
     except VacrError as error:
-        click.echo(printable(f"vacr: {error.diagnostics()}"), err=True)
+        _tell(printable(f"vacr: {error.diagnostics()}"))
         return error.exit_code
     except (KeyboardInterrupt, click.Abort) as error:
         # The library takes the end of any input for the user's wish to end.
         ended = isinstance(error.__cause__, EOFError)
-        click.echo(f"vacr: {'something that was being read ended too early' if ended else 'interrupted'}", err=True)
+        _tell(f"vacr: {'something that was being read ended too early' if ended else 'interrupted'}")
         return UnreadableInput.exit_code if ended else INTERRUPTED
     except (SystemExit, BrokenPipeError) as error:
         # The library ends so after it has completed words for a shell, and whichever pipe broke.
@@ -114,24 +120,29 @@ def run(arguments: list[str] | None = None) -> int:
             return 0
         # Only whoever reads our output may have enough of it.
         if _nobody_reads():
-            silence_stdout()
+            silence(sys.stdout)
             return 0
-        click.echo("vacr: a pipe broke that was being written to", err=True)
+        _tell("vacr: a pipe broke that was being written to")
         return UnreadableInput.exit_code
     except OSError as error:
-        silence_stdout()
-        click.echo(errors.printable(f"vacr: {error.filename or 'the output'}: {error.strerror or error}"), err=True)
+        silence(sys.stdout)
+        _tell(errors.printable(f"vacr: {error.filename or 'the output'}: {error.strerror or error}"))
         return UnreadableInput.exit_code
     except Exception as error:
         if os.environ.get("VACR_DEBUG"):
             raise
-        click.echo(
+        _tell(
             f"vacr: a bug in vacr: {type(error).__name__}: {printable(str(error))}\n"
-            "  Run again with VACR_DEBUG=1 to see where, and report it with that output.",
-            err=True,
+            "  Run again with VACR_DEBUG=1 to see where, and report it with that output."
         )
         return BUG
     return result if isinstance(result, int) else 0
+
+
+def _tell(text: str) -> None:
+    """Tell the user, where there is room to."""
+    with suppress(OSError):
+        click.echo(text, err=True)
 
 
 def _nobody_reads() -> bool:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 
 import click
 
@@ -217,9 +217,9 @@ def _say(text: str | bytes) -> None:
     try:
         click.echo(text)
     except BrokenPipeError:
-        silence_stdout()
+        silence(sys.stdout)
 
 
-def silence_stdout() -> None:
+def silence(stream: TextIO) -> None:
     """Send what is still to be printed nowhere, so that flushing at exit does not complain."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
