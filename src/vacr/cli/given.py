@@ -103,16 +103,18 @@ def _file(path: str, *, changed: bool) -> Iterator[Given]:
     try:
         yield from _native(path)
     except NotASession as error:
-        if not _looks_like_a_record(read_bytes(path)):
+        value = _record_in(read_bytes(path))
+        if value is None:
             raise NotASession(error.message, where=error.where, hint=_NAMED) from error
-        yield _record(path, _stem(path), changed=changed)
+        yield _checked(path, _stem(path), value, changed=changed)
 
 
 def _pipe(path: str, *, changed: bool) -> Iterator[Given]:
     """Give the record that comes through a pipe, or those of the sessions in it; it can be read but once."""
     data = read_bytes(path)
-    if _looks_like_a_record(data):
-        yield _record(path, _PIPED, changed=changed, data=data)
+    value = _record_in(data)
+    if value is not None:
+        yield _checked(path, _PIPED, value, changed=changed, data=data)
         return
     try:
         yield from _native(path, data)
@@ -153,12 +155,17 @@ def _place(place: Place) -> Iterator[Given | VacrError]:
         yield error
 
 
-def _record(path: str, name: str, *, changed: bool, data: bytes | None = None) -> Given:
+def _record(path: str, name: str, *, changed: bool) -> Given:
     try:
-        record, form = value_in(read_bytes(path) if data is None else data)
+        value = value_in(read_bytes(path))
     except UnreadableInput as error:
         where = error.where if error.where.startswith(path) else f"{path}: {error.where}" if error.where else path
         raise UnreadableInput(error.message, where=where, hint=error.hint) from error
+    return _checked(path, name, value, changed=changed)
+
+
+def _checked(path: str, name: str, value: tuple[Any, Form], *, changed: bool, data: bytes | None = None) -> Given:
+    record, form = value
     try:
         vacr.validate(record, json=form == "json").raise_for_errors()
     except InvalidRecord as error:
@@ -179,12 +186,12 @@ def _is_pipe(path: str) -> bool:
         return False
 
 
-def _looks_like_a_record(data: bytes) -> bool:
-    """Tell whether these are the bytes of a record, whatever they are named."""
+def _record_in(data: bytes) -> tuple[Any, Form] | None:
+    """Give the record that bytes are, whatever they are named, and its form; nothing where they are none."""
     with suppress(VacrError):
-        value, _ = value_in(data)
-        return isinstance(value, dict) and {"version", "session"} <= value.keys()
-    return False
+        value, form = value_in(data)
+        return (value, form) if isinstance(value, dict) and {"version", "session"} <= value.keys() else None
+    return None
 
 
 def distinct(found: list[Given], voice: Voice) -> list[Given]:
