@@ -21,17 +21,20 @@ from pathlib import Path
 _ROOT = Path(__file__).parent.parent
 _HEAD = 8
 _AT_START = ("PYTHON", "LC_", "LANG")
+_FLUSH_FAILED = 120
+"""The exit code of an interpreter that cannot flush its standard streams."""
 
 
-class _Forking:
-    """The process, and how it is asked."""
+class Forking:
+    """A process that runs the command in forks of itself, and how to ask it."""
 
-    def __init__(self):
+    def __init__(self, environment=None):
+        """Start the process; the environment decides what the interpreter reads from it, such as PYTHONUNBUFFERED."""
         self.socket, theirs = socket.socketpair()
         with theirs:
             # It ends when nobody can ask it any more.
             command = [sys.executable, "-m", __name__, str(theirs.fileno())]
-            self.process = subprocess.Popen(command, pass_fds=[theirs.fileno()], cwd=_ROOT)
+            self.process = subprocess.Popen(command, pass_fds=[theirs.fileno()], cwd=_ROOT, env=environment)
         atexit.register(self.close)
 
     def close(self):
@@ -47,7 +50,7 @@ class _Forking:
         return int.from_bytes(_exactly(self.socket, _HEAD), "big", signed=True)
 
 
-_forking = functools.cache(_Forking)
+_forking = functools.cache(Forking)
 
 
 def run(arguments, cwd, environment, stdin=b""):
@@ -129,8 +132,11 @@ def _end(code):
     threading._shutdown()
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError, AttributeError):
-            stream.flush()
+        try:
+            if stream is not None and not stream.closed:
+                stream.flush()
+        except OSError:
+            code = _FLUSH_FAILED
     os._exit(code or 0)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
 import os
-import select
 import sys
 from contextlib import suppress
 from typing import Any
@@ -11,7 +11,8 @@ from typing import Any
 import click
 
 from vacr import __version__, errors
-from vacr.cli.options import FINDINGS, printable, silence
+from vacr.cli.options import FINDINGS, printable
+from vacr.cli.streams import discard, escape_unencodable, flush_or_discard, is_output_closed, print_message
 from vacr.cli.verbs import Verbs
 from vacr.errors import UnreadableInput, VacrError
 
@@ -21,7 +22,7 @@ EXIT_CODES = {
     0: "done",
     1: "checked and failed, or nothing found",
     2: "usage",
-    3: "unreadable or unsupported",
+    3: "input unreadable or unsupported, or output not writable",
     4: "unreachable",
     FINDINGS: "findings under --strict",
     BUG: "bug",
@@ -79,16 +80,13 @@ def group() -> None:
 
 
 def main() -> None:
-    """Run the command and end with the exit code that tells how it went."""
+    """Run the command and end the process with its exit code."""
+    # Exit functions run in reverse order, so this one comes after all that may still print.
+    atexit.register(flush_or_discard)
     exit_code = run()
-    for stream in filter(None, (sys.stdout, sys.stderr)):
-        try:
-            stream.flush()
-        except OSError:
-            # That there is no room to say it must not take the place of how it went.
-            silence(stream)
     if exit_code == INTERRUPTED:
         # Threads of a pool that was ended at once would complain about it on the way out.
+        flush_or_discard()
         os._exit(exit_code)
     sys.exit(exit_code)
 
@@ -99,6 +97,7 @@ def run(arguments: list[str] | None = None) -> int:
     sys.set_int_max_str_digits(sys.int_info.default_max_str_digits)
     if sys.stdout is None or sys.stderr is None:
         return UnreadableInput.exit_code
+    escape_unencodable()
     try:
         result: Any = group.main(arguments, prog_name="vacr", standalone_mode=False)
         sys.stdout.flush()
@@ -107,48 +106,33 @@ def run(arguments: list[str] | None = None) -> int:
             error.show()
         return error.exit_code
     except VacrError as error:
-        _tell(printable(f"vacr: {error.diagnostics()}"))
+        print_message(printable(f"vacr: {error.diagnostics()}"))
         return error.exit_code
     except (KeyboardInterrupt, click.Abort) as error:
         # The library takes the end of any input for the user's wish to end.
         ended = isinstance(error.__cause__, EOFError)
-        _tell(f"vacr: {'something that was being read ended too early' if ended else 'interrupted'}")
+        print_message(f"vacr: {'something that was being read ended too early' if ended else 'interrupted'}")
         return UnreadableInput.exit_code if ended else INTERRUPTED
     except (SystemExit, BrokenPipeError) as error:
         # The library ends so after it has completed words for a shell, and whichever pipe broke.
         if isinstance(error, SystemExit) and not error.code:
             return 0
         # Only whoever reads our output may have enough of it.
-        if _nobody_reads():
-            silence(sys.stdout)
+        if is_output_closed():
+            discard("stdout")
             return 0
-        _tell("vacr: a pipe broke that was being written to")
+        print_message("vacr: a pipe broke that was being written to")
         return UnreadableInput.exit_code
     except OSError as error:
-        silence(sys.stdout)
-        _tell(errors.printable(f"vacr: {error.filename or 'the output'}: {error.strerror or error}"))
+        discard("stdout")
+        print_message(errors.printable(f"vacr: {error.filename or 'the output'}: {error.strerror or error}"))
         return UnreadableInput.exit_code
     except Exception as error:
         if os.environ.get("VACR_DEBUG"):
             raise
-        _tell(
+        print_message(
             f"vacr: a bug in vacr: {type(error).__name__}: {printable(str(error))}\n"
             "  Run again with VACR_DEBUG=1 to see where, and report it with that output."
         )
         return BUG
     return result if isinstance(result, int) else 0
-
-
-def _tell(text: str) -> None:
-    """Tell the user, where there is room to."""
-    with suppress(OSError):
-        click.echo(text, err=True)
-
-
-def _nobody_reads() -> bool:
-    """Tell whether our output is a pipe that nobody reads any more."""
-    if not hasattr(select, "poll"):
-        return True
-    poll = select.poll()
-    poll.register(sys.stdout.fileno(), 0)
-    return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))

@@ -9,11 +9,12 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TextIO, TypeVar
+from typing import Any, TypeVar
 
 import click
 
 from vacr import errors
+from vacr.cli.streams import print_message, print_result
 from vacr.codec import canonical_json
 
 SCHEMA_VERSION = "1"
@@ -62,31 +63,31 @@ class Voice:
     def result(self, text: str) -> None:
         """Print a line of the result for a person."""
         if not self.json and not self.quiet:
-            _say(errors.printable(text))
+            print_result(errors.printable(text))
 
     def lines(self, text: str) -> None:
         """Print a result that is text of several lines."""
         if not self.json:
-            _say(printable(text))
+            print_result(printable(text))
 
     def data(self, document: dict[str, Any]) -> None:
         """Print the result for a program, in one document."""
         if self.format == "json":
-            _say(encoded(document))
+            print_result(encoded(document))
 
     def line(self, document: dict[str, Any]) -> None:
         """Print a part of the result for a program that takes it line by line."""
         if self.format == "jsonl":
-            _say(encoded(document))
+            print_result(encoded(document))
 
     def notice(self, text: str, level: int = 0) -> None:
         """Tell the person something beside the result; details only when asked for."""
         if not self.quiet and self.verbose >= level:
-            click.echo(errors.printable(text), err=True)
+            print_message(errors.printable(text))
 
     def error(self, text: str, hint: str = "") -> None:
         """Tell the person what went wrong and what to do, even when asked to be quiet."""
-        click.echo(errors.printable(text) + (f"\n  {errors.printable(hint)}" if hint else ""), err=True)
+        print_message(errors.printable(text) + (f"\n  {errors.printable(hint)}" if hint else ""))
 
 
 def writing_options(function: F, default: str = "the current folder") -> F:
@@ -210,16 +211,3 @@ def plural(count: int, noun: str) -> str:
     """Say how many of something there are."""
     plural_noun = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
     return f"{count} {noun if count == 1 else plural_noun}"
-
-
-def _say(text: str | bytes) -> None:
-    """Print a result; when nobody reads it any more, go on, for the exit code still tells the verdict."""
-    try:
-        click.echo(text)
-    except BrokenPipeError:
-        silence(sys.stdout)
-
-
-def silence(stream: TextIO) -> None:
-    """Send what is still to be printed nowhere, so that flushing at exit does not complain."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from itertools import chain, count
 from pathlib import Path
 
-from vacr.cli.options import silence
-from vacr.errors import UnreadableInput, UsageError
+from vacr.cli.streams import output_failure
+from vacr.errors import UsageError
 from vacr.recording.files import Pieces, refuse_input, same, write
 from vacr.sources import STDIN
 
@@ -67,5 +67,4 @@ def write_stdout(pieces: Pieces) -> None:
     except BrokenPipeError:
         raise
     except OSError as error:
-        silence(sys.stdout)
-        raise UnreadableInput(f"cannot be written: {error.strerror or error}", where="standard output") from error
+        raise output_failure(error) from error

@@ -17,6 +17,7 @@ import click
 from vacr.cli import options, outputs
 from vacr.cli.options import FINDINGS, PATH, Voice, plural
 from vacr.cli.report import Report
+from vacr.cli.streams import print_message
 from vacr.errors import UsageError
 from vacr.recording import plan
 from vacr.recording.files import tidy_all
@@ -256,7 +257,7 @@ def _stoppable(run: Run, voice: Voice) -> Iterator[None]:
             raise KeyboardInterrupt
         run.stopping = True
         if sys.stderr.isatty():
-            click.echo(err=True)  # ends the line of the progress bar
+            print_message("")  # ends the line of the progress bar
         voice.error("vacr: stopping when what has begun is done; Ctrl-C again stops at once")
 
     before = signal.signal(signal.SIGINT, stop)

@@ -14,6 +14,7 @@ from vacr.cli import options
 from vacr.cli.given import Given, given
 from vacr.cli.options import PATH, Voice, plural
 from vacr.cli.showing import filter_of, filter_options
+from vacr.cli.streams import print_text
 from vacr.errors import VacrError
 from vacr.timestamps import as_text
 from vacr.viewer.filters import Filter
@@ -146,7 +147,7 @@ def _print(text: Iterator[str], *, coloured: bool, paged: bool) -> None:
     """Print it as it comes, on a terminal through a pager."""
     if not paged or not sys.stdout.isatty():
         for piece in text:
-            click.echo(piece, color=coloured, nl=False)
+            print_text(piece, color=coloured, newline=False)
         return
     # As git has it: less shows colours, ends by itself where a screen is enough, and leaves there what it showed.
     os.environ.setdefault("LESS", "-FRX")

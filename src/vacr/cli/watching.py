@@ -12,8 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import click
-
 from vacr import codec
 from vacr.attribution.checking import Joint
 from vacr.capture.followed import Followed
@@ -26,6 +24,7 @@ from vacr.cli.options import Voice, plural
 from vacr.cli.sealed import Recorded, Sealed, Sealer
 from vacr.cli.services import Services
 from vacr.cli.statements import Signing
+from vacr.cli.streams import print_message
 from vacr.errors import UnreadableInput, VacrError, printable
 from vacr.log import durable
 from vacr.log.outbox import Item, digest_of
@@ -127,7 +126,7 @@ class Table:
         if self._live is not None:
             self._live.console.print(text, markup=False, highlight=False)
         elif not self._voice.quiet:
-            click.echo(text, err=True)
+            print_message(text)
 
     @contextlib.contextmanager
     def showing(self, watcher: Watcher) -> Iterator[None]:

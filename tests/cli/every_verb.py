@@ -1,0 +1,122 @@
+"""Every verb with arguments that make it print, and a folder with all the files they name."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import click
+import pytest
+
+from tests.cli.attested import NONCE, POLICY
+from tests.conftest import EXAMPLES
+from vacr.cli import group
+
+UNREACHABLE = "http://127.0.0.1:9"
+RECORD, KEY = "s.acr.json", "keys/signing.pem"
+ATTEST = ["--record", RECORD, "--nonce", NONCE, "--attester", "software", "--key", KEY]
+VKEY = "localhost/xlog-7a72a311+5739e574+AQW34p0vto5e+0SymZf/ykWvLUEnEY8Cug76C+E3u9Sr"
+
+VERBS = {
+    "list": [],
+    "record": ["s.jsonl", "-o", "new/"],
+    "show": [RECORD],
+    "view": [RECORD, "-o", "new.html"],
+    "stats": [RECORD],
+    "export": [RECORD, "--to", "atif", "-o", "new/"],
+    "import": ["s.atif.json", "-o", "new/"],
+    "restore": [RECORD, "-o", "new/"],
+    "validate": [RECORD],
+    "attribute": [RECORD, "-v"],
+    "replay": [RECORD, "--out", "new/"],
+    "blame": ["repository/total.py", "--records", RECORD],
+    "convert": [RECORD, "--to", "cbor", "-o", "new/"],
+    "key generate": ["-o", "new/"],
+    "key show": ["keys/signing.pub.pem"],
+    "sign": [RECORD, "--key", KEY, "--overwrite"],
+    "register": ["s.acr.json.cose", "--service", UNREACHABLE, "--patience", "0"],
+    "seal": ["s.jsonl", "--key", KEY, "-o", "new/"],
+    "verify": [RECORD, "--trust", "keys/signing.pub.pem"],
+    "hook install": ["--agent", "claude-code", "--yes"],
+    "hook status": [],
+    "hook uninstall": ["--agent", "claude-code", "--yes"],
+    "watch": ["--once", "--no-ui", "--quiet-after", "0"],
+    "journal verify": [],
+    "attest": [*ATTEST, "-o", "new.cbor"],
+    "endorse request": ["-o", "new.cbor", "--tcti", "nothing"],
+    "endorse challenge": ["policy.toml", "--ek-root", KEY, "-o", "new.cbor", "--secret", "new.secret"],
+    "endorse answer": ["policy.toml", "-o", "new.cbor", "--tcti", "nothing"],
+    "endorse confirm": ["policy.toml", "--secret", "s.jsonl", "--key", KEY, "-o", "new.cbor"],
+    "appraise": ["evidence.cbor", "--policy", "policy.toml", "--nonce", NONCE, "--key", KEY, "-o", "new.cbor"],
+    "log init": ["new/"],
+    "log fsck": ["log/"],
+    "log prove": ["log/", "--entry", "0", "-o", "new.cose"],
+    "log verify": ["receipt.cose", "--log-key", "log/", "--statement", "s.acr.json.cose"],
+    "log rotate": ["log/"],
+    "log monitor": [UNREACHABLE, "--state", "new.json"],
+    "inspect": ["s.acr.json.cose"],
+    "schema show": [],
+    "schema generate": ["--rule", "entry", "--seed", "1"],
+    "completion": ["bash"],
+}
+"""Verb → arguments. Some of them fail, because failures are printed too."""
+
+SERVERS = {
+    "log serve": ["log/", "--port", "{port}"],
+    "log witness": ["witness/", "--log", VKEY, "--port", "{port}"],
+}
+"""Verbs that run until they are stopped → arguments."""
+
+_COMMANDS = (
+    ["record", "s.jsonl", "--seal-source"],
+    ["key", "generate", "-o", "keys/"],
+    ["sign", RECORD, "--key", KEY],
+    ["export", RECORD, "--to", "atif"],
+    ["attest", "--reference", "-o", "reference.cbor"],
+    ["attest", *ATTEST, "-o", "evidence.cbor"],
+    ["log", "init", "log/"],
+    ["log", "rotate", "log/"],
+    ["log", "prove", "log/", "--entry", "0", "-o", "receipt.cose"],
+    ["watch", "--once", "--no-ui", "--no-seal"],
+)
+
+
+def list_verbs(command=group, path=()):
+    """List the full names of all verbs."""
+    if not isinstance(command, click.Group):
+        return [" ".join(path)]
+    return [verb for name in command.list_commands(None) for verb in list_verbs(command.get_command(None, name), (*path, name))]
+
+
+def environment_in(folder):
+    """Return the smallest environment for a command whose home is in a folder."""
+    return {"PATH": os.environ["PATH"], "HOME": str(folder / "home")}
+
+
+@pytest.fixture(scope="session")
+def material(tmp_path_factory):
+    """Make one of everything that a verb can be given."""
+    folder = tmp_path_factory.mktemp("material")
+    shutil.copy(EXAMPLES / "claude-code.jsonl", folder / "s.jsonl")
+    (folder / "policy.toml").write_text(POLICY)
+    transcripts = folder / "home" / ".claude" / "projects" / "x"
+    transcripts.mkdir(parents=True)
+    shutil.copy(EXAMPLES / "claude-code.jsonl", transcripts)
+    repository = folder / "repository"
+    repository.mkdir()
+    (repository / "total.py").write_text("total = 0\n")
+    git = ["git", "-C", repository, "-c", "user.name=m", "-c", "user.email=m@example.org"]
+    for arguments in (["init", "-q", "--template="], ["add", "."], ["commit", "-qm", "m"]):
+        subprocess.run([*git, *arguments], check=True)
+    for arguments in _COMMANDS:
+        command = [sys.executable, "-m", "vacr", *arguments]
+        done = subprocess.run(command, cwd=folder, env=environment_in(folder), capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture
+def folder(material, tmp_path):
+    """Return a copy of the material."""
+    shutil.copytree(material, tmp_path, dirs_exist_ok=True, symlinks=True)
+    return tmp_path

@@ -1,0 +1,184 @@
+"""A write to standard output or standard error fails: every verb ends with a documented exit code."""
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cli.every_verb import SERVERS, VERBS, environment_in, folder, list_verbs, material  # noqa: F401 - fixtures
+from tests.conftest import ROOT
+from tests.faults.test_full_disk import fill, small_disk
+from tests.forking import Forking
+from vacr.cli import EXIT_CODES
+
+UNWRITABLE = 3
+CALLS = {verb: [*verb.split(), *arguments] for verb, arguments in VERBS.items()} | {
+    "help": ["--help"],
+    "version": ["--version"],
+    "a wrong call": ["nothing"],
+}
+BUFFERING = {"buffered": {}, "unbuffered": {"PYTHONUNBUFFERED": "1"}}
+each_buffering = pytest.mark.parametrize("variables", BUFFERING.values(), ids=BUFFERING)
+
+
+def test_no_verb_is_missing_from_the_table():
+    assert {*VERBS, *SERVERS} == set(list_verbs())
+
+
+def test_the_readme_lists_the_exit_codes():
+    cells = [line.split("|")[1].strip() for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("| ")]
+    assert [int(cell) for cell in cells if cell.isdecimal()] == list(EXIT_CODES)
+
+
+@pytest.fixture(scope="module", params=BUFFERING)
+def forking(request):
+    """Start an interpreter whose standard streams are buffered, or not."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    return Forking(environment | BUFFERING[request.param])
+
+
+@contextlib.contextmanager
+def closed_pipe():
+    """Open a pipe that nobody reads."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        yield writing
+    finally:
+        os.close(writing)
+
+
+@contextlib.contextmanager
+def full_device():
+    """Open a device on which there is never any room."""
+    if not Path("/dev/full").exists():
+        pytest.skip("no /dev/full here")
+    handle = os.open("/dev/full", os.O_WRONLY)
+    try:
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def run(forking, place, call, stdout, stderr):
+    with Path(os.devnull).open("rb") as nothing:
+        return forking.run(CALLS[call], place, environment_in(place), [nothing.fileno(), stdout, stderr])
+
+
+@pytest.fixture(scope="module")
+def usual(material, tmp_path_factory):  # noqa: F811 - a fixture
+    """Return how a call ends when all writes succeed, and whether it prints a result."""
+    known = {}
+    forking = Forking()
+
+    def ending(call):
+        if call not in known:
+            place = tmp_path_factory.mktemp("usual")
+            shutil.copytree(material, place, dirs_exist_ok=True, symlinks=True)
+            with (place / "out").open("w+b") as out, (place / "err").open("w+b") as err:
+                code = run(forking, place, call, out.fileno(), err.fileno())
+                sizes = out.seek(0, os.SEEK_END), err.seek(0, os.SEEK_END)
+            assert any(sizes), f"{call} prints nothing, so nothing is tested"
+            known[call] = code, bool(sizes[0])
+        return known[call]
+
+    return ending
+
+
+@pytest.mark.parametrize("failing", ["output", "messages", "both"])
+@pytest.mark.parametrize("call", CALLS)
+def test_no_room_ends_in_a_documented_code(forking, folder, usual, call, failing):  # noqa: F811 - fixtures
+    code, prints_result = usual(call)
+    loses_result = prints_result and failing != "messages"
+    with full_device() as full, (folder / "kept").open("w+b") as kept:
+        stdout = kept.fileno() if failing == "messages" else full
+        stderr = kept.fileno() if failing == "output" else full
+        assert run(forking, folder, call, stdout, stderr) == (UNWRITABLE if loses_result else code)
+        kept.seek(0)
+        text = kept.read()
+    assert b"Traceback" not in text
+    if loses_result and failing == "output":
+        assert b"No space left" in text
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_closed_pipe_does_not_change_the_exit_code(forking, folder, usual, call):  # noqa: F811 - fixtures
+    with closed_pipe() as pipe:
+        assert run(forking, folder, call, pipe, pipe) == usual(call)[0]
+
+
+def test_a_full_disk_ends_in_a_documented_code(forking, material, tmp_path, usual):  # noqa: F811 - fixtures
+    """Unlike /dev/full, a disk may take the beginning of a text and refuse the rest."""
+    with small_disk(tmp_path / "small") as disk:
+        for room in (0, 1 << 12):
+            printed = disk / "printed"
+            printed.write_bytes(bytes(room))
+            fill(disk / "filler")
+            for number, call in enumerate(CALLS):
+                place = tmp_path / f"{room}-{number}"
+                shutil.copytree(material, place, symlinks=True)
+                code, prints_result = usual(call)
+                with printed.open("r+b") as file:
+                    ended = run(forking, place, call, file.fileno(), file.fileno())
+                expected = {code} if not prints_result else {UNWRITABLE} if not room else {UNWRITABLE, code}
+                assert ended in expected, f"{call} with room for {room} bytes"
+            (disk / "filler").unlink()
+
+
+@each_buffering
+@pytest.mark.parametrize("call", ["list", "verify", "version", "completion"])
+def test_a_real_process_ends_as_a_fork_does(folder, usual, call, variables):  # noqa: F811 - a fixture
+    command = [sys.executable, "-m", "vacr", *CALLS[call]]
+    settings = {"cwd": folder, "env": environment_in(folder) | variables}
+    with full_device() as full:
+        assert subprocess.run(command, stdout=full, stderr=full, **settings).returncode == UNWRITABLE
+        assert subprocess.run(command, stdout=subprocess.PIPE, stderr=full, **settings).returncode == usual(call)[0]
+    with closed_pipe() as pipe:
+        assert subprocess.run(command, stdout=pipe, stderr=pipe, **settings).returncode == usual(call)[0]
+        done = subprocess.run(command, stdout=pipe, stderr=subprocess.PIPE, **settings)
+        assert (done.returncode, done.stderr) == (usual(call)[0], b"")
+
+
+@each_buffering
+@pytest.mark.parametrize("verb", SERVERS)
+def test_a_server_whose_address_cannot_be_printed_stops(folder, verb, variables):  # noqa: F811 - a fixture
+    with full_device() as full, serving(folder, verb, 0, full, variables) as server:
+        assert server.wait() == UNWRITABLE
+
+
+@each_buffering
+@pytest.mark.parametrize("verb", SERVERS)
+def test_a_server_goes_on_when_nobody_reads(folder, verb, variables):  # noqa: F811 - a fixture
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with closed_pipe() as pipe, serving(folder, verb, port, pipe, variables) as server:
+        wait_for_server(server, port)
+        server.send_signal(signal.SIGTERM)
+        assert server.wait() == 0
+
+
+@contextlib.contextmanager
+def serving(place, verb, port, stream, variables):
+    """Start a server whose standard streams are one stream; kill it if it is still there at the end."""
+    command = [sys.executable, "-m", "vacr", *verb.split(), *(word.format(port=port) for word in SERVERS[verb])]
+    environment = environment_in(place) | variables
+    with subprocess.Popen(command, cwd=place, env=environment, stdout=stream, stderr=stream) as server:
+        try:
+            yield server
+        finally:
+            server.kill()
+
+
+def wait_for_server(server, port):
+    while server.poll() is None:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"the server ended with {server.returncode}")
