@@ -6,15 +6,24 @@ BIN := $(VENV)/bin
 OUT := demo-out
 # Many tests wait for a clock, a disk or another process, so there are more workers than cores.
 WORKERS := $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) * 3 // 2)')
-SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
-# Installs packages of Debian; a new machine does not know yet what there is.
-debian = { $(SUDO) apt-get install -y -qq $(1) 2>/dev/null || { $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq $(1); }; }
+# Debian packages are installed by root or through sudo. Without both, APT is empty and what needs the packages is skipped.
+APT := $(shell command -v apt-get >/dev/null && { [ "$$(id -u)" = 0 ] && echo env || { command -v sudo >/dev/null && echo sudo env; }; })
+apt-get = $(APT) DEBIAN_FRONTEND=noninteractive apt-get -qq
+# On a new machine, the list of packages has to be fetched first.
+debian = { [ -n "$(APT)" ] && echo "installing $(1)" && { $(apt-get) install -y $(1) >/dev/null 2>&1 || { $(apt-get) update && $(apt-get) install -y $(1) >/dev/null; }; }; }
 
-.PHONY: help demo test check faults bench docs web peers receiver lock clean
+# Installs the packages of a folder from npm. Without npm nothing is installed, and the next call tries again.
+define npm-ci
+	@command -v npm >/dev/null || $(call debian,nodejs npm) || echo "no npm: what needs packages of $(1) is not tested"
+	@! command -v npm >/dev/null || { cd $(1) && npm ci --silent --no-audit --no-fund --ignore-scripts && touch node_modules/.stamp; }
+endef
+
+.PHONY: help demo test check unprivileged faults bench docs web peers receiver lock clean
 
 help:
 	@echo "make demo   record, validate, convert and restore the examples of every agent; seal one, and log it"
 	@echo "make test   every check: ruff, mypy, import contracts, docs, pytest"
+	@echo "make unprivileged   the tests of permissions, which root skips"
 	@echo "make faults all faults that a log and a journal have to survive, where make test tries some of each kind"
 	@echo "make receiver   sends traces to a real receiver, which takes more than 100 MB of packages"
 	@echo "make bench  speed and memory, as ratios"
@@ -28,7 +37,7 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "vacr needs Python 3.11 or newer; name one with make PYTHON=…"; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
-		|| { echo "installing python3-venv"; $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq python3-venv; } \
+		|| $(call debian,python3-venv) \
 		|| { echo "Python's venv module is missing: install the package python3-venv"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
@@ -111,6 +120,11 @@ check: $(VENV)/dev.stamp peers web/node_modules/.stamp
 	$(BIN)/python docs/spec-coverage/generate.py --check
 	$(BIN)/pytest -n $(WORKERS)
 
+# The tests that root skips; root runs them as somebody else, as .ci/run does.
+unprivileged: $(VENV)/dev.stamp
+	@[ "$$(id -u)" != 0 ] || { echo "make unprivileged is for users other than root"; exit 1; }
+	$(BIN)/pytest -m unprivileged
+
 faults: $(VENV)/dev.stamp
 	VACR_FAULTS=full $(BIN)/pytest -n auto tests/faults
 
@@ -128,9 +142,7 @@ web: $(VENV)/run.stamp web/node_modules/.stamp
 	cd web && npm run --silent check && npm run --silent build
 
 web/node_modules/.stamp: web/package-lock.json
-	@command -v npm >/dev/null || { echo "installing npm"; $(call debian,nodejs npm); }
-	cd web && npm ci --silent --no-audit --no-fund --ignore-scripts
-	@touch $@
+	$(call npm-ci,web)
 
 # Other implementations that the tests exchange statements with, in environments of their own.
 PEERS := tests/interop
@@ -143,36 +155,34 @@ $(PEERS)/.venv/stamp: requirements/peers.txt
 	$(PEERS)/.venv/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/peers.txt
 	@touch $@
 
-# pyscitt needs a newer Python than the rest; where there is none its test says that it is skipped.
-NEWER := $(shell for one in python3.14 python3.13 python3.12 $(wildcard $(HOME)/.pyenv/versions/3.1[2-9]*/bin/python); do \
-	$$one -c 'import ensurepip, sys; sys.exit(sys.version_info < (3, 12))' 2>/dev/null && echo $$one && break; done)
+# pyscitt needs a newer Python than the rest: this one, another on the path, or one installed beside this one, as pyenv does.
+# Where there is none, its test is skipped with a notice.
+NEWER := $(shell for one in $(PYTHON) python3.14 python3.13 python3.12 \
+	"$$($(PYTHON) -c 'import sys; print(sys.base_prefix)')"/../*3.1[2-4]*/bin/python; do \
+	"$$one" -c 'import ensurepip, sys; sys.exit(not (3, 12) <= sys.version_info < (3, 15))' 2>/dev/null && echo "$$one" && break; done)
 
 $(PEERS)/.venv-pyscitt/stamp: requirements/pyscitt.txt
-	@if [ -n "$(NEWER)" ]; then $(NEWER) -m venv $(@D) \
+	@if [ -n "$(NEWER)" ]; then "$(NEWER)" -m venv $(@D) \
 		&& $(@D)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/pyscitt.txt; \
 	else echo "no Python 3.12 or newer: pyscitt is not tested"; mkdir -p $(@D); fi
 	@touch $@
 
 # Of Harbor only its models are wanted, which need one of the many packages that it asks for.
 $(PEERS)/.venv-harbor/stamp: requirements/harbor.txt
-	@if [ -n "$(NEWER)" ]; then $(NEWER) -m venv $(@D) \
+	@if [ -n "$(NEWER)" ]; then "$(NEWER)" -m venv $(@D) \
 		&& $(@D)/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/harbor.txt; \
 	else echo "no Python 3.12 or newer: ATIF is checked by our own rules alone"; mkdir -p $(@D); fi
 	@touch $@
 
 $(PEERS)/node_modules/.stamp: $(PEERS)/package-lock.json
-	@command -v npm >/dev/null || { echo "installing npm"; $(call debian,nodejs npm); }
-	cd $(PEERS) && npm ci --silent --no-audit --no-fund --ignore-scripts
-	@touch $@
+	$(call npm-ci,$(PEERS))
 
 # Too heavy for every run: the tests that need it say that they are skipped.
 receiver: $(VENV)/dev.stamp $(PEERS)/receiver/node_modules/.stamp
 	$(BIN)/pytest tests/interop/test_otlp.py
 
 $(PEERS)/receiver/node_modules/.stamp: $(PEERS)/receiver/package-lock.json
-	@command -v npm >/dev/null || { echo "installing npm"; $(call debian,nodejs npm); }
-	cd $(@D)/.. && npm ci --silent --no-audit --no-fund --ignore-scripts
-	@touch $@
+	$(call npm-ci,$(@D)/..)
 
 lock: $(VENV)/dev.stamp $(PEERS)/.venv-pyscitt/stamp $(PEERS)/.venv-harbor/stamp
 	$(BIN)/pip install --quiet --disable-pip-version-check pip-tools

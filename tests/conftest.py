@@ -1,6 +1,7 @@
 """What all tests share: where the fixtures are, and where real sessions may be found."""
 
 import json
+import os
 import signal
 import subprocess
 from pathlib import Path
@@ -17,11 +18,28 @@ FIXTURES = ROOT / "tests" / "fixtures"
 EXAMPLES = ROOT / "examples"
 CORPUS = ROOT.parent / "shared" / "corpus"
 
+KEPT_VARIABLES = ("PATH", "HOME", "LANG", "TMPDIR", "VACR_FAULTS", "UPDATE_DIGESTS")
+KEPT_PREFIXES = ("PYTEST_", "PIP_", "NPM_CONFIG_", "SSL_CERT_", "NODE_EXTRA_CA_", "HTTP_PROXY", "HTTPS_PROXY")
+"""What installing packages may need, on machines that reach registries in a way of their own."""
+
+# Tests and the commands they start see the same few variables on every machine. Variables that a test is about, it sets itself.
+for _name in list(os.environ):
+    if _name not in KEPT_VARIABLES and not _name.upper().startswith(KEPT_PREFIXES):
+        del os.environ[_name]
+# A proxy is for registries alone; services of the tests are on this machine.
+os.environ["NO_PROXY"] = os.environ["no_proxy"] = "localhost,127.0.0.1,::1"
+
 # Where tests run in the background, what they start would not be interrupted either.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("default", deadline=None, max_examples=200)
 settings.load_profile("default")
+
+
+def pytest_runtest_setup(item):
+    """Skip tests of permissions where they bind nobody."""
+    if item.get_closest_marker("unprivileged") and os.geteuid() == 0:
+        pytest.skip("ROOT: permissions bind nobody here; .ci/run runs this test as another user")
 
 
 @pytest.fixture

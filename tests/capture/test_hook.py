@@ -135,7 +135,7 @@ def test_a_state_folder_that_is_a_file_is_no_reason_to_fail(tmp_path):
     assert (tmp_path / "state").read_text() == "mine"
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
+@pytest.mark.unprivileged
 def test_a_folder_that_may_not_be_written_is_no_reason_to_fail(tmp_path):
     (tmp_path / "state").mkdir(mode=0o500)
     hook(tmp_path / "state", "claude-code", given=EVENT)

@@ -1,6 +1,5 @@
 """What `vacr watch` says when it cannot begin: what, where, and what to do. Nothing is begun then."""
 
-import os
 import subprocess
 
 import pytest
@@ -75,7 +74,7 @@ def test_a_state_folder_that_cannot_be(machine, tmp_path, place, where, why):
     assert "VACR_STATE names another folder" in said
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
+@pytest.mark.unprivileged
 def test_a_state_folder_that_may_not_be_written(machine):
     machine.state.mkdir(0o500)
     assert "no permission to write there" in refused(machine)

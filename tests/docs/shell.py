@@ -67,7 +67,7 @@ _ended() {{
 def _environment(home: Path) -> dict[str, str]:
     """Give what a reader's shell has, and nothing of the machine's own agents and settings."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return {"PATH": path, "HOME": str(home), "LANG": "C.UTF-8", "TZ": "UTC", "PYTHONUNBUFFERED": "1"}
+    return {"PATH": path, "HOME": str(home), "LANG": "C.UTF-8", "TZ": "UTC"}
 
 
 def _swapped(text: str, names: dict[str, str]) -> str:

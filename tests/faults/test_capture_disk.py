@@ -20,7 +20,7 @@ def disturbed(machine, *options, output=os.devnull):
     """Run a watcher under strace; gives its exit code."""
     quick = [] if any("signal=" in option for option in options) else ["--seccomp-bpf"]
     command = ["strace", "-f", "-qq", *quick, "-o", str(output), *options, sys.executable, "-m", "vacr", "watch", *OPTIONS]
-    done = subprocess.run(command, env=machine.variables(), capture_output=True, cwd=ROOT)
+    done = subprocess.run(command, env=machine.variables(PYTHONDONTWRITEBYTECODE="1"), capture_output=True, cwd=ROOT)
     assert b"Traceback" not in done.stderr, done.stderr.decode()
     return done.returncode
 

@@ -6,6 +6,7 @@ action runs, but for its own, in which nothing of others is left as it was.
 
 from __future__ import annotations
 
+import atexit
 import os
 import secrets
 import sys
@@ -14,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from vacr.cli.streams import flush_or_discard
 from vacr.errors import UnreadableInput, UsageError, VacrError, printable
 
 BUG = 70
@@ -104,9 +106,18 @@ class Workflow:
 
 
 def run(work: Callable[[Workflow], int]) -> int:
-    """Do the work of an action; what goes wrong is an annotation."""
+    """Run an action and return its exit code; errors become annotations in the log of the job."""
+    atexit.register(flush_or_discard)
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
+    try:
+        return _run_annotated(work)
+    except OSError:
+        # The log itself cannot be written, so the exit code is all that is left to tell.
+        return UnreadableInput.exit_code
+
+
+def _run_annotated(work: Callable[[Workflow], int]) -> int:
     workflow = Workflow()
     with workflow.deaf():
         try:
