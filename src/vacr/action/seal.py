@@ -28,6 +28,8 @@ from vacr.log.registering import PENDING
 SEALED, FAILED, NEVER = "sealed", "failed", "never"
 _FAIL_ON = (FAILED, PENDING, NEVER)
 _ENDED = 128
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+"""What GitHub sends to a job that is cancelled."""
 _NOT_MET = 1
 
 
@@ -48,7 +50,7 @@ def work(told: Workflow) -> int:
     outbox = given("outbox") or f"{output}/outbox"
     environment = os.environ | {VARIABLE: str(Path(outbox).absolute())}
     environment |= {"VACR_SEAL_TOKEN": token, "VACR_REGISTER_TOKEN": token} if token else {}
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in _SIGNALS:
         signal.signal(number, _end)
     with TemporaryDirectory(prefix="vacr-", dir=os.environ.get("RUNNER_TEMP") or None) as folder:
         keys = Keys(Path(folder))
@@ -63,7 +65,7 @@ def work(told: Workflow) -> int:
 
 def _end(number: int, _frame: FrameType | None) -> NoReturn:
     """End when the job is cancelled, so that the key is removed on the way; no second signal is to end that."""
-    for one in (signal.SIGINT, signal.SIGTERM):
+    for one in _SIGNALS:
         signal.signal(one, signal.SIG_IGN)
     sys.exit(_ENDED + number)
 
@@ -103,9 +105,27 @@ def _pending(outbox: Path, reached: list[str], environment: dict[str, str]) -> l
 def _vacr(arguments: list[str], environment: dict[str, str]) -> dict[str, Any]:
     """Run a verb, and give what it has to say to programs; nothing where it could not begin."""
     command = [sys.executable, "-I", "-m", "vacr", *arguments]
-    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=False)  # noqa: S603 - ourselves
-    found: dict[str, Any] = json.loads(done.stdout) if done.stdout.strip() else {}
-    return found | {"exit": done.returncode}
+    exit_code, output = _run_cancellable(command, environment)
+    found: dict[str, Any] = json.loads(output) if output.strip() else {}
+    return found | {"exit": exit_code}
+
+
+def _run_cancellable(command: list[str], environment: dict[str, str]) -> tuple[int, bytes]:
+    """Run a command and return its exit code and output; kill it when the job is cancelled."""
+    # A signal that interrupts the start of a process would leave it running, so signals wait until it has started.
+    waiting: list[int] = []
+    handlers = {number: signal.signal(number, lambda got, _: waiting.append(got)) for number in _SIGNALS}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) as process:  # noqa: S603 - ourselves
+        try:
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+            if waiting:
+                _end(waiting[0], None)
+            output, _ = process.communicate()
+        except BaseException:
+            process.kill()
+            raise
+    return process.returncode, output
 
 
 def _tell(done: dict[str, Any], late: list[dict[str, Any]], policy: str, told: Workflow, *, output: str, outbox: str) -> int:
