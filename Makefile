@@ -65,7 +65,7 @@ $(VENV)/dev.stamp: requirements/dev.txt $(VENV)/run.stamp
 # --- what there is to do ---
 
 # Nothing of the environment: variables of agents lead to sessions that are not the demo's.
-AT_HOME = env -i PATH="$$PATH" HOME=$(CURDIR)/$(OUT)/home VACR_STATE=$(CURDIR)/$(OUT)/state
+AT_HOME = env -i PATH="$$PATH" HOME="$(CURDIR)/$(OUT)/home" VACR_STATE="$(CURDIR)/$(OUT)/state"
 CAPTURED = $(OUT)/state/sealed/claude-code/demo.acr.json
 NONCE := 00112233445566778899aabbccddeeff
 

@@ -28,6 +28,9 @@ for _name in list(os.environ):
         del os.environ[_name]
 # A proxy is for registries alone; services of the tests are on this machine.
 os.environ["NO_PROXY"] = os.environ["no_proxy"] = "localhost,127.0.0.1,::1"
+# Settings of the user's git, such as commit.gpgSign or init.defaultBranch, must not reach the repositories of the tests.
+os.environ["GIT_CONFIG_GLOBAL"] = os.devnull
+os.environ["GIT_CONFIG_NOSYSTEM"] = "1"
 
 # Where tests run in the background, what they start would not be interrupted either.
 signal.signal(signal.SIGINT, signal.default_int_handler)

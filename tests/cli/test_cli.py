@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from vacr.cli.restore import _refuse_clashes
 from vacr.errors import InvalidRecord
 from vacr.identity import record_id
 
+COMMAND = f"{shlex.quote(sys.executable)} -m vacr"
 CLAUDE, CODEX = EXAMPLES / "claude-code.jsonl", EXAMPLES / "codex-cli.jsonl"
 
 
@@ -402,7 +404,7 @@ def test_the_name_of_the_output_says_its_form(vacr, tmp_path):
 
 
 def test_a_closed_pipe_is_no_error(tmp_path):
-    command = f"{sys.executable} -m vacr record {CLAUDE} {CODEX} -o - | head -c 10"
+    command = f'{COMMAND} record "{CLAUDE}" "{CODEX}" -o - | head -c 10'
     done = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], cwd=tmp_path, capture_output=True, check=False)
     assert done.stderr == b""
 
@@ -520,7 +522,7 @@ def test_an_id_that_cannot_be_checked_is_a_remark(vacr, tmp_path):
 def test_the_verdict_is_told_by_the_exit_code_even_if_nobody_reads(tmp_path):
     (tmp_path / "bad.json").write_text("{}")
     names = " ".join(["bad.json"] * 3000)
-    command = f"{sys.executable} -m vacr validate {names} | head -1"
+    command = f"{COMMAND} validate {names} | head -1"
     done = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], cwd=tmp_path, capture_output=True, check=False)
     assert done.returncode == 1
     assert done.stderr == b""
@@ -529,16 +531,14 @@ def test_the_verdict_is_told_by_the_exit_code_even_if_nobody_reads(tmp_path):
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
 @pytest.mark.parametrize(("verb", "code"), [("validate nowhere", 3), ("nothing", 2), ("schema show", 3)])
 def test_where_nothing_can_be_said_the_exit_code_tells_all_the_same(tmp_path, verb, code):
-    line = f"{sys.executable} -m vacr {verb} > /dev/full 2> /dev/full"
+    line = f"{COMMAND} {verb} > /dev/full 2> /dev/full"
     assert subprocess.run(["bash", "-c", line], cwd=tmp_path, check=False).returncode == code
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
 def test_a_full_disk_is_an_error_with_a_reason(tmp_path):
-    for verb in (f"record {CLAUDE} -o -", "schema show"):
-        done = subprocess.run(
-            ["bash", "-c", f"{sys.executable} -m vacr {verb} > /dev/full"], cwd=tmp_path, capture_output=True, check=False
-        )
+    for verb in (f'record "{CLAUDE}" -o -', "schema show"):
+        done = subprocess.run(["bash", "-c", f"{COMMAND} {verb} > /dev/full"], cwd=tmp_path, capture_output=True, check=False)
         assert done.returncode == 3
         assert b"No space left" in done.stderr
 
@@ -662,10 +662,8 @@ def test_restore_follows_no_link_out_of_the_folder(vacr, tmp_path):
 
 
 def test_closed_streams_are_no_bug(tmp_path):
-    for command in (f"record {CLAUDE} -o - >&-", "record - <&-", f"record {CLAUDE} 2>&-"):
-        done = subprocess.run(
-            ["bash", "-c", f"{sys.executable} -m vacr {command}"], cwd=tmp_path, capture_output=True, check=False
-        )
+    for command in (f'record "{CLAUDE}" -o - >&-', "record - <&-", f'record "{CLAUDE}" 2>&-'):
+        done = subprocess.run(["bash", "-c", f"{COMMAND} {command}"], cwd=tmp_path, capture_output=True, check=False)
         assert done.returncode == 3, command
 
 
