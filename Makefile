@@ -21,15 +21,16 @@ endef
 .PHONY: help demo test check unprivileged faults bench docs web peers receiver lock clean
 
 help:
-	@echo "make demo   record, validate, convert and restore the examples of every agent; seal one, and log it"
-	@echo "make test   every check: ruff, mypy, import contracts, docs, pytest"
-	@echo "make unprivileged   the tests of permissions, which root skips"
-	@echo "make faults all faults that a log and a journal have to survive, where make test tries some of each kind"
-	@echo "make receiver   sends traces to a real receiver, which takes more than 100 MB of packages"
-	@echo "make bench  speed and memory, as ratios"
-	@echo "make docs   write docs/mapping, docs/reference and docs/spec-coverage again from what they are made of"
-	@echo "make web    build the page of vacr view again, after a change in web/"
-	@echo "make lock   resolve the dependencies again"
+	@echo "make demo          record, seal, verify, show and capture sample sessions, step by step"
+	@echo "make test          run every check: ruff, mypy, import contracts, docs, pytest"
+	@echo "make unprivileged  run the tests of permissions, which root skips"
+	@echo "make faults        run all faults that a log and a journal survive; make test runs some of each kind"
+	@echo "make receiver      send traces to a real receiver, which takes more than 100 MB of packages"
+	@echo "make bench         measure speed and memory, as ratios"
+	@echo "make docs          generate docs/mapping, docs/reference and docs/spec-coverage"
+	@echo "make web           build the page of vacr view, after a change in web/"
+	@echo "make lock          resolve the dependencies"
+	@echo "make clean         remove all that was installed and made in this folder"
 
 # --- environments ---
 
@@ -71,8 +72,10 @@ NONCE := 00112233445566778899aabbccddeeff
 
 demo: $(VENV)/run.stamp
 	@rm -rf $(OUT)
+	@echo "--- Record a session of every agent, and validate the records."
 	$(BIN)/vacr record examples -o $(OUT)/ --seal-source
 	$(BIN)/vacr validate $(OUT)/*.acr.json
+	@echo "--- Convert records to CBOR, to version 2 of the format and back, and restore a native session: no byte differs."
 	$(BIN)/vacr convert $(OUT)/claude-code.acr.json --to cbor -o $(OUT)/
 	$(BIN)/vacr convert $(OUT)/claude-code.acr.cbor --to json -o $(OUT)/back/
 	cmp $(OUT)/claude-code.acr.json $(OUT)/back/claude-code.acr.json
@@ -81,20 +84,24 @@ demo: $(VENV)/run.stamp
 	cmp $(OUT)/claude-code.acr.json $(OUT)/back/claude-code.acr.json
 	$(BIN)/vacr restore $(OUT)/codex-cli.acr.json -o $(OUT)/native/
 	cmp examples/codex-cli.jsonl $(OUT)/native/codex-cli.jsonl
+	@echo "--- Add up tokens, and exchange records in ATIF. What ATIF cannot hold is counted."
 	$(BIN)/vacr stats $(OUT)
 	$(BIN)/vacr export $(OUT)/*.acr.json --to atif -o $(OUT)/atif/
 	$(BIN)/vacr import $(OUT)/atif/codex-cli.atif.json -o $(OUT)/atif/
 	$(BIN)/vacr export $(OUT)/atif/codex-cli.acr.json --to atif -o $(OUT)/atif/again.atif.json
 	cmp $(OUT)/atif/codex-cli.atif.json $(OUT)/atif/again.atif.json
+	@echo "--- Seal a session: sign it, and register it in a log. Verify it, and make a page that verifies it again."
 	$(BIN)/vacr key generate -o $(OUT)/keys
 	$(BIN)/vacr log init $(OUT)/log
 	@$(BIN)/vacr log serve $(OUT)/log --port 0 > $(OUT)/served & echo $$! > $(OUT)/pid; \
 		trap 'kill $$(cat $(OUT)/pid)' EXIT; until grep -q http $(OUT)/served; do kill -0 $$(cat $(OUT)/pid) || exit 1; sleep 0.1; done; \
-		set -x; $(BIN)/vacr seal examples/claude-code.jsonl --key $(OUT)/keys/signing.pem -o $(OUT)/sealed/ \
-			--service $$(sed -n 's/.* at //p' $(OUT)/served)
+		service=$$(sed -n 's/.* at //p' $(OUT)/served); \
+		echo "$(BIN)/vacr seal examples/claude-code.jsonl --key $(OUT)/keys/signing.pem -o $(OUT)/sealed/ --service $$service"; \
+		$(BIN)/vacr seal examples/claude-code.jsonl --key $(OUT)/keys/signing.pem -o $(OUT)/sealed/ --service $$service
 	$(BIN)/vacr verify $(OUT)/sealed --trust $(OUT)/keys/signing.pub.pem --log-key $(OUT)/log
 	$(BIN)/vacr log fsck $(OUT)/log
 	$(BIN)/vacr view $(OUT)/sealed -o $(OUT)/site/ --trust $(OUT)/keys/signing.pub.pem --log-key $(OUT)/log
+	@echo "--- Capture a session as an agent writes it, and appraise evidence of what captured it."
 	@mkdir -p $(OUT)/home/.claude/projects/demo && cp examples/claude-code.jsonl $(OUT)/home/.claude/projects/demo/demo.jsonl
 	$(AT_HOME) $(BIN)/vacr watch --once --no-ui --quiet-after 0
 	$(AT_HOME) $(BIN)/vacr journal verify
@@ -104,9 +111,9 @@ demo: $(VENV)/run.stamp
 		'software-is-enough = true' > $(OUT)/policy.toml
 	$(AT_HOME) $(BIN)/vacr appraise $(OUT)/evidence.cbor --policy $(OUT)/policy.toml --nonce $(NONCE) \
 		--record $(CAPTURED) -o $(OUT)/result.cbor
-	@echo "The records are in $(OUT)/; there and back gave the same bytes. What is sealed is signed, and in a log."
-	@echo "Open $(OUT)/site/index.html in a browser: it shows what is sealed, and verifies it again."
-	@echo "What was captured is in $(OUT)/state; evidence of what captured it was appraised."
+	@echo "--- All steps passed."
+	@echo "Records: $(OUT)/*.acr.json. Sealed session: $(OUT)/sealed. Captured session: $(OUT)/state."
+	@echo "Open $(OUT)/site/index.html in a browser: the page shows the sealed session and verifies it again."
 
 test: check
 
@@ -203,4 +210,5 @@ lock: $(VENV)/dev.stamp $(PEERS)/.venv-pyscitt/stamp $(PEERS)/.venv-harbor/stamp
 			--output-file $$name.txt ../pyproject.toml $$name.in; done
 
 clean:
-	rm -rf $(VENV) $(OUT) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(OUT) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(PEERS)/.venv* $(PEERS)/node_modules $(PEERS)/receiver/node_modules web/node_modules

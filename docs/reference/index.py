@@ -9,7 +9,7 @@ from verbs import Verb
 
 from vacr.cli import EXIT_CODES
 
-_PAGE = """# The command line
+_PAGE = r"""# The command line
 
 Made from the commands themselves by `make docs`; do not edit.
 
@@ -33,6 +33,14 @@ Results go to standard output, all else to standard error. `--format json` print
 | exit code | meaning | when |
 | --- | --- | --- |
 {exits}
+When standard output or standard error cannot be written:
+
+| what happens | what the verb does | exit code |
+| --- | --- | --- |
+| standard output has no room, or fails otherwise | stops and reports it | 3 |
+| the program that reads standard output ends (`vacr show … \| head`) | finishes without printing | the verb's own |
+| standard error has no room, fails otherwise, or nobody reads it | finishes; only messages are lost | the verb's own |
+
 ## Environment variables
 
 Every option can be given by the variable that its page names; the command line comes first. A flag is set by `1` or `true`. Several values
