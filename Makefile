@@ -6,24 +6,19 @@ BIN := $(VENV)/bin
 OUT := demo-out
 # Many tests wait for a clock, a disk or another process, so there are more workers than cores.
 WORKERS := $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) * 3 // 2)')
-# Debian packages are installed by root or through sudo. Without both, APT is empty and what needs the packages is skipped.
-APT := $(shell command -v apt-get >/dev/null && { [ "$$(id -u)" = 0 ] && echo env || { command -v sudo >/dev/null && echo sudo env; }; })
-apt-get = $(APT) DEBIAN_FRONTEND=noninteractive apt-get -qq
-# On a new machine, the list of packages has to be fetched first.
-debian = { [ -n "$(APT)" ] && echo "installing $(1)" && { $(apt-get) install -y $(1) >/dev/null 2>&1 || { $(apt-get) update && $(apt-get) install -y $(1) >/dev/null; }; }; }
 
 # Installs the packages of a folder from npm. Without npm nothing is installed, and the next call tries again.
 define npm-ci
-	@command -v npm >/dev/null || $(call debian,nodejs npm) || echo "no npm: what needs packages of $(1) is not tested"
+	@command -v npm >/dev/null || sh requirements/debian.sh npm
 	@! command -v npm >/dev/null || { cd $(1) && npm ci --silent --no-audit --no-fund --ignore-scripts && touch node_modules/.stamp; }
 endef
 
-.PHONY: help demo test check unprivileged faults bench docs web peers receiver lock clean
+.PHONY: help demo test check test-unprivileged not-root faults bench docs web peers receiver lock clean
 
 help:
 	@echo "make demo          record, seal, verify, show and capture sample sessions, step by step"
 	@echo "make test          run every check: ruff, mypy, import contracts, docs, pytest"
-	@echo "make unprivileged  run the tests of permissions, which root skips"
+	@echo "make test-unprivileged   run the permission tests, which root skips"
 	@echo "make faults        run all faults that a log and a journal survive; make test runs some of each kind"
 	@echo "make receiver      send traces to a real receiver, which takes more than 100 MB of packages"
 	@echo "make bench         measure speed and memory, as ratios"
@@ -37,8 +32,7 @@ help:
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "vacr needs Python 3.11 or newer; name one with make PYTHON=…"; exit 1; }
-	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
-		|| $(call debian,python3-venv) \
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || sh requirements/debian.sh python3-venv \
 		|| { echo "Python's venv module is missing: install the package python3-venv"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
@@ -48,18 +42,7 @@ $(VENV)/run.stamp: requirements/run.txt pyproject.toml | $(BIN)/python
 	@touch $@
 
 $(VENV)/dev.stamp: requirements/dev.txt $(VENV)/run.stamp
-	@[ -e /usr/lib/softhsm/libsofthsm2.so ] || $(call debian,softhsm2) || echo "no SoftHSM: keys in devices are not tested"
-	@command -v openssl >/dev/null || $(call debian,openssl) || echo "no openssl: timestamps are not tested"
-	@command -v strace >/dev/null || $(call debian,strace) || echo "no strace: faults of the disk are not tested"
-	@[ -e /usr/lib/postgresql ] || command -v postgres >/dev/null || $(call debian,postgresql) \
-		|| echo "no PostgreSQL: logs in one are not tested"
-	@command -v sqlite3 >/dev/null || $(call debian,sqlite3) || echo "no sqlite3: backups are not tested as they are documented"
-	@command -v faketime >/dev/null || $(call debian,faketime) || echo "no faketime: a clock that is moved back is not tested"
-	@command -v swtpm_setup >/dev/null && command -v tpm2 >/dev/null || $(call debian,swtpm swtpm-tools tpm2-tools) \
-		|| echo "no swtpm or tpm2-tools: evidence of a TPM is not tested"
-	@command -v chromium >/dev/null || $(call debian,chromium) || echo "no Chromium: the page is not tested in a browser"
-	@command -v jq >/dev/null || $(call debian,jq) || echo "no jq: pages of the documentation that use it are not checked"
-	@command -v curl >/dev/null || $(call debian,curl) || echo "no curl: pages of the documentation that use it are not checked"
+	@sh requirements/debian.sh
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	@touch $@
 
@@ -127,10 +110,12 @@ check: $(VENV)/dev.stamp peers web/node_modules/.stamp
 	$(BIN)/python docs/spec-coverage/generate.py --check
 	$(BIN)/pytest -n $(WORKERS)
 
-# The tests that root skips; root runs them as somebody else, as .ci/run does.
-unprivileged: $(VENV)/dev.stamp
-	@[ "$$(id -u)" != 0 ] || { echo "make unprivileged is for users other than root"; exit 1; }
+# The permission tests, which root skips because root ignores permissions.
+test-unprivileged: | not-root $(VENV)/dev.stamp
 	$(BIN)/pytest -m unprivileged
+
+not-root:
+	@[ "$$(id -u)" != 0 ] || { echo "Run make test-unprivileged as a user other than root."; exit 1; }
 
 faults: $(VENV)/dev.stamp
 	VACR_FAULTS=full $(BIN)/pytest -n auto tests/faults
@@ -162,8 +147,8 @@ $(PEERS)/.venv/stamp: requirements/peers.txt
 	$(PEERS)/.venv/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/peers.txt
 	@touch $@
 
-# pyscitt needs a newer Python than the rest: this one, another on the path, or one installed beside this one, as pyenv does.
-# Where there is none, its test is skipped with a notice.
+# pyscitt and Harbor need Python 3.12, and their pinned packages have no builds for 3.15. Try this Python, then others on the path,
+# then those installed beside this one, as pyenv does. Where there is none, the tests are skipped with a notice.
 NEWER := $(shell for one in $(PYTHON) python3.14 python3.13 python3.12 \
 	"$$($(PYTHON) -c 'import sys; print(sys.base_prefix)')"/../*3.1[2-4]*/bin/python; do \
 	"$$one" -c 'import ensurepip, sys; sys.exit(not (3, 12) <= sys.version_info < (3, 15))' 2>/dev/null && echo "$$one" && break; done)
@@ -189,7 +174,7 @@ receiver: $(VENV)/dev.stamp $(PEERS)/receiver/node_modules/.stamp
 	$(BIN)/pytest tests/interop/test_otlp.py
 
 $(PEERS)/receiver/node_modules/.stamp: $(PEERS)/receiver/package-lock.json
-	$(call npm-ci,$(@D)/..)
+	$(call npm-ci,$(PEERS)/receiver)
 
 lock: $(VENV)/dev.stamp $(PEERS)/.venv-pyscitt/stamp $(PEERS)/.venv-harbor/stamp
 	$(BIN)/pip install --quiet --disable-pip-version-check pip-tools

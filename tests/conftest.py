@@ -18,16 +18,17 @@ FIXTURES = ROOT / "tests" / "fixtures"
 EXAMPLES = ROOT / "examples"
 CORPUS = ROOT.parent / "shared" / "corpus"
 
-KEPT_VARIABLES = ("PATH", "HOME", "LANG", "TMPDIR", "VACR_FAULTS", "UPDATE_DIGESTS")
-KEPT_PREFIXES = ("PYTEST_", "PIP_", "NPM_CONFIG_", "SSL_CERT_", "NODE_EXTRA_CA_", "HTTP_PROXY", "HTTPS_PROXY")
-"""What installing packages may need, on machines that reach registries in a way of their own."""
+KEPT_VARIABLES = ("PATH", "HOME", "LANG", "TMPDIR", "VACR_FAULTS", "VACR_FUZZ_SEEDS", "VACR_FUZZ_STEPS", "UPDATE_DIGESTS")
+KEPT_PREFIXES = ("PYTEST_", "PIP_", "NPM_CONFIG_", "SSL_CERT_", "NODE_EXTRA_CA_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+"""Settings of pip and npm: indexes, certificates, proxies."""
 
-# Tests and the commands they start see the same few variables on every machine. Variables that a test is about, it sets itself.
+# Tests and the commands they start see the same few variables on every machine. A test sets the variables it is about.
 for _name in list(os.environ):
     if _name not in KEPT_VARIABLES and not _name.upper().startswith(KEPT_PREFIXES):
         del os.environ[_name]
-# A proxy is for registries alone; services of the tests are on this machine.
-os.environ["NO_PROXY"] = os.environ["no_proxy"] = "localhost,127.0.0.1,::1"
+# A proxy is for registries; the services that tests start are on this machine.
+_no_proxy = ",".join(filter(None, [os.environ.get("no_proxy") or os.environ.get("NO_PROXY"), "localhost,127.0.0.1,::1"]))
+os.environ["NO_PROXY"] = os.environ["no_proxy"] = _no_proxy
 # Settings of the user's git, such as commit.gpgSign or init.defaultBranch, must not reach the repositories of the tests.
 os.environ["GIT_CONFIG_GLOBAL"] = os.devnull
 os.environ["GIT_CONFIG_NOSYSTEM"] = "1"
@@ -40,9 +41,9 @@ settings.load_profile("default")
 
 
 def pytest_runtest_setup(item):
-    """Skip tests of permissions where they bind nobody."""
+    """Skip permission tests when running as root."""
     if item.get_closest_marker("unprivileged") and os.geteuid() == 0:
-        pytest.skip("ROOT: permissions bind nobody here; .ci/run runs this test as another user")
+        pytest.skip("ROOT: root ignores permissions; .ci/run runs this test as another user")
 
 
 @pytest.fixture

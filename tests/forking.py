@@ -26,7 +26,7 @@ _FLUSH_FAILED = 120
 
 
 class Forking:
-    """A process that runs the command in forks of itself, and how to ask it."""
+    """A server process that forks to run each command."""
 
     def __init__(self, environment=None):
         """Start the process; the environment decides what the interpreter reads from it, such as PYTHONUNBUFFERED."""
@@ -34,7 +34,9 @@ class Forking:
         with theirs:
             # It ends when nobody can ask it any more.
             command = [sys.executable, "-m", __name__, str(theirs.fileno())]
-            self.process = subprocess.Popen(command, pass_fds=[theirs.fileno()], cwd=_ROOT, env=environment)
+            self.process = subprocess.Popen(
+                command, pass_fds=[theirs.fileno()], cwd=_ROOT, env=environment, stdout=subprocess.DEVNULL
+            )
         atexit.register(self.close)
 
     def close(self):

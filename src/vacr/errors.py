@@ -40,6 +40,12 @@ class UnreadableInput(VacrError):  # noqa: N818 - named after the exit code's me
     exit_code = 3
 
 
+class UnwritableOutput(VacrError):  # noqa: N818 - named after the exit code's meaning
+    """The output cannot be written, for example because the disk is full."""
+
+    exit_code = 3
+
+
 class NotASession(UnreadableInput):
     """The input can be read, but is no session of an agent that is known."""
 

@@ -15,6 +15,7 @@ from tests.action.github import load
 from tests.conftest import EXAMPLES
 from tests.log.scrapi import Scrapi
 from tests.vectors.statements import Key
+from vacr.action import seal as action
 
 NOBODY = "http://127.0.0.1:1"
 
@@ -143,11 +144,11 @@ def test_a_hostile_name_stays_in_its_place(seal, runner):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_key_is_seen_by_nobody_and_gone_when_the_job_is_cancelled(seal, runner, key, number):  # noqa: ARG001 - it makes the folder
     """Cancel a job as GitHub does: the first process of the step gets a signal, and no other."""
-    action = load("seal/action.yml")
-    inputs = {name: one.get("default", "") for name, one in action["inputs"].items()}
+    definition = load("seal/action.yml")
+    inputs = {name: one.get("default", "") for name, one in definition["inputs"].items()}
     inputs |= {"sessions": "sessions", "key": key, "service": NOBODY, "passphrase": "unused-passphrase"}
     out = runner._file("output")
-    started = runner.start("seal/action.yml", action["runs"]["steps"][1], {"inputs": inputs}, out, out)
+    started = runner.start("seal/action.yml", definition["runs"]["steps"][1], {"inputs": inputs}, out, out)
     try:
         inner = _the_child_that_seals(started.pid)
         words, variables = ((Path("/proc") / str(inner) / name).read_bytes() for name in ("cmdline", "environ"))
@@ -178,3 +179,24 @@ def _the_child_that_seals(process):
 def _below(process):
     children = (Path("/proc") / str(process) / "task" / str(process) / "children").read_text().split()
     return [one for child in children for one in (child, *_below(child))]
+
+
+def test_a_job_cancelled_while_the_verb_starts_leaves_no_process(monkeypatch):
+    started = []
+
+    class Interrupted(subprocess.Popen):
+        def __init__(self, *arguments, **settings):
+            super().__init__(*arguments, **settings)
+            started.append(self)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(subprocess, "Popen", Interrupted)
+    before = {number: signal.signal(number, action._end) for number in action._CANCEL_SIGNALS}
+    try:
+        with pytest.raises(SystemExit) as caught:
+            action._run_cancellable(["sleep", "600"], dict(os.environ))
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    assert caught.value.code == 128 + signal.SIGTERM
+    assert started[0].returncode == -signal.SIGKILL

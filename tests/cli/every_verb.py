@@ -95,7 +95,7 @@ def environment_in(folder):
 
 @pytest.fixture(scope="session")
 def material(tmp_path_factory):
-    """Make one of everything that a verb can be given."""
+    """Make a folder with an input file of each kind."""
     folder = tmp_path_factory.mktemp("material")
     shutil.copy(EXAMPLES / "claude-code.jsonl", folder / "s.jsonl")
     (folder / "policy.toml").write_text(POLICY)
@@ -108,10 +108,14 @@ def material(tmp_path_factory):
     git = ["git", "-C", repository, "-c", "user.name=m", "-c", "user.email=m@example.org"]
     for arguments in (["init", "-q", "--template="], ["add", "."], ["commit", "-qm", "m"]):
         subprocess.run([*git, *arguments], check=True)
+    (folder / "drifted.jsonl").write_bytes((folder / "s.jsonl").read_bytes() + b'{"type":"unheard-of"}\n')
     for arguments in _COMMANDS:
         command = [sys.executable, "-m", "vacr", *arguments]
         done = subprocess.run(command, cwd=folder, env=environment_in(folder), capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
+    changed = (folder / RECORD).read_bytes().replace(b"off by a cent", b"off by a euro")
+    (folder / "changed.acr.json").write_bytes(changed)
+    shutil.copy(folder / "s.acr.json.cose", folder / "changed.acr.json.cose")
     return folder
 
 

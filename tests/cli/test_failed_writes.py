@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -23,6 +24,16 @@ CALLS = {verb: [*verb.split(), *arguments] for verb, arguments in VERBS.items()}
     "help": ["--help"],
     "version": ["--version"],
     "a wrong call": ["nothing"],
+    "record to output": ["record", "s.jsonl", "-o", "-"],
+    "record drift to output": ["record", "drifted.jsonl", "-o", "-", "--strict"],
+    "convert to output": ["convert", "s.acr.json", "--to", "cbor", "-o", "-"],
+    "attribute to output": ["attribute", "s.acr.json", "-o", "-"],
+    "export to output": ["export", "s.acr.json", "--to", "markdown", "-o", "-"],
+    "view to output": ["view", "s.acr.json", "-o", "-"],
+    "sign to output": ["sign", "s.acr.json", "--key", "keys/signing.pem", "-o", "-"],
+    "verify for programs": ["verify", "s.acr.json", "--trust", "keys/signing.pub.pem", "--format", "json"],
+    "verify a changed record": ["verify", "changed.acr.json", "--trust", "keys/signing.pub.pem"],
+    "show for programs": ["show", "s.acr.json", "--format", "jsonl"],
 }
 BUFFERING = {"buffered": {}, "unbuffered": {"PYTHONUNBUFFERED": "1"}}
 each_buffering = pytest.mark.parametrize("variables", BUFFERING.values(), ids=BUFFERING)
@@ -33,8 +44,8 @@ def test_no_verb_is_missing_from_the_table():
 
 
 def test_the_readme_lists_the_exit_codes():
-    cells = [line.split("|")[1].strip() for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("| ")]
-    assert [int(cell) for cell in cells if cell.isdecimal()] == list(EXIT_CODES)
+    table = (ROOT / "README.md").read_text().partition("| exit code |")[2].partition("\n\n")[0]
+    assert [int(line.split("|")[1]) for line in table.splitlines()[2:]] == list(EXIT_CODES)
 
 
 @pytest.fixture(scope="module", params=BUFFERING)
@@ -67,6 +78,14 @@ def full_device():
         os.close(handle)
 
 
+class Ending(NamedTuple):
+    """How a call ends when all writes succeed."""
+
+    code: int
+    result_size: int
+    message_size: int
+
+
 def run(forking, place, call, stdout, stderr):
     with Path(os.devnull).open("rb") as nothing:
         return forking.run(CALLS[call], place, environment_in(place), [nothing.fileno(), stdout, stderr])
@@ -74,7 +93,7 @@ def run(forking, place, call, stdout, stderr):
 
 @pytest.fixture(scope="module")
 def usual(material, tmp_path_factory):  # noqa: F811 - a fixture
-    """Return how a call ends when all writes succeed, and whether it prints a result."""
+    """Return how a call ends when all writes succeed."""
     known = {}
     forking = Forking()
 
@@ -86,7 +105,7 @@ def usual(material, tmp_path_factory):  # noqa: F811 - a fixture
                 code = run(forking, place, call, out.fileno(), err.fileno())
                 sizes = out.seek(0, os.SEEK_END), err.seek(0, os.SEEK_END)
             assert any(sizes), f"{call} prints nothing, so nothing is tested"
-            known[call] = code, bool(sizes[0])
+            known[call] = Ending(code, *sizes)
         return known[call]
 
     return ending
@@ -95,8 +114,8 @@ def usual(material, tmp_path_factory):  # noqa: F811 - a fixture
 @pytest.mark.parametrize("failing", ["output", "messages", "both"])
 @pytest.mark.parametrize("call", CALLS)
 def test_no_room_ends_in_a_documented_code(forking, folder, usual, call, failing):  # noqa: F811 - fixtures
-    code, prints_result = usual(call)
-    loses_result = prints_result and failing != "messages"
+    code, result_size, _ = usual(call)
+    loses_result = result_size and failing != "messages"
     with full_device() as full, (folder / "kept").open("w+b") as kept:
         stdout = kept.fileno() if failing == "messages" else full
         stderr = kept.fileno() if failing == "output" else full
@@ -111,7 +130,7 @@ def test_no_room_ends_in_a_documented_code(forking, folder, usual, call, failing
 @pytest.mark.parametrize("call", CALLS)
 def test_a_closed_pipe_does_not_change_the_exit_code(forking, folder, usual, call):  # noqa: F811 - fixtures
     with closed_pipe() as pipe:
-        assert run(forking, folder, call, pipe, pipe) == usual(call)[0]
+        assert run(forking, folder, call, pipe, pipe) == usual(call).code
 
 
 def test_a_full_disk_ends_in_a_documented_code(forking, material, tmp_path, usual):  # noqa: F811 - fixtures
@@ -124,11 +143,10 @@ def test_a_full_disk_ends_in_a_documented_code(forking, material, tmp_path, usua
             for number, call in enumerate(CALLS):
                 place = tmp_path / f"{room}-{number}"
                 shutil.copytree(material, place, symlinks=True)
-                code, prints_result = usual(call)
-                with printed.open("r+b") as file:
-                    ended = run(forking, place, call, file.fileno(), file.fileno())
-                expected = {code} if not prints_result else {UNWRITABLE} if not room else {UNWRITABLE, code}
-                assert ended in expected, f"{call} with room for {room} bytes"
+                code, size, _ = usual(call)
+                with printed.open("r+b") as file, (place / "messages").open("wb") as messages:
+                    ended = run(forking, place, call, file.fileno(), messages.fileno())
+                assert ended == (UNWRITABLE if size > room else code), f"{call} with room for {room} bytes"
             (disk / "filler").unlink()
 
 
@@ -139,11 +157,11 @@ def test_a_real_process_ends_as_a_fork_does(folder, usual, call, variables):  # 
     settings = {"cwd": folder, "env": environment_in(folder) | variables}
     with full_device() as full:
         assert subprocess.run(command, stdout=full, stderr=full, **settings).returncode == UNWRITABLE
-        assert subprocess.run(command, stdout=subprocess.PIPE, stderr=full, **settings).returncode == usual(call)[0]
+        assert subprocess.run(command, stdout=subprocess.PIPE, stderr=full, **settings).returncode == usual(call).code
     with closed_pipe() as pipe:
-        assert subprocess.run(command, stdout=pipe, stderr=pipe, **settings).returncode == usual(call)[0]
+        assert subprocess.run(command, stdout=pipe, stderr=pipe, **settings).returncode == usual(call).code
         done = subprocess.run(command, stdout=pipe, stderr=subprocess.PIPE, **settings)
-        assert (done.returncode, done.stderr) == (usual(call)[0], b"")
+        assert (done.returncode, done.stderr) == (usual(call).code, b"")
 
 
 @each_buffering

@@ -28,8 +28,8 @@ from vacr.log.registering import PENDING
 SEALED, FAILED, NEVER = "sealed", "failed", "never"
 _FAIL_ON = (FAILED, PENDING, NEVER)
 _ENDED = 128
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
-"""What GitHub sends to a job that is cancelled."""
+_CANCEL_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+"""The signals that GitHub sends when a job is cancelled."""
 _NOT_MET = 1
 
 
@@ -50,7 +50,7 @@ def work(told: Workflow) -> int:
     outbox = given("outbox") or f"{output}/outbox"
     environment = os.environ | {VARIABLE: str(Path(outbox).absolute())}
     environment |= {"VACR_SEAL_TOKEN": token, "VACR_REGISTER_TOKEN": token} if token else {}
-    for number in _SIGNALS:
+    for number in _CANCEL_SIGNALS:
         signal.signal(number, _end)
     with TemporaryDirectory(prefix="vacr-", dir=os.environ.get("RUNNER_TEMP") or None) as folder:
         keys = Keys(Path(folder))
@@ -65,7 +65,7 @@ def work(told: Workflow) -> int:
 
 def _end(number: int, _frame: FrameType | None) -> NoReturn:
     """End when the job is cancelled, so that the key is removed on the way; no second signal is to end that."""
-    for one in _SIGNALS:
+    for one in _CANCEL_SIGNALS:
         signal.signal(one, signal.SIG_IGN)
     sys.exit(_ENDED + number)
 
@@ -112,20 +112,29 @@ def _vacr(arguments: list[str], environment: dict[str, str]) -> dict[str, Any]:
 
 def _run_cancellable(command: list[str], environment: dict[str, str]) -> tuple[int, bytes]:
     """Run a command and return its exit code and output; kill it when the job is cancelled."""
-    # A signal that interrupts the start of a process would leave it running, so signals wait until it has started.
-    waiting: list[int] = []
-    handlers = {number: signal.signal(number, lambda got, _: waiting.append(got)) for number in _SIGNALS}
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) as process:  # noqa: S603 - ourselves
+    # A signal inside Popen would leave the process running, so signals are collected until Popen returns.
+    received: list[int] = []
+    handlers = {number: signal.signal(number, lambda got, _: received.append(got)) for number in _CANCEL_SIGNALS}
+    try:
+        process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)  # noqa: S603 - ourselves
+    except BaseException:
+        _restore(handlers)
+        raise
+    with process:
         try:
-            for number, handler in handlers.items():
-                signal.signal(number, handler)
-            if waiting:
-                _end(waiting[0], None)
+            _restore(handlers)
+            if received:
+                _end(received[0], None)
             output, _ = process.communicate()
         except BaseException:
             process.kill()
             raise
     return process.returncode, output
+
+
+def _restore(handlers: dict[signal.Signals, Any]) -> None:
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
 
 
 def _tell(done: dict[str, Any], late: list[dict[str, Any]], policy: str, told: Workflow, *, output: str, outbox: str) -> int:

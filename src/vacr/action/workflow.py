@@ -12,10 +12,10 @@ import secrets
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from vacr.cli.streams import flush_or_discard
+from vacr.cli.streams import flush_streams
 from vacr.errors import UnreadableInput, UsageError, VacrError, printable
 
 BUG = 70
@@ -80,7 +80,9 @@ class Workflow:
         try:
             yield
         finally:
-            self._command(f"::{self._word}::")
+            # A log that cannot be written any more must not replace the reason why the work ended.
+            with suppress(OSError):
+                self._command(f"::{self._word}::")
 
     def annotate(self, level: str, message: str, file: str = "", lines: tuple[int, int] | None = None) -> None:
         """Put a remark beside a file, or on the run; more of them than GitHub shows are left out."""
@@ -107,13 +109,13 @@ class Workflow:
 
 def run(work: Callable[[Workflow], int]) -> int:
     """Run an action and return its exit code; errors become annotations in the log of the job."""
-    atexit.register(flush_or_discard)
+    atexit.register(flush_streams)
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
     try:
         return _run_annotated(work)
     except OSError:
-        # The log itself cannot be written, so the exit code is all that is left to tell.
+        # The log cannot be written; only the exit code can report it.
         return UnreadableInput.exit_code
 
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import click
 
-from vacr import __version__, errors
+from vacr import __version__
 from vacr.cli.options import FINDINGS, printable
-from vacr.cli.streams import discard, escape_unencodable, flush_or_discard, is_output_closed, print_message
+from vacr.cli.streams import check_output, discard_stream, flush_streams, is_reader_gone, prepare_streams, print_message
 from vacr.cli.verbs import Verbs
-from vacr.errors import UnreadableInput, VacrError
+from vacr.errors import UnreadableInput, UnwritableOutput, VacrError
 
 INTERRUPTED = 130
 BUG = 70
@@ -81,12 +81,12 @@ def group() -> None:
 
 def main() -> None:
     """Run the command and end the process with its exit code."""
-    # Exit functions run in reverse order, so this one comes after all that may still print.
-    atexit.register(flush_or_discard)
+    # Exit functions run in reverse order: the first to be registered flushes last.
+    atexit.register(flush_streams)
     exit_code = run()
     if exit_code == INTERRUPTED:
         # Threads of a pool that was ended at once would complain about it on the way out.
-        flush_or_discard()
+        flush_streams()
         os._exit(exit_code)
     sys.exit(exit_code)
 
@@ -97,10 +97,10 @@ def run(arguments: list[str] | None = None) -> int:
     sys.set_int_max_str_digits(sys.int_info.default_max_str_digits)
     if sys.stdout is None or sys.stderr is None:
         return UnreadableInput.exit_code
-    escape_unencodable()
+    prepare_streams()
     try:
         result: Any = group.main(arguments, prog_name="vacr", standalone_mode=False)
-        sys.stdout.flush()
+        check_output()
     except click.ClickException as error:
         with suppress(OSError):
             error.show()
@@ -117,15 +117,14 @@ def run(arguments: list[str] | None = None) -> int:
         # The library ends so after it has completed words for a shell, and whichever pipe broke.
         if isinstance(error, SystemExit) and not error.code:
             return 0
-        # Only whoever reads our output may have enough of it.
-        if is_output_closed():
-            discard("stdout")
+        # A reader of our output may leave when it has seen enough.
+        if is_reader_gone():
+            discard_stream("stdout")
             return 0
         print_message("vacr: a pipe broke that was being written to")
         return UnreadableInput.exit_code
     except OSError as error:
-        discard("stdout")
-        print_message(errors.printable(f"vacr: {error.filename or 'the output'}: {error.strerror or error}"))
+        print_message(printable(f"vacr: {_describe(error)}"))
         return UnreadableInput.exit_code
     except Exception as error:
         if os.environ.get("VACR_DEBUG"):
@@ -136,3 +135,14 @@ def run(arguments: list[str] | None = None) -> int:
         )
         return BUG
     return result if isinstance(result, int) else 0
+
+
+def _describe(error: OSError) -> str:
+    """Describe an error that no verb expected; the library prints help without checking whether it can be written."""
+    try:
+        check_output()
+    except UnwritableOutput as failed:
+        discard_stream("stdout")
+        return failed.diagnostics()
+    reason = error.strerror or str(error)
+    return f"{error.filename}: {reason}" if error.filename else reason

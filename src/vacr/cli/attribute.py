@@ -15,6 +15,7 @@ from vacr.cli import options, outputs
 from vacr.cli.checking import check_all
 from vacr.cli.given import Given, distinct, given
 from vacr.cli.options import PATH, Voice, plural
+from vacr.cli.streams import write_bytes
 from vacr.codec.canonical_json import encode
 from vacr.errors import UsageError
 from vacr.identity import identify
@@ -78,7 +79,7 @@ def command(
         form = _form(one, output)
         data = codec.encode(record, form)
         if output == STDIN:
-            outputs.write_stdout([data, b"\n" if form == "json" else b""])
+            write_bytes([data, b"\n" if form == "json" else b""])
             continue
         target = Path(output or ".") / f"{one.stem}.attributed.acr.{form}" if outputs.is_folder(output) else Path(output or "")
         if target in targets:
@@ -113,7 +114,7 @@ def _history(found: list[Given], tree: Base | None, voice: Voice) -> int:
     replay, roots = replayed([one.record for one in found], tree)
     for number, one in enumerate(found):
         tell_unknown(one, unknown_tools(replay, number), voice)
-    outputs.write_stdout(encode(line) + b"\n" for line in told(replay, roots))
+    write_bytes(encode(line) + b"\n" for line in told(replay, roots))
     return 0
 
 

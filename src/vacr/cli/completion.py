@@ -7,7 +7,7 @@ from click.shell_completion import get_completion_class
 
 from vacr.cli import options
 from vacr.cli.options import Voice
-from vacr.cli.streams import print_result
+from vacr.cli.streams import print_text
 from vacr.errors import UsageError
 
 _HOW = {
@@ -39,4 +39,4 @@ def command(shell: str, format: str, quiet: bool, verbose: int) -> None:  # noqa
     voice.data({"shell": shell, "script": script, "how": _HOW[shell]})
     voice.notice(f"vacr: {_HOW[shell]}", 1)
     if not voice.json:
-        print_result(script)
+        print_text(script)

@@ -12,6 +12,7 @@ from vacr import codec
 from vacr.cli import options, outputs
 from vacr.cli.options import PATH, Voice, plural, size
 from vacr.cli.records import load
+from vacr.cli.streams import write_bytes
 from vacr.codec import Form
 from vacr.errors import UsageError, VacrError
 from vacr.recording.files import digest
@@ -58,7 +59,7 @@ def command(
         try:
             data, form, behind, name = _converted(path, to, voice)
             if output == STDIN:
-                outputs.write_stdout([b"\n" if form == "json" and path != files[0] else b"", data])
+                write_bytes([b"\n" if form == "json" and path != files[0] else b"", data])
                 _tell(path, behind, voice)
                 continue
             target = Path(output or ".") / name if outputs.is_folder(output) else _named(output or "", form)

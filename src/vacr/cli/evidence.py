@@ -10,6 +10,7 @@ from typing import Any
 
 from vacr.cli import outputs
 from vacr.cli.options import Voice
+from vacr.cli.streams import write_bytes
 from vacr.errors import InvalidStatement, UnreadableInput, UsageError
 from vacr.evidence.attester import check_nonce
 from vacr.evidence.journal import FORM, JournalHead, head_of
@@ -116,7 +117,7 @@ class Target:
     def put(self, data: bytes, name: str, source: str) -> str | None:
         """Write what was made, and say where; `name` is its name where a folder is given, and its path where nothing is."""
         if self.output == STDIN:
-            outputs.write_stdout([data])
+            write_bytes([data])
             return None
         path = Path(name)
         if self.output is not None:

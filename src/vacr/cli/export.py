@@ -20,6 +20,7 @@ from vacr.cli.given import Given, opened
 from vacr.cli.options import PATH, Voice, plural, size
 from vacr.cli.showing import filter_of, filter_options
 from vacr.cli.statements import key_options, key_signer
+from vacr.cli.streams import write_bytes
 from vacr.errors import NotASession, UnreadableInput, UsageError, VacrError
 from vacr.exchange.atif import VERSIONS
 from vacr.exchange.exported import Asked, Exported, told
@@ -153,7 +154,7 @@ class _Export:
         made = self.to.export(one.record, replace(self.asked, digest=name, form=one.form, statement=statement))
         described = {"source": one.path, "record": one.record["id"], "losses": dict(made.losses), "left-out": made.left_out}
         if self.output == STDIN:
-            outputs.write_stdout([made.data])
+            write_bytes([made.data])
         else:
             target = Path(self.output or "")
             if outputs.is_folder(self.output):

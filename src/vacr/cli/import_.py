@@ -10,6 +10,7 @@ import click
 import vacr
 from vacr.cli import options, outputs
 from vacr.cli.options import PATH, Voice, plural, size
+from vacr.cli.streams import write_bytes
 from vacr.errors import UnreadableInput, VacrError
 from vacr.exchange.formats import FORMATS
 from vacr.exchange.recognising import format_of
@@ -65,7 +66,7 @@ def command(
             for reading in readings:
                 data = _encoded(reading)
                 if output == STDIN:
-                    outputs.write_stdout([data, b"\n"])
+                    write_bytes([data, b"\n"])
                     continue
                 label = str(reading.record["session"]["session-id"]) if len(readings) > 1 else ""
                 stem = record_name(_stem(path, FORMATS[name].ending), ".", label)

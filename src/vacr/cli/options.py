@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import click
 
 from vacr import errors
-from vacr.cli.streams import print_message, print_result
+from vacr.cli.streams import print_message, print_text
 from vacr.codec import canonical_json
 
 SCHEMA_VERSION = "1"
@@ -63,22 +63,22 @@ class Voice:
     def result(self, text: str) -> None:
         """Print a line of the result for a person."""
         if not self.json and not self.quiet:
-            print_result(errors.printable(text))
+            print_text(errors.printable(text))
 
     def lines(self, text: str) -> None:
         """Print a result that is text of several lines."""
         if not self.json:
-            print_result(printable(text))
+            print_text(printable(text))
 
     def data(self, document: dict[str, Any]) -> None:
         """Print the result for a program, in one document."""
         if self.format == "json":
-            print_result(encoded(document))
+            print_text(encoded(document))
 
     def line(self, document: dict[str, Any]) -> None:
         """Print a part of the result for a program that takes it line by line."""
         if self.format == "jsonl":
-            print_result(encoded(document))
+            print_text(encoded(document))
 
     def notice(self, text: str, level: int = 0) -> None:
         """Tell the person something beside the result; details only when asked for."""

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Sequence
 from itertools import chain, count
 from pathlib import Path
 
-from vacr.cli.streams import output_failure
 from vacr.errors import UsageError
-from vacr.recording.files import Pieces, refuse_input, same, write
+from vacr.recording.files import refuse_input, same, write
 from vacr.sources import STDIN
 
 
@@ -52,19 +50,3 @@ def write_new(
             raise UsageError(f"{target} is there and differs", hint="Give --overwrite, or another place with -o.")
     write(target, [data], *(Path(one) for one in (source, *also) if one != STDIN))
     return "written"
-
-
-def write_stdout(pieces: Pieces) -> None:
-    """Write bytes to standard output as they are.
-
-    Raises:
-        UnreadableInput: there is no room for them.
-        BrokenPipeError: nobody reads them any more.
-    """
-    try:
-        sys.stdout.buffer.writelines(pieces)
-        sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise output_failure(error) from error

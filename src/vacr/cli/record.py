@@ -17,7 +17,7 @@ import click
 from vacr.cli import options, outputs
 from vacr.cli.options import FINDINGS, PATH, Voice, plural
 from vacr.cli.report import Report
-from vacr.cli.streams import print_message
+from vacr.cli.streams import print_message, write_bytes
 from vacr.errors import UsageError
 from vacr.recording import plan
 from vacr.recording.files import tidy_all
@@ -173,13 +173,13 @@ def _print(paths: tuple[str, ...], session: str | None, wish: Wish, report: Repo
 
     def emit(pieces: list[bytes | memoryview]) -> None:
         nonlocal printed
-        outputs.write_stdout([*([b"\n"] if printed and not wish.cbor else []), *pieces])
+        write_bytes([*([b"\n"] if printed and not wish.cbor else []), *pieces])
         printed += 1
 
     for path in paths:
         report.add(record_place(plan.file_task(path, "", None, wish, session), emit))
     if printed and not wish.cbor and sys.stdout.isatty():
-        outputs.write_stdout([b"\n"])
+        write_bytes([b"\n"])
 
 
 def _folders(folders: list[str], output: str | None, wish: Wish, report: Report, jobs: int | None, cluster: str | None) -> int:

@@ -11,6 +11,7 @@ import click
 from vacr.cli import options, outputs
 from vacr.cli.options import PATH, Voice, plural
 from vacr.cli.services import Services, service_options, target_of, tell, worst
+from vacr.cli.streams import write_bytes
 from vacr.errors import InvalidStatement, UnreadableInput, UsageError, VacrError
 from vacr.log.outbox import Item
 from vacr.log.registering import FAILED, Outcome, Registrar
@@ -88,7 +89,7 @@ def _one(
 
     def elsewhere(data: bytes) -> None:
         if output == STDIN:
-            outputs.write_stdout([data])
+            write_bytes([data])
         elif target is not None:
             outputs.write_new(target, data, statement, (*files, statement), overwrite=overwrite)
 

@@ -8,9 +8,10 @@ from typing import Any
 import click
 
 from vacr import codec
-from vacr.cli import options, outputs
+from vacr.cli import options
 from vacr.cli.options import Voice
 from vacr.cli.schemas import load_schema, load_text, refuse_unknown_rule
+from vacr.cli.streams import write_bytes
 from vacr.cli.verbs import InOrder
 from vacr.errors import UsageError
 from vacr.versions import VERSIONS
@@ -90,7 +91,7 @@ def generate(
         if voice.json:
             instances.append(instance)
         else:
-            outputs.write_stdout([codec.encode(instance, "cbor")] if cbor else [codec.encode(instance), b"\n"])
+            write_bytes([codec.encode(instance, "cbor")] if cbor else [codec.encode(instance), b"\n"])
     voice.data({"schema": schema, "rule": rule or compiled.root, "seed": first, "instances": instances})
 
 

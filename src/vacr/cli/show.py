@@ -147,7 +147,8 @@ def _print(text: Iterator[str], *, coloured: bool, paged: bool) -> None:
     """Print it as it comes, on a terminal through a pager."""
     if not paged or not sys.stdout.isatty():
         for piece in text:
-            print_text(piece, color=coloured, newline=False)
+            if not print_text(piece, color=coloured, newline=False):
+                break
         return
     # As git has it: less shows colours, ends by itself where a screen is enough, and leaves there what it showed.
     os.environ.setdefault("LESS", "-FRX")

@@ -11,6 +11,7 @@ import click
 from vacr.cli import options, outputs
 from vacr.cli.options import PATH, Voice
 from vacr.cli.statements import Signing, signing_options
+from vacr.cli.streams import write_bytes
 from vacr.signing import HASH_ENVELOPE, PROFILES, Signer, keys
 from vacr.signing.algorithms import ALGORITHMS
 from vacr.sources import STDIN
@@ -66,7 +67,7 @@ def _write(
     path: str, statement: bytes, signer: Signer, output: str | None, files: tuple[str, ...], voice: Voice, *, overwrite: bool
 ) -> dict[str, Any]:
     if output == STDIN:
-        outputs.write_stdout([statement])
+        write_bytes([statement])
         return {}
     name = Path(path).name + COSE
     if output is None:

@@ -14,8 +14,9 @@ import click
 
 from vacr.cli import options
 from vacr.cli.options import PATH, Voice, plural, size
-from vacr.cli.outputs import is_folder, unused, write_new, write_stdout
+from vacr.cli.outputs import is_folder, unused, write_new
 from vacr.cli.showing import filter_of, filter_options
+from vacr.cli.streams import write_bytes
 from vacr.cli.verdicts import Wanted
 from vacr.cli.viewing import Conversation, conversations, template, trust_of
 from vacr.errors import UnreadableInput, UsageError, VacrError
@@ -127,7 +128,7 @@ class _Viewed:
         found = list(self._conversations())
         if self.is_archive or len(found) != 1:
             raise UsageError("several pages cannot go to standard output", hint="Give a folder: -o site/.")
-        write_stdout(found[0].page(self.trust, self.filter).pieces(self.template))
+        write_bytes(found[0].page(self.trust, self.filter).pieces(self.template))
         return self.exit_code
 
     def write(self, output: str | None, *, overwrite: bool, silent: bool = False) -> None:

@@ -11,6 +11,7 @@ import click
 from vacr.cli import options, outputs
 from vacr.cli.log.which import log_of, log_options
 from vacr.cli.options import PATH, Voice
+from vacr.cli.streams import write_bytes
 from vacr.errors import UsageError
 from vacr.log.proofs import consistency_receipt, receipt_for
 from vacr.receipts.receipt import parse_receipt
@@ -58,7 +59,7 @@ def command(
             receipt = made
     told = _told(receipt)
     if output == STDIN:
-        outputs.write_stdout([receipt])
+        write_bytes([receipt])
         return 0
     if output is not None:
         outputs.write_new(Path(output), receipt, STDIN, (), overwrite=overwrite)

@@ -9,7 +9,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, MutableMapping
 from functools import lru_cache
-from ipaddress import IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Any
 
 from vacr.errors import UnreadableInput
@@ -124,6 +124,6 @@ def _household(address: str) -> str:
         found = ip_address(address)
     except ValueError:
         return ""
-    if found.version == 4:  # noqa: PLR2004 - the version of IP
+    if isinstance(found, IPv4Address):
         return address
     return str(found.ipv4_mapped or IPv6Address(int(found) >> _OWN << _OWN))
