@@ -37,9 +37,10 @@ When standard output or standard error cannot be written:
 
 | what happens | what the verb does | exit code |
 | --- | --- | --- |
-| standard output has no room, or fails otherwise | stops and reports it | 3 |
-| the program that reads standard output ends (`vacr show … \| head`) | finishes without printing | the verb's own |
-| standard error has no room, fails otherwise, or nobody reads it | finishes; only messages are lost | the verb's own |
+| there is no room for standard output, or a write to it fails | stops and reports it | 3 |
+| the program that reads standard output ends (`vacr verify … \| head`) | goes on without printing; `vacr show` stops | the verb's own |
+| a write to standard error fails | goes on; only messages are lost | the verb's own |
+| standard output or standard error is closed from the start (`>&-`) | does not start | 3 |
 
 ## Environment variables
 

@@ -111,7 +111,11 @@ def usual(material, tmp_path_factory):  # noqa: F811 - a fixture
     return ending
 
 
-@pytest.mark.parametrize("failing", ["output", "messages", "both"])
+@pytest.mark.parametrize(
+    ("forking", "failing"),
+    [("buffered", "output"), ("buffered", "messages"), ("buffered", "both"), ("unbuffered", "both")],
+    indirect=["forking"],
+)
 @pytest.mark.parametrize("call", CALLS)
 def test_no_room_ends_in_a_documented_code(forking, folder, usual, call, failing):  # noqa: F811 - fixtures
     code, result_size, _ = usual(call)
@@ -135,19 +139,18 @@ def test_a_closed_pipe_does_not_change_the_exit_code(forking, folder, usual, cal
 
 def test_a_full_disk_ends_in_a_documented_code(forking, material, tmp_path, usual):  # noqa: F811 - fixtures
     """Unlike /dev/full, a disk may take the beginning of a text and refuse the rest."""
+    room = 1 << 12
     with small_disk(tmp_path / "small") as disk:
-        for room in (0, 1 << 12):
-            printed = disk / "printed"
-            printed.write_bytes(bytes(room))
-            fill(disk / "filler")
-            for number, call in enumerate(CALLS):
-                place = tmp_path / f"{room}-{number}"
-                shutil.copytree(material, place, symlinks=True)
-                code, size, _ = usual(call)
-                with printed.open("r+b") as file, (place / "messages").open("wb") as messages:
-                    ended = run(forking, place, call, file.fileno(), messages.fileno())
-                assert ended == (UNWRITABLE if size > room else code), f"{call} with room for {room} bytes"
-            (disk / "filler").unlink()
+        printed = disk / "printed"
+        printed.write_bytes(bytes(room))
+        fill(disk / "filler")
+        for number, call in enumerate(CALLS):
+            place = tmp_path / str(number)
+            shutil.copytree(material, place, symlinks=True)
+            with printed.open("r+b") as file, (place / "messages").open("wb") as messages:
+                ended = run(forking, place, call, file.fileno(), messages.fileno())
+            code, size, _ = usual(call)
+            assert ended == (UNWRITABLE if size > room else code), call
 
 
 @each_buffering
