@@ -38,9 +38,9 @@ When standard output or standard error cannot be written:
 | what happens | what the verb does | exit code |
 | --- | --- | --- |
 | there is no room for standard output, or a write to it fails | stops and reports it | 3 |
-| the program that reads standard output ends (`vacr verify … \| head`) | goes on without printing; `vacr show` stops | the verb's own |
-| a write to standard error fails | goes on; only messages are lost | the verb's own |
-| standard output or standard error is closed from the start (`>&-`) | does not start | 3 |
+| the program that reads standard output ends (`vacr verify … \| head`) | goes on without printing; `vacr show` stops | the verb's own, so far |
+| standard output is closed from the start (`>&-`) | does not start | 3 |
+| standard error is closed, or a write to it fails | goes on; only messages are lost | the verb's own |
 
 ## Environment variables
 

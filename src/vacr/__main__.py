@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from contextlib import suppress
+
+INTERRUPTED = 130
 
 
 def main() -> None:
     """Run the command."""
-    if sys.argv[1:] in (["--version"], ["-V"]) and sys.stdout is not None:
-        from vacr import __version__
-
-        # If this write fails, the command below tries again and reports the failure.
-        with suppress(OSError):
-            print(f"vacr {__version__}", flush=True)  # noqa: T201 - the command's output
-            return
     try:
+        if sys.argv[1:] in (["--version"], ["-V"]) and _print_version():
+            return
         from vacr.cli import main as run
+
+        run()
     except KeyboardInterrupt:
-        sys.exit(130)
-    run()
+        # Not sys.exit: at exit Python flushes its streams, and a full pipe would block.
+        os._exit(INTERRUPTED)
+
+
+def _print_version() -> bool:
+    """Print the version, and return whether that worked; if not, the command tries again and reports the failure."""
+    from vacr import __version__
+
+    line = f"vacr {__version__}\n".encode()
+    try:
+        return sys.stdout is not None and os.write(sys.stdout.fileno(), line) == len(line)
+    except OSError:
+        return False
 
 
 if __name__ == "__main__":

@@ -662,9 +662,10 @@ def test_restore_follows_no_link_out_of_the_folder(vacr, tmp_path):
 
 
 def test_closed_streams_are_no_bug(tmp_path):
-    for command in (f'record "{CLAUDE}" -o - >&-', "record - <&-", f'record "{CLAUDE}" 2>&-'):
+    for command, code in ((f'record "{CLAUDE}" -o - >&-', 3), ("record - <&-", 3), (f'record "{CLAUDE}" 2>&-', 0)):
         done = subprocess.run(["bash", "-c", f"{COMMAND} {command}"], cwd=tmp_path, capture_output=True, check=False)
-        assert done.returncode == 3, command
+        assert done.returncode == code, command
+    assert (tmp_path / "claude-code.acr.json").exists()
 
 
 def test_a_name_with_a_line_break_cannot_forge_lines(vacr, tmp_path):

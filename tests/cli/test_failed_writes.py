@@ -8,13 +8,14 @@ import socket
 import subprocess
 import sys
 import time
+import tty
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from tests.cli.every_verb import SERVERS, VERBS, environment_in, folder, list_verbs, material  # noqa: F401 - fixtures
-from tests.conftest import ROOT
+from tests.conftest import AGENTS, EXAMPLES, ROOT
 from tests.faults.test_full_disk import fill, small_disk
 from tests.forking import Forking
 from vacr.cli import EXIT_CODES
@@ -203,3 +204,64 @@ def wait_for_server(server, port):
             return
         time.sleep(0.05)
     raise AssertionError(f"the server ended with {server.returncode}")
+
+
+@each_buffering
+def test_messages_that_nobody_gets_do_not_stop_a_long_run(material, tmp_path, variables):  # noqa: F811 - a fixture
+    """A terminal that takes nothing more must not stop the progress bar that draws on it."""
+    controller, terminal = os.openpty()
+    try:
+        tty.setraw(terminal)
+        os.set_blocking(terminal, False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(terminal, b"x")
+        command = [sys.executable, "-m", "vacr", "record", EXAMPLES, "-o", "new/", "--jobs", "1"]
+        environment = environment_in(material) | variables | {"TERM": "xterm"}
+        done = subprocess.run(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=terminal)
+    finally:
+        os.close(controller)
+        os.close(terminal)
+    assert done.returncode == 0
+    assert len(list((tmp_path / "new").glob("*.acr.json"))) == len(AGENTS)
+
+
+@each_buffering
+@pytest.mark.parametrize("call", ["version", "help", "list", "schema show"])
+def test_ctrl_c_ends_a_write_that_waits(folder, call, variables):  # noqa: F811 - a fixture
+    reading, writing = os.pipe()
+    try:
+        os.set_blocking(writing, False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(writing, b"x")
+        os.set_blocking(writing, True)
+        command = [sys.executable, "-m", "vacr", *CALLS[call]]
+        environment = environment_in(folder) | variables
+        with subprocess.Popen(command, cwd=folder, env=environment, stdout=writing, stderr=subprocess.PIPE) as process:
+            wait_until_asleep(process.pid)
+            process.send_signal(signal.SIGINT)
+            messages = process.communicate()[1]
+    finally:
+        os.close(reading)
+        os.close(writing)
+    assert (process.returncode, b"Traceback" in messages) == (130, False)
+
+
+def wait_until_asleep(pid):
+    """Wait until a process has been asleep for a while: it waits for a pipe."""
+    naps = 0
+    while naps < 4:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        naps = naps + 1 if state == "S" else 0
+        time.sleep(0.05)
+
+
+@each_buffering
+def test_ctrl_c_is_130_even_if_it_cannot_be_said(folder, variables):  # noqa: F811 - a fixture
+    command = [sys.executable, "-m", "vacr", "record", "-", "-o", "-"]
+    settings = {"cwd": folder, "env": environment_in(folder) | variables, "stdin": subprocess.PIPE}
+    with full_device() as full, subprocess.Popen(command, stdout=subprocess.PIPE, stderr=full, **settings) as process:
+        wait_until_asleep(process.pid)
+        process.send_signal(signal.SIGINT)
+        assert process.wait() == 130

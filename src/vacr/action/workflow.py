@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from vacr.cli.streams import flush_streams
-from vacr.errors import UnreadableInput, UsageError, VacrError, printable
+from vacr.cli.streams import flush_streams, prepare_streams
+from vacr.errors import UnreadableInput, UnwritableOutput, UsageError, VacrError, printable
 
 BUG = 70
 LEVELS = ("notice", "warning", "error")
@@ -110,13 +110,14 @@ class Workflow:
 def run(work: Callable[[Workflow], int]) -> int:
     """Run an action and return its exit code; errors become annotations in the log of the job."""
     atexit.register(flush_streams)
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
     try:
+        prepare_streams()
+        for stream in (sys.stdout, sys.stderr):
+            stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
         return _run_annotated(work)
-    except OSError:
+    except (OSError, UnwritableOutput):
         # The log cannot be written; only the exit code can report it.
-        return UnreadableInput.exit_code
+        return UnwritableOutput.exit_code
 
 
 def _run_annotated(work: Callable[[Workflow], int]) -> int:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-from contextlib import suppress
 from typing import Any
 
 import click
 
 from vacr import __version__
 from vacr.cli.options import FINDINGS, printable
-from vacr.cli.streams import check_output, discard_stream, flush_streams, is_reader_gone, prepare_streams, print_message
+from vacr.cli.streams import check_output, discard_output, flush_streams, is_reader_gone, prepare_streams, print_message
 from vacr.cli.verbs import Verbs
 from vacr.errors import UnreadableInput, UnwritableOutput, VacrError
 
@@ -85,8 +84,8 @@ def main() -> None:
     atexit.register(flush_streams)
     exit_code = run()
     if exit_code == INTERRUPTED:
-        # Threads of a pool that was ended at once would complain about it on the way out.
-        flush_streams()
+        # Threads of a pool that was ended at once would complain about it on the way out. Nothing is flushed: an interrupted
+        # write to a full pipe would block again.
         os._exit(exit_code)
     sys.exit(exit_code)
 
@@ -95,15 +94,12 @@ def run(arguments: list[str] | None = None) -> int:
     """Run the command and give its exit code; no stack trace reaches the user."""
     # Whatever the environment says, numbers of the same length are read everywhere.
     sys.set_int_max_str_digits(sys.int_info.default_max_str_digits)
-    if sys.stdout is None or sys.stderr is None:
-        return UnreadableInput.exit_code
-    prepare_streams()
     try:
+        prepare_streams()
         result: Any = group.main(arguments, prog_name="vacr", standalone_mode=False)
         check_output()
     except click.ClickException as error:
-        with suppress(OSError):
-            error.show()
+        error.show()
         return error.exit_code
     except VacrError as error:
         print_message(printable(f"vacr: {error.diagnostics()}"))
@@ -119,7 +115,7 @@ def run(arguments: list[str] | None = None) -> int:
             return 0
         # A reader of our output may leave when it has seen enough.
         if is_reader_gone():
-            discard_stream("stdout")
+            discard_output()
             return 0
         print_message("vacr: a pipe broke that was being written to")
         return UnreadableInput.exit_code
@@ -142,7 +138,7 @@ def _describe(error: OSError) -> str:
     try:
         check_output()
     except UnwritableOutput as failed:
-        discard_stream("stdout")
+        discard_output()
         return failed.diagnostics()
     reason = error.strerror or str(error)
     return f"{error.filename}: {reason}" if error.filename else reason

@@ -19,30 +19,40 @@ import select
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import Literal, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
 from vacr.errors import UnwritableOutput
 
-StreamName = Literal["stdout", "stderr"]
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
-_STREAMS: tuple[StreamName, ...] = ("stdout", "stderr")
+_STDERR = 2
 
 
 def prepare_streams() -> None:
-    """Give both streams a buffer, and write characters that they cannot encode as escapes, such as `\\u2713`."""
-    for name in _STREAMS:
-        stream = getattr(sys, name)
-        if not isinstance(stream, io.TextIOWrapper):
-            continue
-        if isinstance(stream.buffer, io.RawIOBase):
-            stream = _open_stream(stream.fileno(), stream.encoding)
-            setattr(sys, name, stream)
-        if stream.errors in {"strict", "surrogateescape"}:
-            # This flushes the stream first. If that fails, so does the next write, which reports it.
-            with suppress(OSError):
-                stream.reconfigure(errors="backslashreplace")
+    """Make standard output report every write that fails, and standard error none.
+
+    Characters that a stream cannot encode are written as escapes, such as `\\u2713`.
+
+    Raises:
+        UnwritableOutput: standard output is closed.
+    """
+    if sys.platform == "win32":
+        return  # The console there has streams of its own kind.
+    if sys.stderr is None:
+        # The next file to be opened would take its descriptor, and child processes would write their errors into that file.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), _STDERR)
+        sys.stderr = _open_stream(io.FileIO(_STDERR, "w", closefd=False), "utf-8")
+    elif _has_descriptor(sys.stderr):
+        sys.stderr = _open_stream(_LossyFile(sys.stderr.fileno(), "w", closefd=False), sys.stderr.encoding)
+    if sys.stdout is None:
+        raise UnwritableOutput("is closed", where="standard output")
+    if _has_descriptor(sys.stdout):
+        # Text from before would be written too late, or not at all.
+        check_output()
+        sys.stdout = _open_stream(io.FileIO(sys.stdout.fileno(), "w", closefd=False), sys.stdout.encoding)
 
 
 def print_text(text: str | bytes, *, newline: bool = True, color: bool | None = None) -> bool:
@@ -54,7 +64,7 @@ def print_text(text: str | bytes, *, newline: bool = True, color: bool | None = 
     try:
         click.echo(text, nl=newline, color=color)
     except BrokenPipeError:
-        discard_stream("stdout")
+        discard_output()
         return False
     except OSError as error:
         raise _describe(error) from error
@@ -72,15 +82,14 @@ def write_bytes(pieces: Iterable[bytes | memoryview]) -> None:
             sys.stdout.buffer.write(piece)
         sys.stdout.buffer.flush()
     except BrokenPipeError:
-        discard_stream("stdout")
+        discard_output()
     except OSError as error:
         raise _describe(error) from error
 
 
 def print_message(text: str) -> None:
-    """Print a message to standard error; losing a message never stops the work."""
-    with suppress(OSError):
-        click.echo(text, err=True)
+    """Print a message to standard error; a message that is lost never stops the work."""
+    click.echo(text, err=True)
 
 
 def check_output() -> None:
@@ -92,53 +101,72 @@ def check_output() -> None:
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        discard_stream("stdout")
+        discard_output()
     except OSError as error:
         raise _describe(error) from error
 
 
 def flush_streams() -> None:
-    """Flush both streams, and discard a stream that cannot be flushed."""
-    for name in _STREAMS:
-        stream: TextIO | None = getattr(sys, name)
-        if stream is None:
-            continue
+    """Flush both streams; discard what standard output cannot take."""
+    if sys.stdout is not None:
         try:
-            stream.flush()
+            sys.stdout.flush()
         except OSError:
-            discard_stream(name)
+            discard_output()
+    if sys.stderr is not None:
+        with suppress(OSError):
+            sys.stderr.flush()
 
 
-def discard_stream(name: StreamName) -> None:
-    """Send a stream to the null device, and forget the text that could not be written.
+def discard_output() -> None:
+    """Send standard output to the null device, and forget the text that could not be written.
 
     The stream object is replaced too: its buffer still holds that text, and the exit code must not depend on one more write.
     """
     try:
-        fd = getattr(sys, name).fileno()
+        fd = sys.stdout.fileno()
         null = os.open(os.devnull, os.O_WRONLY)
         # Child processes inherit the descriptor.
         os.dup2(null, fd)
         os.close(null)
-        setattr(sys, name, _open_stream(fd, "utf-8"))
+        sys.stdout = _open_stream(io.FileIO(fd, "w", closefd=False), "utf-8")
     except OSError:
         # No descriptor is left to open the null device. Python and click print nothing to a stream that is None.
-        setattr(sys, name, None)
+        sys.stdout = None
 
 
 def is_reader_gone() -> bool:
     """Return whether standard output is a pipe that nobody reads any more."""
-    if not hasattr(select, "poll"):
+    if sys.stdout is None or not hasattr(select, "poll"):
         return True
     poll = select.poll()
     poll.register(sys.stdout.fileno(), 0)
     return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
 
 
-def _open_stream(fd: int, encoding: str) -> TextIO:
-    """Open a buffered text stream that leaves its descriptor open, as the standard streams do."""
-    buffer = io.BufferedWriter(io.FileIO(fd, "w", closefd=False))
-    return io.TextIOWrapper(buffer, encoding=encoding, errors="backslashreplace", line_buffering=True)
+class _LossyFile(io.FileIO):
+    """A file that drops what cannot be written, and never reports it."""
+
+    def write(self, data: ReadableBuffer) -> int:
+        """Write as much as possible at once, and return how many bytes are done with."""
+        with suppress(OSError):
+            written = super().write(data)
+            if written:
+                return written
+        return memoryview(data).nbytes
+
+
+def _has_descriptor(stream: TextIO) -> bool:
+    """Return whether a stream leads out of the process; one that a test captures may not."""
+    try:
+        return stream.fileno() >= 0
+    except (OSError, ValueError):
+        return False
+
+
+def _open_stream(file: io.FileIO, encoding: str) -> TextIO:
+    """Open a text stream with a buffer, which holds no finished line back."""
+    return io.TextIOWrapper(io.BufferedWriter(file), encoding=encoding, errors="backslashreplace", line_buffering=True)
 
 
 def _describe(error: OSError) -> UnwritableOutput:
