@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 import vacr
 from tests.log.scrapi import Scrapi
 from tests.receipts.logs import Log
-from tests.vectors.certificates import Authority, name_of
+from tests.vectors.certificates import Authority, name_of, with_key_identifiers
 from tests.vectors.statements import Key
 from vacr.errors import InvalidStatement, Unreachable, UsageError
 from vacr.log.client import Client, check_registrable, register
@@ -294,6 +294,7 @@ def certified(authority, folder, name, key=None):
     builder = builder.public_key(key.private.public_key()).serial_number(x509.random_serial_number())
     builder = builder.not_valid_before(NOW - timedelta(days=1)).not_valid_after(NOW + timedelta(days=1))
     local = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
+    builder = with_key_identifiers(builder, key.private, authority.private)
     signed = builder.add_extension(local, critical=False).sign(authority.private, hashes.SHA256())
     (folder / name).write_bytes(signed.public_bytes(Encoding.PEM) + keys.private_pem(key.private))
     return str(folder / name)

@@ -8,6 +8,7 @@ import ssl
 import stat
 import threading
 import time
+from contextlib import closing
 from datetime import UTC, datetime
 from ipaddress import IPv4Address
 from urllib.parse import urlsplit
@@ -22,6 +23,7 @@ from cryptography.x509.oid import NameOID
 
 from tests.log.commands import service, vacr
 from tests.log.tiled_folder import ORIGIN, served
+from tests.vectors.certificates import with_key_identifiers
 from vacr.errors import InvalidStatement, Unreachable
 from vacr.log.cosigning import AtAnotherSize, cosign
 from vacr.log.folder import make
@@ -295,7 +297,7 @@ def test_a_disk_that_fails_ends_it(log, tmp_path):
     arguments = ("log", "witness", "w/", "--log", log.vkey)
     with service(*arguments, cwd=tmp_path, ends=3, says="cannot keep what it has seen") as process:
         assert post(process.told["url"], log.asks(0, 5))[0] == 200
-        with sqlite3.connect(tmp_path / "w" / "witness.db") as database:
+        with closing(sqlite3.connect(tmp_path / "w" / "witness.db")) as database, database:
             database.execute("DROP TABLE logs")
         database.close()
         assert post(process.told["url"], log.asks(5, 9))[0] == 500
@@ -454,6 +456,7 @@ def certified(folder, name, above=None):
     issuer, signer = above or (called, key)
     builder = x509.CertificateBuilder(issuer, called, key.public_key(), x509.random_serial_number(), SINCE, UNTIL)
     builder = builder.add_extension(x509.BasicConstraints(above is None, None), critical=True)
+    builder = with_key_identifiers(builder, key, signer)
     builder = builder.add_extension(x509.SubjectAlternativeName([x509.IPAddress(IPv4Address("127.0.0.1"))]), critical=False)
     (folder / f"{name}.pem").write_bytes(builder.sign(signer, hashes.SHA256()).public_bytes(Encoding.PEM))
     (folder / f"{name}.key").write_bytes(keys.private_pem(key))

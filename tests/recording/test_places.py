@@ -3,6 +3,7 @@
 import os
 import shutil
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -56,7 +57,8 @@ def test_what_vacr_wrote_is_passed_over(tmp_path):
 
 
 def test_what_belongs_to_a_database_is_no_place_and_what_only_looks_so_is_one(tmp_path):
-    sqlite3.connect(tmp_path / "x.db").executescript("CREATE TABLE t (a)")
+    with closing(sqlite3.connect(tmp_path / "x.db")) as database:
+        database.executescript("CREATE TABLE t (a)")
     touch(tmp_path, "x.db-wal", "x.db-shm", "x.db-journal", "work-journal", "y.db", "y.db-wal", "z.db-shm")
     assert [name for name, _ in names(tmp_path)] == ["work-journal", "x", "y", "y.db-wal", "z.db-shm"]
 

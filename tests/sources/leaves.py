@@ -5,25 +5,28 @@ import json
 
 
 def leaves(value):
-    """Give the values that are no containers; a text that is JSON, also in hexadecimal, says what the JSON says."""
-    if isinstance(value, bytes):
-        try:
-            value = value.decode()
-        except UnicodeDecodeError:
-            value = base64.b64encode(value).decode()
-    if isinstance(value, str):
-        inner = _inner(value)
-        if inner is None:
-            yield "text", value
-            return
-        value = inner
-    if isinstance(value, dict | list):
-        for member in value.values() if isinstance(value, dict) else value:
-            yield from leaves(member)
-    elif isinstance(value, bool):
-        yield "boolean", value
-    elif value is not None:
-        yield "number", value
+    """Yield the values that are not containers; a text that is JSON, also in hexadecimal, stands for what it contains."""
+    # A list instead of recursion: some values are nested deeper than Python's stack.
+    waiting = [value]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, bytes):
+            try:
+                value = value.decode()
+            except UnicodeDecodeError:
+                value = base64.b64encode(value).decode()
+        if isinstance(value, str):
+            inner = _inner(value)
+            if inner is None:
+                yield "text", value
+                continue
+            value = inner
+        if isinstance(value, dict | list):
+            waiting += value.values() if isinstance(value, dict) else value
+        elif isinstance(value, bool):
+            yield "boolean", value
+        elif value is not None:
+            yield "number", value
 
 
 def _inner(text):

@@ -3,6 +3,7 @@
 import json
 import os
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -83,7 +84,7 @@ def test_many_chats_are_taken_apart_once(tmp_path, monkeypatch):
 
 
 def test_two_values_with_chats_of_one_key_are_both_read(tmp_path):
-    with sqlite3.connect(tmp_path / "state.vscdb") as connection:
+    with closing(sqlite3.connect(tmp_path / "state.vscdb")) as connection, connection:
         connection.execute("CREATE TABLE ItemTable (key TEXT, value BLOB)")
         rows = [(OLD_CHATS, json.dumps({"tabs": [tab]})) for tab in CHATS["tabs"][:2]]
         connection.executemany("INSERT INTO ItemTable VALUES (?, ?)", rows)

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -139,7 +140,7 @@ def test_what_the_head_tells(tmp_path):
 
 def test_other_rows_of_the_head_are_kept(tmp_path):
     path = command_line(tmp_path / "store.db", META, MESSAGES, ROOT)
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("INSERT INTO meta VALUES ('1', 'of another version'), ('2', NULL), (NULL, 'of no key')")
         connection.execute("INSERT INTO blobs VALUES ('none', NULL), (NULL, 'no id')")
     connection.close()
@@ -149,7 +150,7 @@ def test_other_rows_of_the_head_are_kept(tmp_path):
 
 def test_other_tables_and_columns_are_kept(tmp_path):
     path = command_line(tmp_path / "store.db", META, MESSAGES, ROOT)
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("CREATE TABLE turns (id INTEGER PRIMARY KEY AUTOINCREMENT, data TEXT)")
         connection.execute("INSERT INTO turns (data) VALUES ('words of a turn'), (NULL)")
         connection.execute("ALTER TABLE meta ADD COLUMN origin TEXT")
@@ -163,7 +164,7 @@ def test_other_tables_and_columns_are_kept(tmp_path):
 
 
 def test_keys_that_are_there_twice_are_kept(tmp_path):
-    with sqlite3.connect(tmp_path / "store.db") as connection:
+    with closing(sqlite3.connect(tmp_path / "store.db")) as connection, connection:
         connection.execute("CREATE TABLE blobs (id TEXT, data BLOB)")
         connection.execute("CREATE TABLE meta (key TEXT, value TEXT)")
         connection.execute("INSERT INTO meta VALUES ('0', ?), ('0', 'another head')", [json.dumps(META).encode().hex()])

@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -260,7 +261,7 @@ def test_a_workspace_is_named_as_a_folder(tmp_path, uri, folder):
 
 
 def test_keys_that_are_there_twice_and_columns_that_are_not_known_are_kept(tmp_path):
-    with sqlite3.connect(tmp_path / "state.vscdb") as connection:
+    with closing(sqlite3.connect(tmp_path / "state.vscdb")) as connection, connection:
         connection.execute("CREATE TABLE ItemTable (key TEXT, value BLOB)")
         connection.execute("CREATE TABLE cursorDiskKV (key TEXT, value BLOB, origin TEXT)")
         connection.execute("CREATE TABLE composerNotes (composerId TEXT, note TEXT)")
@@ -311,7 +312,7 @@ def test_bubbles_that_no_conversation_names_are_one(tmp_path):
 
 
 def test_another_editor_has_no_table_of_conversations(tmp_path):
-    with sqlite3.connect(tmp_path / "state.vscdb") as connection:
+    with closing(sqlite3.connect(tmp_path / "state.vscdb")) as connection, connection:
         connection.execute("CREATE TABLE ItemTable (key TEXT UNIQUE ON CONFLICT REPLACE, value BLOB)")
     connection.close()
     with pytest.raises(NotASession):

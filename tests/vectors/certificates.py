@@ -44,6 +44,13 @@ def _key_usage(*, signs, certifies=False):
     return x509.KeyUsage(signs, False, not signs, False, False, certifies, False, False, False)
 
 
+def with_key_identifiers(builder, private, issuer):
+    """Add the key identifiers, which TLS asks for since Python 3.13."""
+    subject = x509.SubjectKeyIdentifier.from_public_key(private.public_key())
+    authority = x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer.public_key())
+    return builder.add_extension(subject, critical=False).add_extension(authority, critical=False)
+
+
 class Authority:
     """What certifies keys: a root, or one below another."""
 
@@ -55,6 +62,7 @@ class Authority:
         length = None if above is self else 0
         builder = builder.add_extension(x509.BasicConstraints(ca, length if ca else None), critical=True)
         builder = builder.add_extension(_key_usage(signs=True, certifies=ca), critical=True)
+        builder = with_key_identifiers(builder, self.private, above.private)
         if usage:
             builder = builder.add_extension(x509.ExtendedKeyUsage([_USAGES[usage]]), critical=False)
         if only:

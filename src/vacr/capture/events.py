@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,9 @@ def ends_session(payload: bytes) -> bool:
 def _is_transcript(root: Root, path: Path) -> bool:
     """Tell whether a path that somebody named is that of a transcript, which may not be there yet. It may be anything."""
     try:
+        # A name that no file can have, such as one that is too long, raises another error.
+        with suppress(FileNotFoundError):
+            path.lstat()
         return root.holder(path) == path and root.owns(path) and not is_store(path)
     except (OSError, ValueError):
         return False

@@ -5,7 +5,9 @@ Links in them are not followed, for they may lead anywhere; what is left out so 
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -103,15 +105,15 @@ class FolderStore:
         *folders, name = pattern.split("/")
         places = [self.path]
         for folder in folders:
-            places = [one for place in places for one in _matching(place, folder, Path.is_dir, left_out, unlisted)]
-        files = [one for place in places for one in _matching(place, name, Path.is_file, left_out, unlisted)]
+            places = [one for place in places for one in _matching(place, folder, stat.S_ISDIR, left_out, unlisted)]
+        files = [one for place in places for one in _matching(place, name, stat.S_ISREG, left_out, unlisted)]
         return [file.relative_to(self.path).as_posix() for file in files]
 
 
 def _matching(
     place: Path,
     name: str,
-    is_wanted: Callable[[Path], bool],
+    is_wanted: Callable[[int], bool],
     left_out: list[UnreadableInput] | None,
     unlisted: list[tuple[Path, OSError]] | None,
 ) -> list[Path]:
@@ -124,12 +126,28 @@ def _matching(
     try:
         listed = [place / name] if ending == name else sorted(place.iterdir())
         found = [one for one in listed if ending == name or (one.name.endswith(ending) and not one.name.startswith("."))]
-        return [one for one in found if is_wanted(one) and not _is_link(one, left_out)]
+        return [one for one in found if is_wanted(_mode_of(one)) and not _is_link(one, left_out)]
     except OSError as error:
         if unlisted is None:
             raise
         unlisted.append((place, error))
         return []
+
+
+def _mode_of(path: Path) -> int:
+    """Return the kind and permissions of a file, or 0 if there is none.
+
+    `Path.is_file` cannot be used: since Python 3.14 it returns False where permission is denied.
+
+    Raises:
+        OSError: the folder of the file cannot be searched.
+    """
+    try:
+        return path.stat().st_mode
+    except OSError as error:
+        if error.errno in {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}:
+            return 0
+        raise
 
 
 def _is_link(path: Path, left_out: list[UnreadableInput] | None) -> bool:
