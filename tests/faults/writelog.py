@@ -73,7 +73,7 @@ class Replay:
 
     def _path(self, text, numbers, raw):
         """Give a path; one that is not whole begins at the folder that is open."""
-        path = text.decode(errors="replace")
+        path = text.decode(errors="replace").rstrip("/") or "/"
         if path.startswith("/") or not raw[0].isdigit() or numbers[0] not in self.open:
             return path
         return f"{self.open[numbers[0]][2]}/{path}"

@@ -63,9 +63,13 @@ def broken(error: Exception, url: str) -> Unreachable:
     return Unreachable(f"the transparency service cannot be reached: {told}", where=url, hint=way_out(error, url))
 
 
+_ENDED_BY_SERVICE = (http.client.BadStatusLine, ConnectionResetError, BrokenPipeError, ssl.SSLError)
+"""How the end of a connection shows, depending on whether the client was reading or writing when the service closed it."""
+
+
 def way_out(error: Exception, url: str) -> str:
     """Say what to do about a connection that failed: a service that wants TLS, or a certificate, just ends it."""
-    if not isinstance(error, (http.client.RemoteDisconnected, http.client.BadStatusLine, ConnectionResetError, ssl.SSLError)):
+    if not isinstance(error, _ENDED_BY_SERVICE):
         return LATER
     if url.lower().startswith("https:"):
         return "If the service asks callers for a certificate, give --client-cert."
