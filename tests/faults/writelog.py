@@ -6,10 +6,8 @@ from tests.faults.disk import File, Folder
 from tests.faults.handed import Handed
 from tests.faults.tracing import scenario, whole_lines
 
-_TRACED = (
-    "openat,close,write,pwrite64,writev,ftruncate,rename,link,unlink,unlinkat,rmdir,mkdir,mkdirat,chmod,fchmod,fsync,fdatasync"
-)
-_OTHERS = "pwritev,pwritev2,renameat,renameat2,linkat,truncate,fallocate,copy_file_range,sendfile,fchmodat"
+_TRACED = "openat,close,write,pwrite64,writev,ftruncate,rename,link,linkat,unlink,unlinkat,rmdir,mkdir,mkdirat,chmod,fchmod,fsync,fdatasync"
+_OTHERS = "pwritev,pwritev2,renameat,renameat2,truncate,fallocate,copy_file_range,sendfile,fchmodat"
 _BEGINS = "clone,clone3,fork,vfork"
 _LINE = re.compile(r"(\d+) +(\w+)\((.*)\) += (-?\d+)")
 _TEXT = re.compile(r'"((?:\\x[0-9a-f]{2})*)"')
@@ -148,6 +146,9 @@ class Replay:
         if node is not None:
             folder.change(**{name: node})
         return node is not None
+
+    # Python 3.14 calls linkat, from and to whole paths.
+    _linkat = _link
 
     def _unlink(self, texts, numbers, raw, _result):
         folder, name, node = self.disk.find(self._path(texts[-1], numbers, raw))
