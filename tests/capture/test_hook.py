@@ -5,6 +5,7 @@ import json
 import os
 import pwd
 import resource
+import shlex
 import signal
 import socket
 import stat
@@ -117,7 +118,7 @@ def waits(running: subprocess.Popen) -> bool:
 
 
 def test_closed_streams_are_no_reason_to_fail(tmp_path):
-    line = " ".join(COMMAND) + " claude-code <&- >&- 2>&-"
+    line = shlex.join(COMMAND) + " claude-code <&- >&- 2>&-"
     assert subprocess.run(["sh", "-c", line], env=environment(tmp_path)).returncode == 0
     assert "EBADF" in errors(tmp_path) or "Bad file descriptor" in errors(tmp_path)
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.conftest import CORPUS, EXAMPLES
+from tests.conftest import CORPUS, EXAMPLES, jsonl
 from vacr.errors import UnreadableInput
 from vacr.readers.registry import reader_for, readers
 from vacr.readers.source import Part, Source
@@ -93,6 +93,22 @@ def test_sessions_of_other_agents_are_not_taken_for_ours():
     for path in OTHERS:
         with pytest.raises(UnreadableInput):
             reader_for(Source((Part(path.name, path.read_bytes()),)))
+
+
+IFLOW = {
+    "uuid": "1f0e",
+    "parentUuid": None,
+    "sessionId": "session-1f0e",
+    "type": "user",
+    "message": {"role": "user", "content": "Hello"},
+}
+TRAE = {"type": "session_meta", "payload": {"id": "2b1c", "originator": "codex-tui", "model_provider": "trae"}}
+
+
+@pytest.mark.parametrize("line", [IFLOW, TRAE], ids=["iflow", "trae"])
+def test_agents_that_write_the_format_of_another_are_not_taken_for_it(line):
+    with pytest.raises(UnreadableInput):
+        reader_for(Source((Part("session.jsonl", jsonl(line, line)),)))
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])

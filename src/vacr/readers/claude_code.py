@@ -71,10 +71,15 @@ def _is_line(value: Any) -> bool:
 
 
 def _is_kindred(value: Any) -> bool:
-    """Tell lines that look like Claude Code's and are not: Qwen Code's messages have parts, Cursor's a role of their own."""
+    """Return whether a line only looks like Claude Code's.
+
+    Messages of Qwen Code have parts, lines of Cursor have a role, and session ids of iFlow begin with `session-`.
+    """
     if type(value) is not dict:
         return False
-    message = value.get("message")
+    message, session = value.get("message"), value.get("sessionId")
+    if type(session) is str and session.startswith("session-"):
+        return True
     return "systemPayload" in value or "role" in value or (type(message) is dict and "parts" in message)
 
 

@@ -47,7 +47,7 @@ _SET_ASIDE = CANONICAL_MEMBERS - {"timestamp"}
 
 def recognises(sample: Sequence[Any]) -> float:
     """Tell how much of a sample of native values is Codex CLI's; bare items alone, which others write too, are not."""
-    if not any(map(_is_surely_ours, sample)):
+    if not any(map(_is_surely_ours, sample)) or any(map(_is_trae, sample)):
         return 0.0
     return sum(1 for value in sample if _is_surely_ours(value) or _may_be_ours(value)) / len(sample)
 
@@ -61,6 +61,12 @@ def _is_surely_ours(value: Any) -> bool:
     if value.get("type") == "message" and type(value.get("content")) is list:
         return any(type(block) is dict and is_one_of(block.get("type"), _CODEX_TEXT) for block in value["content"])
     return value.get("record_type") == "state" or _is_header(value)
+
+
+def _is_trae(value: Any) -> bool:
+    """Return whether a line is of Trae's command line, which writes Codex CLI's format."""
+    payload = value.get("payload") if type(value) is dict else None
+    return type(payload) is dict and payload.get("model_provider") == "trae"
 
 
 def _may_be_ours(value: Any) -> bool:
