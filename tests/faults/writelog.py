@@ -6,7 +6,10 @@ from tests.faults.disk import File, Folder
 from tests.faults.handed import Handed
 from tests.faults.tracing import scenario, whole_lines
 
-_TRACED = "openat,close,write,pwrite64,writev,ftruncate,rename,link,linkat,unlink,unlinkat,rmdir,mkdir,mkdirat,chmod,fchmod,fsync,fdatasync"
+_TRACED = (
+    "openat,close,write,pwrite64,writev,ftruncate,rename,link,linkat,unlink,unlinkat,rmdir,mkdir,mkdirat,"
+    "chmod,fchmod,fsync,fdatasync"
+)
 _OTHERS = "pwritev,pwritev2,renameat,renameat2,truncate,fallocate,copy_file_range,sendfile,fchmodat"
 _BEGINS = "clone,clone3,fork,vfork"
 _LINE = re.compile(r"(\d+) +(\w+)\((.*)\) += (-?\d+)")
