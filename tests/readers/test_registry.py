@@ -98,7 +98,7 @@ def test_sessions_of_other_agents_are_not_taken_for_ours():
 IFLOW = {
     "uuid": "1f0e",
     "parentUuid": None,
-    "sessionId": "session-1f0e",
+    "sessionId": "session-1f0e77aa-3c52-4b8e-9d11-0a4c8e2f6b35",
     "type": "user",
     "message": {"role": "user", "content": "Hello"},
 }

@@ -7,6 +7,7 @@ a session into other files (`vacr.sources` finds those that belong together).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -70,15 +71,18 @@ def _is_line(value: Any) -> bool:
     return "uuid" in value and type(message) is dict
 
 
+_IFLOW_SESSION = re.compile(r"session-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
 def _is_kindred(value: Any) -> bool:
     """Return whether a line only looks like Claude Code's.
 
-    Messages of Qwen Code have parts, lines of Cursor have a role, and session ids of iFlow begin with `session-`.
+    Messages of Qwen Code have parts, lines of Cursor have a role, and a session id of iFlow is `session-` with a UUID.
     """
     if type(value) is not dict:
         return False
     message, session = value.get("message"), value.get("sessionId")
-    if type(session) is str and session.startswith("session-"):
+    if type(session) is str and _IFLOW_SESSION.fullmatch(session):
         return True
     return "systemPayload" in value or "role" in value or (type(message) is dict and "parts" in message)
 
