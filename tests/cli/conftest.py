@@ -6,6 +6,7 @@ import pytest
 
 from tests import forking
 from tests.cli.attested import appraise, attest, prepared, ready  # noqa: F401 - fixtures
+from tests.cli.every_verb import folder, material  # noqa: F401 - fixtures
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from tests import forking
-from tests.cli.every_verb import VERBS, environment_in, folder, material  # noqa: F401 - fixtures
+from tests.cli.every_verb import VERBS, environment_in
 
 NOWHERE = "/nowhere/at/all"
 
@@ -37,20 +37,20 @@ def run(verb, place, variables):
 
 
 @pytest.fixture(scope="module")
-def usual(material):  # noqa: F811 - a fixture
+def usual(material):
     """Return what a verb that writes no file prints in the smallest environment."""
     return functools.cache(lambda verb: run(verb, material, {}))
 
 
 @pytest.mark.parametrize("odd", ODD)
 @pytest.mark.parametrize("verb", ["list", "show", "blame", "verify"])
-def test_odd_variables_change_nothing(material, usual, verb, odd):  # noqa: F811 - a fixture
+def test_odd_variables_change_nothing(material, usual, verb, odd):
     done, expected = run(verb, material, ODD[odd]), usual(verb)
     assert (done.returncode, done.stdout, done.stderr) == (expected.returncode, expected.stdout, expected.stderr)
 
 
 @pytest.mark.parametrize("odd", ODD)
-def test_odd_variables_do_not_hinder_capturing(folder, odd):  # noqa: F811 - a fixture
+def test_odd_variables_do_not_hinder_capturing(folder, odd):
     done = run("watch", folder, ODD[odd])
     assert done.returncode == 0, done.stderr
     assert list((folder / "home" / ".local" / "state" / "vacr" / "sealed").rglob("*.cose"))
@@ -58,14 +58,14 @@ def test_odd_variables_do_not_hinder_capturing(folder, odd):  # noqa: F811 - a f
 
 @pytest.mark.parametrize("encoding", ["latin-1", "latin-1:surrogateescape", "cp1252"])
 @pytest.mark.parametrize(("verb", "escaped"), [("verify", rb"\u2713"), ("show", rb"\U0001f9fe")])
-def test_characters_that_an_encoding_lacks_are_escaped(folder, verb, escaped, encoding):  # noqa: F811 - a fixture
+def test_characters_that_an_encoding_lacks_are_escaped(folder, verb, escaped, encoding):
     done = run(verb, folder, {"PYTHONIOENCODING": encoding})
     assert (done.returncode, done.stderr) == (0, b"")
     assert escaped in done.stdout
 
 
 @pytest.mark.parametrize("home", [None, "", NOWHERE, "not/absolute"])
-def test_a_home_that_is_missing_or_odd_is_no_bug(folder, home):  # noqa: F811 - a fixture
+def test_a_home_that_is_missing_or_odd_is_no_bug(folder, home):
     variables = environment_in(folder) | {"HOME": home or ""}
     if home is None:
         del variables["HOME"]

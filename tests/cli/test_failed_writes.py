@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.cli.every_verb import SERVERS, VERBS, environment_in, folder, list_verbs, material  # noqa: F401 - fixtures
+from tests.cli.every_verb import SERVERS, VERBS, environment_in, list_verbs
 from tests.conftest import AGENTS, EXAMPLES, ROOT
 from tests.faults.test_full_disk import fill, small_disk
 from tests.forking import Forking
@@ -93,7 +93,7 @@ def run(forking, place, call, stdout, stderr):
 
 
 @pytest.fixture(scope="module")
-def usual(material, tmp_path_factory):  # noqa: F811 - a fixture
+def usual(material, tmp_path_factory):
     """Return how a call ends when all writes succeed."""
     known = {}
     forking = Forking()
@@ -118,7 +118,7 @@ def usual(material, tmp_path_factory):  # noqa: F811 - a fixture
     indirect=["forking"],
 )
 @pytest.mark.parametrize("call", CALLS)
-def test_no_room_ends_in_a_documented_code(forking, folder, usual, call, failing):  # noqa: F811 - fixtures
+def test_no_room_ends_in_a_documented_code(forking, folder, usual, call, failing):
     code, result_size, _ = usual(call)
     loses_result = result_size and failing != "messages"
     with full_device() as full, (folder / "kept").open("w+b") as kept:
@@ -132,13 +132,15 @@ def test_no_room_ends_in_a_documented_code(forking, folder, usual, call, failing
         assert b"No space left" in text
 
 
+@pytest.mark.parametrize("forking", ["buffered"], indirect=True)
 @pytest.mark.parametrize("call", CALLS)
-def test_a_closed_pipe_does_not_change_the_exit_code(forking, folder, usual, call):  # noqa: F811 - fixtures
+def test_a_closed_pipe_does_not_change_the_exit_code(forking, folder, usual, call):
     with closed_pipe() as pipe:
         assert run(forking, folder, call, pipe, pipe) == usual(call).code
 
 
-def test_a_full_disk_ends_in_a_documented_code(forking, material, tmp_path, usual):  # noqa: F811 - fixtures
+@pytest.mark.parametrize("forking", ["unbuffered"], indirect=True)
+def test_a_full_disk_ends_in_a_documented_code(forking, material, tmp_path, usual):
     """Unlike /dev/full, a disk may take the beginning of a text and refuse the rest."""
     room = 1 << 12
     with small_disk(tmp_path / "small") as disk:
@@ -156,7 +158,7 @@ def test_a_full_disk_ends_in_a_documented_code(forking, material, tmp_path, usua
 
 @each_buffering
 @pytest.mark.parametrize("call", ["list", "verify", "version", "completion"])
-def test_a_real_process_ends_as_a_fork_does(folder, usual, call, variables):  # noqa: F811 - a fixture
+def test_a_real_process_ends_as_a_fork_does(folder, usual, call, variables):
     command = [sys.executable, "-m", "vacr", *CALLS[call]]
     settings = {"cwd": folder, "env": environment_in(folder) | variables}
     with full_device() as full:
@@ -170,14 +172,14 @@ def test_a_real_process_ends_as_a_fork_does(folder, usual, call, variables):  # 
 
 @each_buffering
 @pytest.mark.parametrize("verb", SERVERS)
-def test_a_server_whose_address_cannot_be_printed_stops(folder, verb, variables):  # noqa: F811 - a fixture
+def test_a_server_whose_address_cannot_be_printed_stops(folder, verb, variables):
     with full_device() as full, serving(folder, verb, 0, full, variables) as server:
         assert server.wait() == UNWRITABLE
 
 
 @each_buffering
 @pytest.mark.parametrize("verb", SERVERS)
-def test_a_server_goes_on_when_nobody_reads(folder, verb, variables):  # noqa: F811 - a fixture
+def test_a_server_goes_on_when_nobody_reads(folder, verb, variables):
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     with closed_pipe() as pipe, serving(folder, verb, port, pipe, variables) as server:
@@ -207,7 +209,7 @@ def wait_for_server(server, port):
 
 
 @each_buffering
-def test_messages_that_nobody_gets_do_not_stop_a_long_run(material, tmp_path, variables):  # noqa: F811 - a fixture
+def test_messages_that_nobody_gets_do_not_stop_a_long_run(material, tmp_path, variables):
     """A terminal that takes nothing more must not stop the progress bar that draws on it."""
     controller, terminal = os.openpty()
     try:
@@ -228,7 +230,7 @@ def test_messages_that_nobody_gets_do_not_stop_a_long_run(material, tmp_path, va
 
 @each_buffering
 @pytest.mark.parametrize("call", ["version", "help", "list", "schema show"])
-def test_ctrl_c_ends_a_write_that_waits(folder, call, variables):  # noqa: F811 - a fixture
+def test_ctrl_c_ends_a_write_that_waits(folder, call, variables):
     reading, writing = os.pipe()
     try:
         os.set_blocking(writing, False)
@@ -258,7 +260,7 @@ def wait_until_asleep(pid):
 
 
 @each_buffering
-def test_ctrl_c_is_130_even_if_it_cannot_be_said(folder, variables):  # noqa: F811 - a fixture
+def test_ctrl_c_is_130_even_if_it_cannot_be_said(folder, variables):
     command = [sys.executable, "-m", "vacr", "record", "-", "-o", "-"]
     settings = {"cwd": folder, "env": environment_in(folder) | variables, "stdin": subprocess.PIPE}
     with full_device() as full, subprocess.Popen(command, stdout=subprocess.PIPE, stderr=full, **settings) as process:
