@@ -1,6 +1,7 @@
 """A write to standard output or standard error fails: every verb ends with a documented exit code."""
 
 import contextlib
+import functools
 import os
 import shutil
 import signal
@@ -49,11 +50,16 @@ def test_the_readme_lists_the_exit_codes():
     assert [int(line.split("|")[1]) for line in table.splitlines()[2:]] == list(EXIT_CODES)
 
 
-@pytest.fixture(scope="module", params=BUFFERING)
-def forking(request):
-    """Start an interpreter whose standard streams are buffered, or not."""
+@functools.cache
+def fork_server(buffering):
+    """Start an interpreter whose standard streams are buffered, or not; starting it takes seconds, so it is kept."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    return Forking(environment | BUFFERING[request.param])
+    return Forking(environment | BUFFERING[buffering])
+
+
+@pytest.fixture(params=BUFFERING)
+def forking(request):
+    return fork_server(request.param)
 
 
 @contextlib.contextmanager
@@ -96,7 +102,7 @@ def run(forking, place, call, stdout, stderr):
 def usual(material, tmp_path_factory):
     """Return how a call ends when all writes succeed."""
     known = {}
-    forking = Forking()
+    forking = fork_server("buffered")
 
     def ending(call):
         if call not in known:
