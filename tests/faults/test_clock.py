@@ -40,7 +40,9 @@ def test_times_never_go_back(tmp_path, serve, faketime, restarted):
     with closing(log.reader()) as reading:
         known = [one.receipt_key for one in descriptions(reading)]
     for days in DAYS:
-        clock.write_text(f"+{days}d\n")
+        # In one step: a process that reads the time from an empty file ends.
+        (tmp_path / "next").write_text(f"+{days}d\n")
+        (tmp_path / "next").replace(clock)
         if restarted:
             assert service.stop() == (0, "")
             service = serve(log.path, "--linger", "0", **settings)
