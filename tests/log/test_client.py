@@ -142,7 +142,7 @@ def test_a_receipt_that_does_not_hold_is_none(service, fault, reason):
 
 def test_an_answer_takes_no_longer_than_it_may(service):
     service.plan = ["drip"] * 6
-    with pytest.raises(Unreachable, match=r"no whole answer within 0\.3 seconds|timed out"):
+    with pytest.raises(Unreachable, match=r"no whole answer within 0\.3 seconds"):
         client(service, timeout=0.3).register(STATEMENT)
     service.plan = ["drip"]
     assert client(service, timeout=1).register(STATEMENT).receipt

@@ -187,7 +187,9 @@ def _within(connection: http.client.HTTPConnection, seconds: float) -> Iterator[
     try:
         yield late
     except (OSError, http.client.HTTPException, AttributeError) as error:
-        if late.is_set():
+        # The library's limit for one step may be as long as that for the whole answer, and end first.
+        is_over = late.is_set() or (isinstance(error, TimeoutError) and (connection.timeout or 0) >= seconds)
+        if is_over:
             raise TimeoutError(f"no whole answer within {seconds:g} seconds") from error
         raise
     finally:
