@@ -43,7 +43,11 @@ def prepare_streams() -> None:
         return  # The console there has streams of its own kind.
     if sys.stderr is None:
         # The next file to be opened would take its descriptor, and child processes would write their errors into that file.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), _STDERR)
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, _STDERR)
+        os.set_inheritable(_STDERR, True)  # noqa: FBT003 - the library's parameter
+        if null != _STDERR:
+            os.close(null)
         sys.stderr = _open_stream(io.FileIO(_STDERR, "w", closefd=False), "utf-8")
     elif _has_descriptor(sys.stderr):
         sys.stderr = _open_stream(_LossyFile(sys.stderr.fileno(), "w", closefd=False), sys.stderr.encoding)
