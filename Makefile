@@ -16,16 +16,16 @@ endef
 .PHONY: help demo test check test-unprivileged not-root faults bench docs web peers receiver lock clean
 
 help:
-	@echo "make demo          record, seal, verify, show and capture sample sessions, step by step"
-	@echo "make test          run every check: ruff, mypy, import contracts, docs, pytest"
-	@echo "make test-unprivileged   run the permission tests, which root skips"
-	@echo "make faults        run all faults that a log and a journal survive; make test runs some of each kind"
-	@echo "make receiver      send traces to a real receiver, which takes more than 100 MB of packages"
-	@echo "make bench         measure speed and memory, as ratios"
-	@echo "make docs          generate docs/mapping, docs/reference and docs/spec-coverage"
-	@echo "make web           build the page of vacr view, after a change in web/"
-	@echo "make lock          resolve the dependencies"
-	@echo "make clean         remove all that was installed and made in this folder"
+	@echo "make demo               record, seal, verify, show and capture sample sessions, step by step"
+	@echo "make test               run every check: ruff, mypy, import contracts, docs, pytest"
+	@echo "make test-unprivileged  run the permission tests, which root skips"
+	@echo "make faults             run all faults that a log and a journal survive; make test runs some of each kind"
+	@echo "make receiver           send traces to a real receiver, which takes more than 100 MB of packages"
+	@echo "make bench              measure speed and memory, as ratios"
+	@echo "make docs               generate docs/mapping, docs/reference and docs/spec-coverage"
+	@echo "make web                build the page of vacr view, after a change in web/"
+	@echo "make lock               resolve the dependencies"
+	@echo "make clean              remove all that was installed and made in this folder"
 
 # --- environments ---
 

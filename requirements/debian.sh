@@ -3,12 +3,12 @@
 # Needs root or sudo. Prints a notice for each package that stays missing; the tests that use it are skipped.
 set -u
 
-# A command or file that the package installs | packages | what is not tested without it
+# Commands or files, of which the package installs at least one | packages | what is not tested without it
 table='
 /usr/lib/softhsm/libsofthsm2.so|softhsm2|keys in devices
 openssl|openssl|timestamps
 strace|strace|disk faults
-/usr/lib/postgresql|postgresql|logs in PostgreSQL
+/usr/lib/postgresql postgres|postgresql|logs in PostgreSQL
 sqlite3|sqlite3|the documented way to back up a log
 faketime|faketime|a clock that moves back
 swtpm_setup|swtpm swtpm-tools|evidence from a TPM
@@ -20,18 +20,19 @@ npm|nodejs npm|the build of the page, and other implementations from npm
 '
 
 is_installed() {
-	case $1 in
-	/*) [ -e "$1" ] ;;
-	*) command -v "$1" >/dev/null ;;
-	esac
+	for sign in $1; do
+		[ -e "$sign" ] && return
+		command -v "$sign" >/dev/null && return
+	done
+	return 1
 }
 
 # Prints the lines of the table that are asked for and not installed.
 missing() {
-	printf '%s' "$table" | while IFS='|' read -r sign packages untested; do
-		[ -n "$sign" ] || continue
+	printf '%s' "$table" | while IFS='|' read -r signs packages untested; do
+		[ -n "$signs" ] || continue
 		case " $wanted " in "  " | *" ${packages##* } "*) ;; *) continue ;; esac
-		is_installed "$sign" || printf '%s|%s\n' "$packages" "$untested"
+		is_installed "$signs" || printf '%s|%s\n' "$packages" "$untested"
 	done
 }
 
