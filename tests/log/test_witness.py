@@ -299,7 +299,6 @@ def test_a_disk_that_fails_ends_it(log, tmp_path):
         assert post(process.told["url"], log.asks(0, 5))[0] == 200
         with closing(sqlite3.connect(tmp_path / "w" / "witness.db")) as database, database:
             database.execute("DROP TABLE logs")
-        database.close()
         assert post(process.told["url"], log.asks(5, 9))[0] == 500
         process.wait()
 

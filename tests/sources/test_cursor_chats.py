@@ -88,5 +88,4 @@ def test_two_values_with_chats_of_one_key_are_both_read(tmp_path):
         connection.execute("CREATE TABLE ItemTable (key TEXT, value BLOB)")
         rows = [(OLD_CHATS, json.dumps({"tabs": [tab]})) for tab in CHATS["tabs"][:2]]
         connection.executemany("INSERT INTO ItemTable VALUES (?, ?)", rows)
-    connection.close()
     assert [one.label for one in found_at(tmp_path / "state.vscdb")] == ["tab-1", "tab-2"]

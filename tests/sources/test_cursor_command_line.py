@@ -143,7 +143,6 @@ def test_other_rows_of_the_head_are_kept(tmp_path):
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("INSERT INTO meta VALUES ('1', 'of another version'), ('2', NULL), (NULL, 'of no key')")
         connection.execute("INSERT INTO blobs VALUES ('none', NULL), (NULL, 'no id')")
-    connection.close()
     (record,) = records(path).values()
     assert lost(blob_rows(path), record) == set()
 
@@ -157,7 +156,6 @@ def test_other_tables_and_columns_are_kept(tmp_path):
         connection.execute("ALTER TABLE blobs ADD COLUMN stored_at TEXT")
         connection.execute("UPDATE meta SET origin = 'beside the head'")
         connection.execute("UPDATE blobs SET stored_at = 'beside a message'")
-    connection.close()
     record = records(path)[SESSION]
     assert lost([*blob_rows(path), "words of a turn", "beside the head", "beside a message"], record) == set()
     assert [shape(entry) for entry in record["session"]["entries"][:2]] == ["system", "user"]
@@ -169,7 +167,6 @@ def test_keys_that_are_there_twice_are_kept(tmp_path):
         connection.execute("CREATE TABLE meta (key TEXT, value TEXT)")
         connection.execute("INSERT INTO meta VALUES ('0', ?), ('0', 'another head')", [json.dumps(META).encode().hex()])
         connection.execute("INSERT INTO blobs VALUES ('b', 'one'), ('b', 'two'), ('b', NULL)")
-    connection.close()
     (record,) = records(tmp_path / "store.db").values()
     assert lost(blob_rows(tmp_path / "store.db"), record) == set()
 

@@ -270,7 +270,6 @@ def test_keys_that_are_there_twice_and_columns_that_are_not_known_are_kept(tmp_p
         values = [(key, json.dumps(value), f"origin {number}") for number, (key, value) in enumerate(rows)]
         connection.executemany("INSERT INTO cursorDiskKV VALUES (?, ?, ?)", values)
         connection.execute("INSERT INTO composerNotes VALUES (?, 'a note'), (?, 'a note'), ('another', 'not this')", [CID, CID])
-    connection.close()
     (found,) = found_at(tmp_path / "state.vscdb")
     record = found.reading.record
     assert lost([*(part for _, *parts in values for part in parts), "a note"], record) == set()
@@ -314,6 +313,5 @@ def test_bubbles_that_no_conversation_names_are_one(tmp_path):
 def test_another_editor_has_no_table_of_conversations(tmp_path):
     with closing(sqlite3.connect(tmp_path / "state.vscdb")) as connection, connection:
         connection.execute("CREATE TABLE ItemTable (key TEXT UNIQUE ON CONFLICT REPLACE, value BLOB)")
-    connection.close()
     with pytest.raises(NotASession):
         found_at(tmp_path / "state.vscdb")
