@@ -63,7 +63,10 @@ def _busy(folder: Path, journal: Path, process: int) -> None:
     delays = []
     start = time.monotonic()
     while time.monotonic() - start < _SECONDS or any(sent):
-        if turn < (time.monotonic() - start) * _SESSIONS / _PAUSE and time.monotonic() - start < _SECONDS:
+        if (
+            turn < (time.monotonic() - start) * _SESSIONS / _PAUSE
+            and time.monotonic() - start < _SECONDS
+        ):
             line = _line(turn)
             with paths[turn % _SESSIONS].open("ab", buffering=0) as file:
                 file.write(line)
@@ -80,16 +83,28 @@ def _busy(folder: Path, journal: Path, process: int) -> None:
     used = _processor(process) - before
     delays.sort()
     print(
-        f"watcher             {used / lasted:5.1%} of a core for {_SESSIONS} sessions, {turn / lasted:.0f} lines a second "
+        f"watcher             {used / lasted:5.1%} of a core for {_SESSIONS} sessions, "
+        f"{turn / lasted:.0f} lines a second "
         f"({used / turn * 1e3:.2f} ms a line, {used / written * 1e6:.1f} s a MB)"
     )
     middle, late = statistics.median(delays), delays[int(len(delays) * 0.99)]
-    print(f"capture delay       {middle * 1e3:5.0f} ms from a line to its frame (median), {late * 1e3:.0f} ms p99 (under 250)")
+    print(
+        f"capture delay       {middle * 1e3:5.0f} ms from a line to its frame (median), "
+        f"{late * 1e3:.0f} ms p99 (under 250)"
+    )
 
 
 def _line(number: int) -> bytes:
-    said = {"role": "assistant", "content": [{"type": "text", "text": f"{number} " + "word " * 300}]}
-    return json.dumps({"type": "assistant", "uuid": str(number), "sessionId": "s", "message": said}).encode() + b"\n"
+    said = {
+        "role": "assistant",
+        "content": [{"type": "text", "text": f"{number} " + "word " * 300}],
+    }
+    return (
+        json.dumps(
+            {"type": "assistant", "uuid": str(number), "sessionId": "s", "message": said}
+        ).encode()
+        + b"\n"
+    )
 
 
 def _processor(process: int) -> float:
@@ -99,9 +114,14 @@ def _processor(process: int) -> float:
 
 
 def journal_verify() -> None:
-    """Compare verifying a journal with SHA-256 alone of its bytes: large frames, and those of a session that grew by lines."""
+    """Compare verifying a journal with SHA-256 alone of its bytes: large frames, and those of a
+    session that grew by lines.
+    """
     with tempfile.TemporaryDirectory() as name:
-        for kind, data, piece in (("large frames", os.urandom(_LARGE), _LARGE), ("frames of a line", _line(1) * 20_000, 1700)):
+        for kind, data, piece in (
+            ("large frames", os.urandom(_LARGE), _LARGE),
+            ("frames of a line", _line(1) * 20_000, 1700),
+        ):
             folder = Path(name) / kind
             path = folder / "x.jsonl"
             folder.mkdir()
@@ -116,9 +136,14 @@ def journal_verify() -> None:
                     session.change(session.state.parts[0], (first, 0, data[first : first + piece]))
             journal.checkpoint()
             journal.close()
-            least, work = compare(partial(_hashed, folder / "journal"), partial(check, folder / "journal"), 3)
+            least, work = compare(
+                partial(_hashed, folder / "journal"), partial(check, folder / "journal"), 3
+            )
             rate = path_of(folder / "journal", "claude-code/x").stat().st_size / work / 1e6
-            print(f"journal verify      {least / work:5.2f} x SHA-256 alone, {kind} ({rate:.0f} MB/s; at least 0.5 when large)")
+            print(
+                f"journal verify      {least / work:5.2f} x SHA-256 alone, {kind} ({rate:.0f} "
+                "MB/s; at least 0.5 when large)"
+            )
 
 
 def _hashed(folder: Path) -> None:

@@ -1,4 +1,6 @@
-"""Round trips through formats of others over real sessions: what each could not hold, and the time beside encoding the record."""
+"""Round trips through formats of others over real sessions: what each could not hold, and the time
+beside encoding the record.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,10 @@ def exchange() -> None:
         print("exchange            no real sessions here: nothing is measured")
         return
     records = [
-        _attributed(record) for agent in AGENTS.values() for path in sorted((CORPUS / agent).iterdir()) for record in _read(path)
+        _attributed(record)
+        for agent in AGENTS.values()
+        for path in sorted((CORPUS / agent).iterdir())
+        for record in _read(path)
     ]
     signer = KeySigner(keys.generate("eddsa"))
     for name, form in FORMATS.items():
@@ -41,7 +46,10 @@ def exchange() -> None:
             sizes += len(exported.data)
             made.append((record, asked))
             same += bool(form.reader) and _comes_back(name, exported.data, asked)
-        print(f"{name:<19} {len(made)} of {len(records)} records, {sizes / 1e6:.1f} MB; {_trips(form.reader, same, len(made))}")
+        print(
+            f"{name:<19} {len(made)} of {len(records)} records, {sizes / 1e6:.1f} MB; "
+            f"{_trips(form.reader, same, len(made))}"
+        )
         for reason, count in refused.most_common():
             print(f"{'':<19} {count} refused: {reason}")
         print(f"{'':<19} not held: {told(losses, 8)}")

@@ -1,6 +1,8 @@
-"""A load of statements on a log, over plain sockets: many connections, each sending one statement after the other.
+"""A load of statements on a log, over plain sockets: many connections, each sending one statement
+after the other.
 
-python bench/load.py URL STATEMENTS CONNECTIONS    where STATEMENTS is a file of statements, each with its length before it
+python bench/load.py URL STATEMENTS CONNECTIONS    where STATEMENTS is a file of statements, each
+with its length before it
 """
 
 from __future__ import annotations
@@ -69,8 +71,9 @@ class Load:
         self.statuses: Counter[str] = Counter()
         host = f"{self.place.hostname}:{self.place.port}"
         self.head = (
-            f"POST /entries HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/cose\r\nContent-Length: %d\r\n\r\n".encode()
-        )
+            f"POST /entries HTTP/1.1\r\nHost: {host}\r\nContent-Type: "
+            "application/cose\r\nContent-Length: %d\r\n\r\n"
+        ).encode()
 
     def next(self) -> bytes | None:
         """Give the next statement."""
@@ -86,7 +89,8 @@ class Load:
         loop = asyncio.get_running_loop()
         started, used = time.perf_counter(), time.process_time()
         made = [
-            await loop.create_connection(lambda: Client(self), self.place.hostname, self.place.port) for _ in range(connections)
+            await loop.create_connection(lambda: Client(self), self.place.hostname, self.place.port)
+            for _ in range(connections)
         ]
         await asyncio.gather(*(client.done for _, client in made))
         took = time.perf_counter() - started

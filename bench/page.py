@@ -1,4 +1,6 @@
-"""The page of `vacr view` in a real browser: the first row and scrolling of 30,000 entries, and the size of the file."""
+"""The page of `vacr view` in a real browser: the first row and scrolling of 30,000 entries, and the
+size of the file.
+"""
 
 from __future__ import annotations
 
@@ -48,12 +50,16 @@ JUMPS = """async () => {
 
 
 def long_record(count: int = ENTRIES) -> bytes:
-    """Give a record of many entries, made of the example's again and again, each time said in other words."""
+    """Give a record of many entries, made of the example's again and again, each time said in other
+    words.
+    """
     (made,) = vacr.read(str(EXAMPLE))
     entries = made["session"]["entries"]
     many = []
     for number in range(count):
-        entry = codec.decode(codec.encode(entries[number % len(entries)]).replace(b"toolu_", b"toolu_%d_" % number))
+        entry = codec.decode(
+            codec.encode(entries[number % len(entries)]).replace(b"toolu_", b"toolu_%d_" % number)
+        )
         entry["id"] = f"e{number}"
         if isinstance(entry.get("content"), str):
             entry["content"] = f"{entry['content']} ({number}) " + "and so on. " * (number % 40)
@@ -87,9 +93,18 @@ def page() -> None:
         first, whole = tab.evaluate("[window.firstRow, window.allRows]")
         scrolls, jumps = tab.evaluate(SCROLLS), tab.evaluate(JUMPS)
         browser.close()
-    print(f"page                first row on screen after {first / 1000:.2f} s, all after {whole / 1000:.2f} s")
-    print(f"                    ({ENTRIES} entries, {len(data) / 1e6:.1f} MB; the page was made in {making:.1f} s)")
-    print(f"  a frame           median {scrolls[120]:.0f} ms while scrolling, 95 % under {scrolls[228]:.0f} ms")
+    print(
+        f"page                first row on screen after {first / 1000:.2f} s, all after "
+        f"{whole / 1000:.2f} s"
+    )
+    print(
+        f"                    ({ENTRIES} entries, {len(data) / 1e6:.1f} MB; the page was made "
+        f"in {making:.1f} s)"
+    )
+    print(
+        f"  a frame           median {scrolls[120]:.0f} ms while scrolling, 95 % under "
+        f"{scrolls[228]:.0f} ms"
+    )
     print(f"  a jump            median {jumps[20]:.0f} ms to anywhere, {jumps[-1]:.0f} ms at most")
     _size(template)
 
@@ -103,4 +118,7 @@ def _size(template: str) -> None:
             records += len(data)
             pages_ += sum(map(len, Page("bench", [Shown("bench", data)]).pieces(template)))
     if records:
-        print(f"  its size          {pages_ / records:.2f} x the record ({records / 1e6:.1f} MB of real sessions)")
+        print(
+            f"  its size          {pages_ / records:.2f} x the record ({records / 1e6:.1f} MB "
+            "of real sessions)"
+        )

@@ -14,7 +14,8 @@ from sessions import AGENTS, ROOT, compare, sessions
 
 VACR = str(Path(sys.executable).with_name("vacr"))
 
-# A child's peak starts at its parent's size, so a small process starts it, not this one. All processes below it are summed up.
+# A child's peak starts at its parent's size, so a small process starts it, not this one. All
+# processes below it are summed up.
 PEAK = """
 import os, subprocess, sys, time
 def kin(root):
@@ -56,11 +57,16 @@ def memory() -> None:
             path.write_text("".join(json.dumps(one, separators=(",", ":")) + "\n" for one in lines))
             size = path.stat().st_size
             most = peak(VACR, "record", str(path), "-o", f"{folder}/out.json", "-q")
-        print(f"memory              {most / size:5.2f} x a session of {size / 1e6:.0f} MB with a 67 MB line, {label} (at most 5)")
+        print(
+            f"memory              {most / size:5.2f} x a session of {size / 1e6:.0f} MB with a "
+            f"67 MB line, {label} (at most 5)"
+        )
 
 
 def folders() -> None:
-    """Compare two processes with one on a folder of real sessions, and the memory for 100 files with that for 10,000."""
+    """Compare two processes with one on a folder of real sessions, and the memory for 100 files
+    with that for 10,000.
+    """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for agent in AGENTS:
@@ -71,18 +77,34 @@ def folders() -> None:
                 path.write_bytes(session.data)
         once = partial(_record_into, folder / "real", folder, 1)
         one, two = compare(once, partial(_record_into, folder / "real", folder, 2), 3)
-        print(f"folder              {one / two:5.2f} x as fast with two processes as with one (more than 1)")
+        print(
+            f"folder              {one / two:5.2f} x as fast with two processes as with one "
+            "(more than 1)"
+        )
         peaks = []
         for count in (100, 10_000):
             _fill(folder / f"many{count}", count)
             start = time.perf_counter()
-            command = (VACR, "record", str(folder / f"many{count}"), "-o", f"{folder}/out{count}/", "-q", "--jobs", "2")
+            command = (
+                VACR,
+                "record",
+                str(folder / f"many{count}"),
+                "-o",
+                f"{folder}/out{count}/",
+                "-q",
+                "--jobs",
+                "2",
+            )
             peaks.append(peak(*command))
             last = time.perf_counter() - start
         start = time.perf_counter()
         _record(folder / "many10000", folder / "out10000", 2)
         again = time.perf_counter() - start
-        print(f"folder memory       {peaks[1] / peaks[0]:5.2f} x for 10,000 files of that for 100 ({peaks[0] / 1e6:.0f} MB)")
+        print(
+            f"folder memory       {peaks[1] / peaks[0]:5.2f} x for 10,000 files of that for "
+            "100 "
+            f"({peaks[0] / 1e6:.0f} MB)"
+        )
         print(f"folder again        {again / last:5.2f} of the time when nothing changed")
 
 
@@ -102,7 +124,9 @@ def _record_into(source: Path, folder: Path, jobs: int) -> None:
 
 
 def _record(source: Path, output: Path, jobs: int) -> None:
-    subprocess.run([VACR, "record", str(source), "-o", f"{output}/", "-q", "--jobs", str(jobs)], check=True)
+    subprocess.run(
+        [VACR, "record", str(source), "-o", f"{output}/", "-q", "--jobs", str(jobs)], check=True
+    )
 
 
 def start() -> None:
@@ -110,7 +134,10 @@ def start() -> None:
     nothing = partial(_run, [sys.executable, "-c", "pass"])
     least, work = compare(nothing, partial(_run, [VACR, "--version"]), 15)
     _, helped = compare(nothing, partial(_run, [VACR, "--help"]), 7)
-    print(f"start               {work / least:5.2f} x an empty Python for vacr --version, {helped / least:.2f} x for vacr --help")
+    print(
+        f"start               {work / least:5.2f} x an empty Python for vacr --version, "
+        f"{helped / least:.2f} x for vacr --help"
+    )
 
 
 def _run(command: list[str]) -> None:

@@ -15,12 +15,16 @@ from vacr.schema import schema_for, validate
 
 ROUNDS = 9
 ENOUGH = 40_000_000
-"""How many bytes to read in all: small sets are gone through more often, for their times are the noisiest."""
+"""How many bytes to read in all: small sets are gone through more often, for their times are the
+noisiest.
+"""
 LARGE = 100_000
 
 
 def record(session: Session) -> None:
-    """Do all of it: native bytes → agent recognised → records → canonical JSON, hashed for the id."""
+    """Do all of it: native bytes → agent recognised → records → canonical JSON, hashed for
+    the id.
+    """
     with collector_paused():
         source = Source((Part(session.name, session.data),))
         for reading in reader_for(source).read(source):
@@ -28,7 +32,9 @@ def record(session: Session) -> None:
 
 
 def recording() -> None:
-    """Compare recording with the floor, for each agent: all its sessions, and those of more than 100 kB."""
+    """Compare recording with the floor, for each agent: all its sessions, and those of more than
+    100 kB.
+    """
     for agent in AGENTS:
         found = sessions(agent)
         large = [session for session in found if len(session.data) > LARGE]
@@ -38,14 +44,21 @@ def recording() -> None:
                 each(lambda session: session.values, some)
                 size = sum(len(session.data) for session in some)
                 rounds = max(ROUNDS, ENOUGH // size)
-                least, work = compare(partial(each, Session.floor, some), partial(each, record, some), rounds)
+                least, work = compare(
+                    partial(each, Session.floor, some), partial(each, record, some), rounds
+                )
                 size /= 1e6
-                told.append(f"{label}: {work / least:.2f} ({len(some)} files, {size:.1f} MB, {size / work:.0f} MB/s)")
+                told.append(
+                    f"{label}: {work / least:.2f} ({len(some)} files, {size:.1f} MB, "
+                    f"{size / work:.0f} MB/s)"
+                )
         print(f"record {agent:12} x the floor (at most 2.5)   {'   '.join(told)}")
 
 
 def growth() -> None:
-    """Show that the cost grows with the size and no faster: compared with the floor at the same size."""
+    """Show that the cost grows with the size and no faster: compared with the floor at the same
+    size.
+    """
     for agent in AGENTS:
         whole = [one for one in sessions(agent) if len(one.values) == 1] or sessions(agent)
         session = max(whole, key=lambda one: len(one.data))
@@ -68,6 +81,11 @@ def validation() -> None:
                 records.append(json.loads(b"".join(identify(reading.record))))
     entries = sum(len(one["session"]["entries"]) for one in records)
     checker = schema_for("3").checker("verifiable-agent-record", json=True)
-    schema, whole = compare(partial(each, checker.matches, records), partial(each, validate, records), ROUNDS)
+    schema, whole = compare(
+        partial(each, checker.matches, records), partial(each, validate, records), ROUNDS
+    )
     schema, whole = schema / entries * 1e6, whole / entries * 1e6
-    print(f"validate            {schema:5.2f} µs an entry by the schema (at most 5), {whole:.2f} with the checks above it")
+    print(
+        f"validate            {schema:5.2f} µs an entry by the schema (at most 5), {whole:.2f} "
+        "with the checks above it"
+    )

@@ -1,7 +1,8 @@
-"""Speed and memory of vacr, printed as ratios of one run: `make bench`, or `make bench ONLY="recording growth"`.
+"""Speed and memory of vacr, printed as ratios of one run: `make bench`, or `make bench
+ONLY="recording growth"`.
 
-The machine's own speed cancels out: each figure is compared with the least that any implementation must do, measured a
-moment before on the same bytes.
+The machine's own speed cancels out: each figure is compared with the least that any implementation
+must do, measured a moment before on the same bytes.
 """
 
 from __future__ import annotations
@@ -24,7 +25,19 @@ from signing import signing
 
 PARTS = {
     part.__name__: part
-    for part in (recording, growth, validation, attribution, signing, transparency, log_growth, memory, folders, start, hook)
+    for part in (
+        recording,
+        growth,
+        validation,
+        attribution,
+        signing,
+        transparency,
+        log_growth,
+        memory,
+        folders,
+        start,
+        hook,
+    )
     + (capture, journal_verify, exchange, page, show)
 }
 

@@ -1,6 +1,7 @@
 """The sessions that are measured, and the least that any implementation must do with them.
 
-Real sessions are taken from ../shared/corpus where it exists, else ones made of the examples, as long as real ones.
+Real sessions are taken from ../shared/corpus where it exists, else ones made of the examples, as
+long as real ones.
 """
 
 from __future__ import annotations
@@ -40,7 +41,12 @@ class Session:
     @cached_property
     def values(self) -> list[bytes]:
         """The texts of its JSON values; that they are told apart is given to the floor."""
-        decoder, text, found, position = json.JSONDecoder(), self.data.decode("utf-8", "replace"), [], 0
+        decoder, text, found, position = (
+            json.JSONDecoder(),
+            self.data.decode("utf-8", "replace"),
+            [],
+            0,
+        )
         if not text.lstrip().startswith(("{\n", "[\n")):
             return [line for line in self.data.split(b"\n") if line]
         while position < len(text):

@@ -29,15 +29,24 @@ def show() -> None:
         decoding = min(last for _, (_, last) in runs)
         first, last = (min(times[which] for times, _ in runs) for which in (0, 1))
         most = peak(*command)
-    print(f"show                {first / decoding:5.2f} x decoding a record of {size / 1e6:.0f} MB until the first row is there")
-    print(f"                    {last / decoding:5.2f} x until the last ({decoding:.2f} s for decoding)")
+    print(
+        f"show                {first / decoding:5.2f} x decoding a record of {size / 1e6:.0f} "
+        "MB until the first row is there"
+    )
+    print(
+        f"                    {last / decoding:5.2f} x until the last ({decoding:.2f} s for "
+        "decoding)"
+    )
     print(f"  memory            {most / size:5.2f} x the record")
 
 
 def _timed(*command: str) -> tuple[float, float]:
     """Give the times until the first byte of output, and until the end."""
     begun = time.perf_counter()
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as process, cast("IO[bytes]", process.stdout) as output:
+    with (
+        subprocess.Popen(command, stdout=subprocess.PIPE) as process,
+        cast("IO[bytes]", process.stdout) as output,
+    ):
         output.read(1)
         first = time.perf_counter() - begun
         while output.read(1 << 20):

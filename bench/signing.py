@@ -1,4 +1,6 @@
-"""What signing costs beside hashing, what verifying a folder gains by cores, and the memory for a large file."""
+"""What signing costs beside hashing, what verifying a folder gains by cores, and the memory for a
+large file.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +25,23 @@ _STATEMENTS = 2000
 
 
 def signing() -> None:
-    """Compare signing a record with hashing it, verifying a folder on one core and on all, and memory with the size."""
+    """Compare signing a record with hashing it, verifying a folder on one core and on all, and
+    memory with the size.
+    """
     signer = KeySigner(keys.generate("eddsa"))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         record = folder / "large.acr.json"
         record.write_bytes(_record(_RECORD))
-        least, work = compare(lambda: hashlib.sha256(record.read_bytes()).digest(), lambda: _sign(str(record), signer), 7)
-        print(f"sign                {work / least:.2f} x SHA-256 of the file ({_RECORD // 1_000_000} MB record, at most 1.3)")
+        least, work = compare(
+            lambda: hashlib.sha256(record.read_bytes()).digest(),
+            lambda: _sign(str(record), signer),
+            7,
+        )
+        print(
+            f"sign                {work / least:.2f} x SHA-256 of the file "
+            f"({_RECORD // 1_000_000} MB record, at most 1.3)"
+        )
         _folder(folder, signer)
         _memory(folder, signer)
 
@@ -42,8 +53,17 @@ def _sign(path: str, signer: KeySigner) -> bytes:
 
 def _record(size: int) -> bytes:
     """Make a valid record of about a size: a session with long messages."""
-    line = {"type": "user", "sessionId": "s", "timestamp": "2026-01-01T00:00:00.000Z", "version": "2.1.0", "cwd": "/w"}
-    lines = [{**line, "uuid": f"u{i}", "message": {"role": "user", "content": "x" * 2000}} for i in range(size // 2150)]
+    line = {
+        "type": "user",
+        "sessionId": "s",
+        "timestamp": "2026-01-01T00:00:00.000Z",
+        "version": "2.1.0",
+        "cwd": "/w",
+    }
+    lines = [
+        {**line, "uuid": f"u{i}", "message": {"role": "user", "content": "x" * 2000}}
+        for i in range(size // 2150)
+    ]
     with tempfile.NamedTemporaryFile(suffix=".jsonl") as file:
         file.write("".join(json.dumps(one, separators=(",", ":")) + "\n" for one in lines).encode())
         file.flush()
@@ -58,10 +78,22 @@ def _folder(folder: Path, signer: KeySigner) -> None:
         (many / f"{number}.acr.json").write_bytes(data)
         (many / f"{number}.acr.json.cose").write_bytes(sign(data, signer))
     (folder / "key.pem").write_bytes(keys.public_pem(signer.public_key))
-    command = [sys.executable, "-m", "vacr", "verify", str(many), "--trust", str(folder / "key.pem"), "-q"]
+    command = [
+        sys.executable,
+        "-m",
+        "vacr",
+        "verify",
+        str(many),
+        "--trust",
+        str(folder / "key.pem"),
+        "-q",
+    ]
     one = _timed(["taskset", "-c", "0", *command])
     all_cores = _timed(command)
-    print(f"verify              {one / all_cores:.2f} x as fast on all cores as on one ({_STATEMENTS} statements)")
+    print(
+        f"verify              {one / all_cores:.2f} x as fast on all cores as on one "
+        f"({_STATEMENTS} statements)"
+    )
 
 
 def _timed(command: list[str]) -> float:
@@ -81,5 +113,10 @@ def _memory(folder: Path, signer: KeySigner) -> None:
         with (folder / name).open("wb") as file:
             file.truncate(size)
         path, key, out = (str(folder / one) for one in (name, "signing.pem", f"{name}.cose"))
-        peaks.append(peak(sys.executable, "-m", "vacr", "sign", path, "--key", key, "-o", out, "-q"))
-    print(f"sign                {peaks[1] / peaks[0]:.2f} x the memory for 1 GB of that for 1 MB ({peaks[1] / 1e6:.0f} MB)")
+        peaks.append(
+            peak(sys.executable, "-m", "vacr", "sign", path, "--key", key, "-o", out, "-q")
+        )
+    print(
+        f"sign                {peaks[1] / peaks[0]:.2f} x the memory for 1 GB of that for 1 MB "
+        f"({peaks[1] / 1e6:.0f} MB)"
+    )

@@ -1,4 +1,6 @@
-"""How many statements a log takes, end to end and durable, what that is beside verifying their signatures, and how it grows."""
+"""How many statements a log takes, end to end and durable, what that is beside verifying their
+signatures, and how it grows.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ _SIGNERS = 50
 _DECADES = (1_000, 10_000, 100_000, 1_000_000)
 _LOAD = Path(__file__).with_name("load.py")
 _RATE, _P99, _RECEIPTS = 2_000, 0.25, 2_000
-"""What a log has to do: statements a second, embedded and with ES256, and how long 99 in 100 wait; receipts verified a second."""
+"""What a log has to do: statements a second, embedded and with ES256, and how long 99 in 100 wait;
+receipts verified a second.
+"""
 _WANTED = ("es256", "embedded")
 _IN_MEMORY = ("tmpfs", "ramfs")
 
@@ -51,7 +55,9 @@ def transparency() -> None:
 
 
 def log_growth() -> None:
-    """Compare the cost of an entry and the memory of a service in logs of a thousand to a million entries."""
+    """Compare the cost of an entry and the memory of a service in logs of a thousand to a million
+    entries.
+    """
     with _folder() as place:
         log = make(str(place / "log"))
         given = _statements("es256", 2 * len(_DECADES) * _FEW)
@@ -62,7 +68,9 @@ def log_growth() -> None:
                 _load(place, service.url, given[2 * number * _FEW : (2 * number + 1) * _FEW])
                 _await_published(service, size + _FEW)
                 before = _processor(service.process.pid)
-                result = _load(place, service.url, given[(2 * number + 1) * _FEW : (2 * number + 2) * _FEW])
+                result = _load(
+                    place, service.url, given[(2 * number + 1) * _FEW : (2 * number + 2) * _FEW]
+                )
                 used = (_processor(service.process.pid) - before) / _FEW
                 memory = _memory(service.process.pid)
             first = first if first[0] else (append, wall, used)
@@ -70,20 +78,25 @@ def log_growth() -> None:
                 f"log growth          {size:>9} entries: to add one "
                 f"{append * 1e6:3.0f} µs of a core ({append / first[0]:.2f} x), "
                 f"{wall * 1e6:3.0f} µs by the clock ({wall / first[1]:.2f} x); "
-                f"registering {used * 1e6:3.0f} µs of a core ({used / first[2]:.2f} x), {result['rate']:5.0f} a second "
-                f"{_least(result['rate'], _RATE)}, p99 {result['p99'] * 1000:.0f} ms {_most(result['p99'], _P99)}, "
+                f"registering {used * 1e6:3.0f} µs of a core ({used / first[2]:.2f} x), "
+                f"{result['rate']:5.0f} a second "
+                f"{_least(result['rate'], _RATE)}, p99 {result['p99'] * 1000:.0f} ms "
+                f"{_most(result['p99'], _P99)}, "
                 f"service {memory:.0f} MB"
             )
 
 
 @contextmanager
 def _folder() -> Iterator[Path]:
-    """Give a folder to measure in, and say it loudly where that is in memory: nothing is durable there, and syncing is free."""
+    """Give a folder to measure in, and say it loudly where that is in memory: nothing is durable
+    there, and syncing is free.
+    """
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
         if _filesystem(place) in _IN_MEMORY:
             print(
-                f"NOT DURABLE         {place.parent} IS IN MEMORY: these figures do not count. Set TMPDIR to a folder on a disk."
+                f"NOT DURABLE         {place.parent} IS IN MEMORY: these figures do not count. "
+                "Set TMPDIR to a folder on a disk."
             )
         yield place
 
@@ -92,7 +105,9 @@ def _filesystem(place: Path) -> str:
     """Give the kind of file system that a folder is on."""
     rows = [line.split(" ") for line in Path("/proc/self/mounts").read_text().splitlines()]
     mounted = {Path(row[1].encode().decode("unicode_escape")): row[2] for row in rows}
-    return next(mounted[one] for one in (place.resolve(), *place.resolve().parents) if one in mounted)
+    return next(
+        mounted[one] for one in (place.resolve(), *place.resolve().parents) if one in mounted
+    )
 
 
 def _least(found: float, target: float) -> str:
@@ -107,13 +122,23 @@ def _statements(kind: str, count: int) -> list[bytes]:
     """Sign distinct statements, by some signers."""
     signers = [KeySigner(keys.generate(kind)) for _ in range(_SIGNERS)]
     claims = Claims(issued_at=int(time.time()))
-    return [sign(os.urandom(500), signers[number % _SIGNERS], claims=claims) for number in range(count)]
+    return [
+        sign(os.urandom(500), signers[number % _SIGNERS], claims=claims) for number in range(count)
+    ]
 
 
 def _verifications(given: list[bytes]) -> float:
     """Give how many signatures a second are verified on all cores when nothing else is done."""
     some = [parse(one) for one in given[:2000]]
-    work = [(one.protected[1], _key(one.unprotected), one.signature, one.to_be_signed(one.payload or b"")) for one in some]
+    work = [
+        (
+            one.protected[1],
+            _key(one.unprotected),
+            one.signature,
+            one.to_be_signed(one.payload or b""),
+        )
+        for one in some
+    ]
     best = 0.0
     for _ in range(_REPEATS):
         children = []
@@ -143,24 +168,39 @@ def _key(unprotected: dict[object, object]) -> object:
 def _register(place: Path, kind: str, storage: str, given: list[bytes], alone: float) -> None:
     with _log(place, storage) as log:
         if log is None:
-            print(f"register            {kind}, {storage}: not measured, there is no PostgreSQL here")
+            print(
+                f"register            {kind}, {storage}: not measured, there is no PostgreSQL here"
+            )
             return
         found = []
         with Running(log.path) as service:
             for number in range(_REPEATS):
-                found.append(_load(place, service.url, given[number * _COUNT : (number + 1) * _COUNT]))
+                found.append(
+                    _load(place, service.url, given[number * _COUNT : (number + 1) * _COUNT])
+                )
         rates = sorted(one["rate"] for one in found)
         slowest = max(one["p99"] for one in found)
-        print(f"register            {kind}, {storage}: {_measured(rates, slowest, wanted=(kind, storage) == _WANTED)}, ", end="")
+        print(
+            (
+                f"register            {kind}, {storage}: "
+                f"{_measured(rates, slowest, wanted=(kind, storage) == _WANTED)}, "
+            ),
+            end="",
+        )
         print(f"{rates[1] / alone:.2f} x verifying their signatures alone on all cores")
 
 
 def _measured(rates: list[float], slowest: float, *, wanted: bool) -> str:
-    """Say how many there were a second and how long they waited, beside what there is to be where something is asked of them."""
+    """Say how many there were a second and how long they waited, beside what there is to be where
+    something is asked of them.
+    """
     rate, range_ = f"{rates[1]:.0f} a second", f"[{rates[0]:.0f}–{rates[-1]:.0f}]"
     if not wanted:
         return f"{rate} {range_}, p99 {slowest * 1000:.0f} ms"
-    return f"{rate} {range_} {_least(rates[1], _RATE)}, p99 {slowest * 1000:.0f} ms {_most(slowest, _P99)}"
+    return (
+        f"{rate} {range_} {_least(rates[1], _RATE)}, p99 {slowest * 1000:.0f} ms "
+        f"{_most(slowest, _P99)}"
+    )
 
 
 @contextmanager
@@ -182,20 +222,26 @@ def _log(place: Path, storage: str) -> Iterator[Folder | None]:
 def _load(place: Path, url: str, given: list[bytes]) -> dict[str, float]:
     write(place / "statements", given)
     command = [sys.executable, str(_LOAD), url, str(place / "statements"), str(_CONNECTIONS)]
-    result: dict[str, float] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    result: dict[str, float] = json.loads(
+        subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    )
     if result["statuses"] != {"201": len(given)}:
         raise SystemExit(f"not all were registered: {result}")
     return result
 
 
 def _grow(log: Folder, size: int) -> tuple[float, float]:
-    """Grow a log to a size; gives the time of a core that the last entries took each, and that by the clock."""
+    """Grow a log to a size; gives the time of a core that the last entries took each, and that by
+    the clock.
+    """
     used = took = 0.0
     with closing(log.ledger()) as ledger:
         left = size - (ledger.head.head.size if ledger.head else 0)
         measured = min(left, 10_240)
         for first in range(0, left, 256):
-            entries = [hashlib.sha512(os.urandom(16)).digest() * 5 for _ in range(min(256, left - first))]
+            entries = [
+                hashlib.sha512(os.urandom(16)).digest() * 5 for _ in range(min(256, left - first))
+            ]
             start, began = time.process_time(), time.perf_counter()
             ledger.append(entries)
             if first >= left - measured:
@@ -205,7 +251,9 @@ def _grow(log: Folder, size: int) -> tuple[float, float]:
 
 
 def _await_published(service: Running, size: int) -> None:
-    """Wait until the files for what was added without a service are written: they are not what is measured."""
+    """Wait until the files for what was added without a service are written: they are not what is
+    measured.
+    """
     while (answer := service.get("/checkpoint"))[0] != 200 or int(answer[2].split(b"\n")[1]) < size:  # noqa: PLR2004
         time.sleep(0.2)
 

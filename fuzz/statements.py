@@ -2,8 +2,9 @@
 
     pip install atheris && python fuzz/statements.py corpus/ -max_total_time=3600
 
-Inputs are statements, mutated; the vectors are a good corpus to begin with: tests/vectors/files. The first byte chooses what is
-given beside the statement, and whether receipts of logs are asked for.
+Inputs are statements, mutated; the vectors are a good corpus to begin with: tests/vectors/files.
+The first byte chooses what is given beside the statement, and whether receipts of logs are asked
+for.
 """
 
 import sys
@@ -25,7 +26,11 @@ PAYLOADS = (None, b'{"what":"was signed"}', b'{"version":"3.0.0-draft","session"
 
 
 def _policy() -> Policy:
-    trusted = [key for name in sorted(FILES.glob("*.pub.pem")) for key in keys.load_public(name.read_bytes())]
+    trusted = [
+        key
+        for name in sorted(FILES.glob("*.pub.pem"))
+        for key in keys.load_public(name.read_bytes())
+    ]
     roots = load_certificates((FILES / "root.pem").read_bytes())
     times = load_certificates((FILES / "time-root.pem").read_bytes())
     return Policy(keys=tuple(trusted), roots=tuple(roots), timestamp_roots=tuple(times))
@@ -40,7 +45,12 @@ def try_one(data: bytes) -> None:
     if not data:
         return
     with suppress(VerificationFailed):
-        verify(data[1:], LOGGED if data[0] & 128 else POLICY, payload=PAYLOADS[data[0] % len(PAYLOADS)], now=NOW)
+        verify(
+            data[1:],
+            LOGGED if data[0] & 128 else POLICY,
+            payload=PAYLOADS[data[0] % len(PAYLOADS)],
+            now=NOW,
+        )
 
 
 if __name__ == "__main__":

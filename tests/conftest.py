@@ -18,18 +18,42 @@ FIXTURES = ROOT / "tests" / "fixtures"
 EXAMPLES = ROOT / "examples"
 CORPUS = ROOT.parent / "shared" / "corpus"
 
-KEPT_VARIABLES = ("PATH", "HOME", "LANG", "TMPDIR", "VACR_FAULTS", "VACR_FUZZ_SEEDS", "VACR_FUZZ_STEPS", "UPDATE_DIGESTS")
-KEPT_PREFIXES = ("PYTEST_", "PIP_", "NPM_CONFIG_", "SSL_CERT_", "NODE_EXTRA_CA_", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+KEPT_VARIABLES = (
+    "PATH",
+    "HOME",
+    "LANG",
+    "TMPDIR",
+    "VACR_FAULTS",
+    "VACR_FUZZ_SEEDS",
+    "VACR_FUZZ_STEPS",
+    "UPDATE_DIGESTS",
+)
+KEPT_PREFIXES = (
+    "PYTEST_",
+    "PIP_",
+    "NPM_CONFIG_",
+    "SSL_CERT_",
+    "NODE_EXTRA_CA_",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+)
 """Settings of pip and npm: indexes, certificates, proxies."""
 
-# Tests and the commands they start see the same few variables on every machine. A test sets the variables it is about.
+# Tests and the commands they start see the same few variables on every machine. A test sets the
+# variables it is about.
 for _name in list(os.environ):
     if _name not in KEPT_VARIABLES and not _name.upper().startswith(KEPT_PREFIXES):
         del os.environ[_name]
 # A proxy is for registries; the services that tests start are on this machine.
-_no_proxy = ",".join(filter(None, [os.environ.get("no_proxy") or os.environ.get("NO_PROXY"), "localhost,127.0.0.1,::1"]))
+_no_proxy = ",".join(
+    filter(
+        None, [os.environ.get("no_proxy") or os.environ.get("NO_PROXY"), "localhost,127.0.0.1,::1"]
+    )
+)
 os.environ["NO_PROXY"] = os.environ["no_proxy"] = _no_proxy
-# Settings of the user's git, such as commit.gpgSign or init.defaultBranch, must not reach the repositories of the tests.
+# Settings of the user's git, such as commit.gpgSign or init.defaultBranch, must not reach the
+# repositories of the tests.
 os.environ["GIT_CONFIG_GLOBAL"] = os.devnull
 os.environ["GIT_CONFIG_NOSYSTEM"] = "1"
 
@@ -84,7 +108,10 @@ def record_of(data: bytes, agent: str | None = None, name: str = "session.jsonl"
 
 def jsonl(*lines) -> bytes:
     """Write native lines as the agents do."""
-    return b"".join(json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode() + b"\n" for line in lines)
+    return b"".join(
+        json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+        for line in lines
+    )
 
 
 AGENTS = {
@@ -99,10 +126,23 @@ AGENTS = {
 
 def native_files(agent: str) -> list[Path]:
     """List the sessions of an agent that are files: our own, and real ones where there are any."""
-    own = sorted(path for suffix in ("jsonl", "json", "txt") for path in (FIXTURES / agent).rglob(f"*.{suffix}"))
-    own = [path for path in own if not {"storage", "tool-results"} & set(path.parts) and not path.name.endswith(".meta.json")]
+    own = sorted(
+        path
+        for suffix in ("jsonl", "json", "txt")
+        for path in (FIXTURES / agent).rglob(f"*.{suffix}")
+    )
+    own = [
+        path
+        for path in own
+        if not {"storage", "tool-results"} & set(path.parts)
+        and not path.name.endswith(".meta.json")
+    ]
     real = sorted((CORPUS / agent).glob("*")) if CORPUS.is_dir() else []
-    return [EXAMPLES / AGENTS[agent], *own, *(path for path in real if not path.read_bytes().startswith(b"SQLite format 3"))]
+    return [
+        EXAMPLES / AGENTS[agent],
+        *own,
+        *(path for path in real if not path.read_bytes().startswith(b"SQLite format 3")),
+    ]
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,6 +1,8 @@
-"""A process that has loaded the command, and runs it in a fork of itself: a real process each time, without the time to load.
+"""A process that has loaded the command, and runs it in a fork of itself: a real process each time,
+without the time to load.
 
-What the interpreter takes from its environment when it starts is that of this process; who needs another starts it itself.
+What the interpreter takes from its environment when it starts is that of this process; who needs
+another starts it itself.
 """
 
 import array
@@ -29,13 +31,19 @@ class Forking:
     """A server process that forks to run each command."""
 
     def __init__(self, environment=None):
-        """Start the process; the environment decides what the interpreter reads from it, such as PYTHONUNBUFFERED."""
+        """Start the process; the environment decides what the interpreter reads from it, such as
+        PYTHONUNBUFFERED.
+        """
         self.socket, theirs = socket.socketpair()
         with theirs:
             # It ends when nobody can ask it any more.
             command = [sys.executable, "-m", __name__, str(theirs.fileno())]
             self.process = subprocess.Popen(
-                command, pass_fds=[theirs.fileno()], cwd=_ROOT, env=environment, stdout=subprocess.DEVNULL
+                command,
+                pass_fds=[theirs.fileno()],
+                cwd=_ROOT,
+                env=environment,
+                stdout=subprocess.DEVNULL,
             )
         atexit.register(self.close)
 
@@ -47,7 +55,9 @@ class Forking:
         """Run the command; gives its exit code, or minus the signal that ended it."""
         asked = json.dumps([arguments, os.fspath(cwd), environment]).encode()
         head = len(asked).to_bytes(_HEAD, "big")
-        self.socket.sendmsg([head], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", handles))])
+        self.socket.sendmsg(
+            [head], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", handles))]
+        )
         self.socket.sendall(asked)
         return int.from_bytes(_exactly(self.socket, _HEAD), "big", signed=True)
 
@@ -58,9 +68,15 @@ _forking = functools.cache(Forking)
 def run(arguments, cwd, environment, stdin=b""):
     """Run the command to its end, in a fork where that is the same."""
     arguments = list(map(str, arguments))
-    if any(environment.get(name) != os.environ.get(name) for name in {*environment, *os.environ} if name.startswith(_AT_START)):
+    if any(
+        environment.get(name) != os.environ.get(name)
+        for name in {*environment, *os.environ}
+        if name.startswith(_AT_START)
+    ):
         command = [sys.executable, "-m", "vacr", *arguments]
-        return subprocess.run(command, input=stdin, cwd=cwd, env=environment, capture_output=True, check=False)
+        return subprocess.run(
+            command, input=stdin, cwd=cwd, env=environment, capture_output=True, check=False
+        )
     given, giving = os.pipe()
     feeding = threading.Thread(target=_feed, args=(giving, stdin))
     feeding.start()
@@ -150,7 +166,8 @@ if __name__ == "__main__":
         command = group.get_command(None, verb)
         for one in getattr(command, "verbs", ()):
             import_module(f"{command.package}.{one}")
-    # What is loaded stays: a fork that looked through it for garbage, or took it apart at its end, would copy all of it.
+    # What is loaded stays: a fork that looked through it for garbage, or took it apart at its end,
+    # would copy all of it.
     gc.collect()
     gc.freeze()
     found = _serve(socket.socket(fileno=int(sys.argv[1])))

@@ -1,4 +1,6 @@
-"""Content blocks, in the shapes that agents and the samples of the draft have them, as the entries that they stand for."""
+"""Content blocks, in the shapes that agents and the samples of the draft have them, as the entries
+that they stand for.
+"""
 
 import pytest
 
@@ -49,14 +51,19 @@ def test_a_block_is_the_entry_that_it_stands_for(block, child):
     assert children([{"type": "text", "text": "x"}, block]) == [child]
 
 
-@pytest.mark.parametrize("content", [None, "text", {}, [], ["text"], [{"type": "text", "text": "x"}], [{"type": "tool_use"}]])
+@pytest.mark.parametrize(
+    "content",
+    [None, "text", {}, [], ["text"], [{"type": "text", "text": "x"}], [{"type": "tool_use"}]],
+)
 def test_what_was_said_and_what_has_no_name_is_no_entry(content):
     assert children(content) == []
 
 
 def test_entries_come_before_their_children():
     inner = {"type": "reasoning", "content": "", "children": [{"type": "user"}]}
-    assert [entry["type"] for entry in all_entries([{"type": "assistant", "children": [inner]}])] == [
+    assert [
+        entry["type"] for entry in all_entries([{"type": "assistant", "children": [inner]}])
+    ] == [
         "assistant",
         "reasoning",
         "user",

@@ -1,4 +1,6 @@
-"""Pages that are made from something else are current, and it is found out when they are not, or name what does not exist."""
+"""Pages that are made from something else are current, and it is found out when they are not, or
+name what does not exist.
+"""
 
 import json
 import shutil
@@ -17,7 +19,11 @@ about = "Of one clause."
 title = "Only"
 clauses = {rows}
 """
-GOOD = ["it is so", "identity.py::record_id schema/v3.cddl::entry", "test_identity.py::test_any_change_makes_another_id"]
+GOOD = [
+    "it is so",
+    "identity.py::record_id schema/v3.cddl::entry",
+    "test_identity.py::test_any_change_makes_another_id",
+]
 BAD = {
     "a module": ["it is so", "nowhere.py", GOOD[2]],
     "a function": ["it is so", "identity.py::nothing", GOOD[2]],
@@ -50,7 +56,9 @@ def coverage(tmp_path):
     for name in ("src", "tests"):
         (tmp_path / name).symlink_to(ROOT / name)
     ignored = shutil.ignore_patterns("__pycache__")
-    return shutil.copytree(ROOT / "docs" / "spec-coverage", tmp_path / "docs" / "spec-coverage", ignore=ignored)
+    return shutil.copytree(
+        ROOT / "docs" / "spec-coverage", tmp_path / "docs" / "spec-coverage", ignore=ignored
+    )
 
 
 def put(folder, rows):
@@ -76,7 +84,14 @@ def test_a_page_that_is_not_current_is_found_out(coverage):
 
 def test_a_clause_may_be_so(coverage):
     assert (
-        put(coverage, [GOOD, [*GOOD, "otherwise: for a reason"], ["it is so", "", "", "out of scope: for a reason"]]).returncode
+        put(
+            coverage,
+            [
+                GOOD,
+                [*GOOD, "otherwise: for a reason"],
+                ["it is so", "", "", "out of scope: for a reason"],
+            ],
+        ).returncode
         == 0
     )
     assert "| 3 | 1 | 1 | 1 |" in (coverage / "README.md").read_text("utf-8")

@@ -37,7 +37,9 @@ def test_any_change_makes_another_id():
 
 
 def test_a_session_without_a_start_has_an_id_that_is_all_digest():
-    record = record_of(jsonl({"type": "user", "sessionId": "s", "message": {"role": "user", "content": "x"}}))
+    record = record_of(
+        jsonl({"type": "user", "sessionId": "s", "message": {"role": "user", "content": "x"}})
+    )
     assert UUID(record["id"]).version == 8
 
 

@@ -33,7 +33,9 @@ def test_the_wheel_is_whole(tmp_path):
         assert name in names
     assert not [name for name in names if "/test" in f"/{name}" or "corpus" in name]
     code = (
-        f"import sys; sys.path.insert(0, {str(tmp_path / 'unpacked')!r}); import vacr; assert 'unpacked' in vacr.__file__;"
-        f" [vacr.validate(record).raise_for_errors() for record in vacr.read({str(EXAMPLES / 'claude-code.jsonl')!r})]"
+        f"import sys; sys.path.insert(0, {str(tmp_path / 'unpacked')!r}); import vacr; assert "
+        "'unpacked' in vacr.__file__;"
+        " [vacr.validate(record).raise_for_errors() for record in "
+        f"vacr.read({str(EXAMPLES / 'claude-code.jsonl')!r})]"
     )
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)

@@ -1,4 +1,6 @@
-"""The reference of the command line is what the commands say, the same on every machine, and found out when it is not."""
+"""The reference of the command line is what the commands say, the same on every machine, and found
+out when it is not.
+"""
 
 import os
 import shutil
@@ -25,12 +27,16 @@ ELSEWHERE = {
 
 @pytest.fixture
 def reference(tmp_path):
-    return shutil.copytree(PAGES, tmp_path / "reference", ignore=shutil.ignore_patterns("__pycache__"))
+    return shutil.copytree(
+        PAGES, tmp_path / "reference", ignore=shutil.ignore_patterns("__pycache__")
+    )
 
 
 def generate(folder, *arguments, env=None):
     command = [sys.executable, "-B", str(folder / "generate.py"), *arguments]
-    return subprocess.run(command, env=os.environ | (env or {}), capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, env=os.environ | (env or {}), capture_output=True, text=True, check=False
+    )
 
 
 def contexts(over):
@@ -50,7 +56,9 @@ def test_the_pages_are_current_whatever_the_environment(env):
 @pytest.mark.parametrize(
     "damage",
     [
-        lambda folder: (folder / "record.md").write_text((folder / "record.md").read_text("utf-8") + "\n", "utf-8"),
+        lambda folder: (folder / "record.md").write_text(
+            (folder / "record.md").read_text("utf-8") + "\n", "utf-8"
+        ),
         lambda folder: (folder / "record.md").unlink(),
         lambda folder: (folder / "gone.md").write_text("# vacr gone\n", "utf-8"),
     ],
@@ -95,19 +103,30 @@ def test_several_files_in_a_variable_are_separated_as_paths_are_and_others_by_sp
             if isinstance(option, click.Option) and option.multiple and option.nargs == 1:
                 expected = given["FILE" in (option.metavar or "")]
                 separator = os.pathsep if expected is given[True] else " "
-                monkeypatch.setenv(f"{context.auto_envvar_prefix}_{option.name.upper()}", separator.join(expected))
-                assert list(option.value_from_envvar(context)) == expected, (context.command_path, option.name)
+                monkeypatch.setenv(
+                    f"{context.auto_envvar_prefix}_{option.name.upper()}", separator.join(expected)
+                )
+                assert list(option.value_from_envvar(context)) == expected, (
+                    context.command_path,
+                    option.name,
+                )
                 seen += 1
     assert seen > 20
 
 
 @pytest.mark.parametrize(
     ("verb", "below"),
-    [("endorse", ["request", "challenge", "answer", "confirm"]), ("key", ["generate", "show"]), ("schema", ["show", "generate"])],
+    [
+        ("endorse", ["request", "challenge", "answer", "confirm"]),
+        ("key", ["generate", "show"]),
+        ("schema", ["show", "generate"]),
+    ],
 )
 def test_verbs_of_a_verb_are_listed_in_the_order_of_use(verb, below):
     text = (PAGES / f"{verb}.md").read_text("utf-8")
-    assert [line.split()[-1] for line in text.splitlines() if line.startswith(f"## vacr {verb} ")] == below
+    assert [
+        line.split()[-1] for line in text.splitlines() if line.startswith(f"## vacr {verb} ")
+    ] == below
 
 
 def test_the_exit_codes_are_those_of_the_errors():

@@ -1,4 +1,6 @@
-"""The same bytes on any machine, at any time, in any locale, with any hash seed, from any interpreter."""
+"""The same bytes on any machine, at any time, in any locale, with any hash seed, from any
+interpreter.
+"""
 
 import hashlib
 import os
@@ -16,7 +18,10 @@ SESSIONS = [
     *(EXAMPLES / name for name in AGENTS.values()),
     FIXTURES / "claude" / "shapes.jsonl",
     FIXTURES / "codex" / "fork.jsonl",
-    *(FIXTURES / "gemini" / name for name in ("session.json", "rewound.jsonl", "saved-chat.json", "checkpoint.json")),
+    *(
+        FIXTURES / "gemini" / name
+        for name in ("session.json", "rewound.jsonl", "saved-chat.json", "checkpoint.json")
+    ),
     *(FIXTURES / "opencode" / name for name in ("export-odd.json", "dump.jsonl", "sample.json")),
     *(FIXTURES / "cursor" / name for name in ("drifted.jsonl", "transcript.txt")),
 ]
@@ -43,15 +48,37 @@ def record(folder, session, interpreter=sys.executable, **variables):
 def test_surroundings_do_not_matter(session, tmp_path):
     digests = {
         record(tmp_path / "a", session, PYTHONHASHSEED="0", TZ="UTC", LC_ALL="C"),
-        record(tmp_path / "b" / "ü", session, PYTHONHASHSEED="12345", TZ="Asia/Kolkata", LC_ALL="C.UTF-8", PYTHONUTF8="0"),
-        record(tmp_path / "c", session, PYTHONHASHSEED="random", TZ="America/St_Johns", LANG="tr_TR.UTF-8", HOME="/nonexistent"),
-        record(tmp_path / "d", session, PYTHONOPTIMIZE="2", PYTHONDONTWRITEBYTECODE="1", SOURCE_DATE_EPOCH="1"),
+        record(
+            tmp_path / "b" / "ü",
+            session,
+            PYTHONHASHSEED="12345",
+            TZ="Asia/Kolkata",
+            LC_ALL="C.UTF-8",
+            PYTHONUTF8="0",
+        ),
+        record(
+            tmp_path / "c",
+            session,
+            PYTHONHASHSEED="random",
+            TZ="America/St_Johns",
+            LANG="tr_TR.UTF-8",
+            HOME="/nonexistent",
+        ),
+        record(
+            tmp_path / "d",
+            session,
+            PYTHONOPTIMIZE="2",
+            PYTHONDONTWRITEBYTECODE="1",
+            SOURCE_DATE_EPOCH="1",
+        ),
     }
     assert len(digests) == 1
 
 
 def test_the_bytes_are_these():
-    """A change of these digests is a change of the record's form: raise the version, and say why."""
+    """A change of these digests is a change of the record's form: raise the version, and
+    say why.
+    """
     found = {}
     for session in SESSIONS + FOLDERS:
         pieces = [piece for one in read(session) for piece in identify(one.reading.record)]

@@ -11,7 +11,9 @@ from vacr.schema import rule_for, schema_for, validate
 from vacr.schema.semantics import Semantics
 
 RECORD = record_of((EXAMPLES / "claude-code.jsonl").read_bytes())
-FOREIGN = {name: value for name, value in RECORD.items() if name != "vacr"} | {"recording-agent": {"name": "somebody else"}}
+FOREIGN = {name: value for name, value in RECORD.items() if name != "vacr"} | {
+    "recording-agent": {"name": "somebody else"}
+}
 
 
 def changed(record, change):
@@ -21,26 +23,50 @@ def changed(record, change):
 
 
 def call_of(session):
-    return next(entry for entry in session["entries"] if entry.get("children", [{}])[0].get("name") == "Edit")["children"][0]
+    return next(
+        entry
+        for entry in session["entries"]
+        if entry.get("children", [{}])[0].get("name") == "Edit"
+    )["children"][0]
 
 
 CONTRADICTIONS = [
-    ("a repeated id", lambda s: s["entries"][5].update(id=s["entries"][4]["id"]), "ids are unique", "/session/entries/5/id"),
+    (
+        "a repeated id",
+        lambda s: s["entries"][5].update(id=s["entries"][4]["id"]),
+        "ids are unique",
+        "/session/entries/5/id",
+    ),
     (
         "another input",
         lambda s: call_of(s).update(input={"file_path": "/etc/passwd"}),
         "children agree with content",
         "/children/0/input",
     ),
-    ("another name", lambda s: call_of(s).update(name="Read"), "children agree with content", "/children/0/name"),
-    ("another call", lambda s: call_of(s).update({"call-id": "toolu_x"}), "children agree with content", "/children/0/call-id"),
+    (
+        "another name",
+        lambda s: call_of(s).update(name="Read"),
+        "children agree with content",
+        "/children/0/name",
+    ),
+    (
+        "another call",
+        lambda s: call_of(s).update({"call-id": "toolu_x"}),
+        "children agree with content",
+        "/children/0/call-id",
+    ),
     (
         "a child too many",
         lambda s: s["entries"][4]["children"].append({"type": "reasoning", "content": "x"}),
         "children agree",
         "/children",
     ),
-    ("a child too few", lambda s: s["entries"][4].pop("children"), "children agree with content", "/children"),
+    (
+        "a child too few",
+        lambda s: s["entries"][4].pop("children"),
+        "children agree with content",
+        "/children",
+    ),
     (
         "an end before the start",
         lambda s: s.update({"session-end": "2020-01-01T00:00:00Z"}),
@@ -51,7 +77,9 @@ CONTRADICTIONS = [
 
 
 @pytest.mark.parametrize(
-    ("change", "rule", "pointer"), [case[1:] for case in CONTRADICTIONS], ids=[case[0] for case in CONTRADICTIONS]
+    ("change", "rule", "pointer"),
+    [case[1:] for case in CONTRADICTIONS],
+    ids=[case[0] for case in CONTRADICTIONS],
 )
 def test_contradictions_are_findings(change, rule, pointer):
     report = validate(changed(RECORD, change))
@@ -61,15 +89,29 @@ def test_contradictions_are_findings(change, rule, pointer):
 
 
 REMARKS = [
-    ("a parent elsewhere", lambda s: s["entries"][4].update({"parent-id": "gone"}), "parents exist"),
+    (
+        "a parent elsewhere",
+        lambda s: s["entries"][4].update({"parent-id": "gone"}),
+        "parents exist",
+    ),
     ("a call without an answer", lambda s: s["entries"].pop(7), "calls and results pair"),
     ("an answer without a call", lambda s: s["entries"].pop(6), "calls and results pair"),
-    ("time going backwards", lambda s: s["entries"][8].update(timestamp="2020-01-01T00:00:00Z"), "times are in order"),
-    ("more cached than input", lambda s: s["entries"][6]["token-usage"].update(cached=10**9), "usage is sane"),
+    (
+        "time going backwards",
+        lambda s: s["entries"][8].update(timestamp="2020-01-01T00:00:00Z"),
+        "times are in order",
+    ),
+    (
+        "more cached than input",
+        lambda s: s["entries"][6]["token-usage"].update(cached=10**9),
+        "usage is sane",
+    ),
 ]
 
 
-@pytest.mark.parametrize(("change", "rule"), [case[1:] for case in REMARKS], ids=[case[0] for case in REMARKS])
+@pytest.mark.parametrize(
+    ("change", "rule"), [case[1:] for case in REMARKS], ids=[case[0] for case in REMARKS]
+)
 def test_what_real_sessions_have_is_a_remark(change, rule):
     report = validate(changed(RECORD, change))
     assert report.valid
@@ -77,7 +119,9 @@ def test_what_real_sessions_have_is_a_remark(change, rule):
 
 
 def test_others_need_no_children_but_those_they_have_must_agree():
-    assert validate(changed(FOREIGN, lambda s: [entry.pop("children", None) for entry in s["entries"]])).valid
+    assert validate(
+        changed(FOREIGN, lambda s: [entry.pop("children", None) for entry in s["entries"]])
+    ).valid
     assert not validate(changed(FOREIGN, lambda s: call_of(s).update(input={}))).valid
 
 
@@ -127,7 +171,10 @@ def test_generated_entries_never_break_the_checks_above_the_schema():
     schema = schema_for("3")
     for seed in range(120):
         report = validate(schema.generate("[* entry]", seed=seed))
-        assert all(finding.rule in {"ids are unique", "children agree with content"} for finding in report.findings)
+        assert all(
+            finding.rule in {"ids are unique", "children agree with content"}
+            for finding in report.findings
+        )
 
 
 def test_the_public_api():
@@ -136,7 +183,10 @@ def test_the_public_api():
     for form in ("json", "cbor"):
         data = vacr.encode(record, form)
         assert vacr.encode(vacr.decode(data), form) == data
-    assert [one["session"]["session-id"] for one in vacr.read(next((FIXTURES / "claude" / "project").glob("3*.jsonl")))][1:]
+    assert [
+        one["session"]["session-id"]
+        for one in vacr.read(next((FIXTURES / "claude" / "project").glob("3*.jsonl")))
+    ][1:]
     with pytest.raises(AttributeError):
         vacr.nothing  # noqa: B018
 
@@ -153,8 +203,14 @@ class Walked(list):
 
 
 def test_children_that_disagree_are_gone_through_once_and_not_for_each():
-    blocks = [{"type": "tool_use", "id": f"c{number}", "name": "Read", "input": {}} for number in range(500)]
-    children = Walked({"type": "tool-call", "call-id": f"c{number}", "name": "Write", "input": {}} for number in range(500))
+    blocks = [
+        {"type": "tool_use", "id": f"c{number}", "name": "Read", "input": {}}
+        for number in range(500)
+    ]
+    children = Walked(
+        {"type": "tool-call", "call-id": f"c{number}", "name": "Write", "input": {}}
+        for number in range(500)
+    )
     for strict in (True, False):
         children.steps = 0
         semantics = Semantics("", strict_views=strict)
@@ -163,12 +219,21 @@ def test_children_that_disagree_are_gone_through_once_and_not_for_each():
         assert children.steps < 5 * len(children)
 
 
-ODD_USAGE = [5, None, [], {"input": {}, "cached": 1}, {"input": 1, "cached": "2"}, {"input": True, "cached": 2}]
+ODD_USAGE = [
+    5,
+    None,
+    [],
+    {"input": {}, "cached": 1},
+    {"input": 1, "cached": "2"},
+    {"input": True, "cached": 2},
+]
 
 
 @pytest.mark.parametrize("usage", ODD_USAGE)
 def test_an_open_member_of_any_kind_is_no_usage(usage):
-    """Only messages have a usage and a parent that the schema knows; another entry may hold anything under these names."""
+    """Only messages have a usage and a parent that the schema knows; another entry may hold
+    anything under these names.
+    """
     record = record_of((EXAMPLES / "codex-cli.jsonl").read_bytes())
     call = next(entry for entry in record["session"]["entries"] if entry["type"] == "tool-call")
     call |= {"token-usage": usage, "parent-id": usage}

@@ -1,4 +1,5 @@
-"""Writes what the page has to know about tools and blocks, from the tables that Python has: `src/tables.json`.
+"""Writes what the page has to know about tools and blocks, from the tables that Python has:
+`src/tables.json`.
 
 There is one truth, and the page cannot drift from it: a test makes the file again and compares.
 """

@@ -1,4 +1,6 @@
-"""Write docs/mapping/<agent>.md from the readers' own tables, or check that they are current (--check)."""
+"""Write docs/mapping/<agent>.md from the readers' own tables, or check that they are current
+(--check).
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,13 @@ from pathlib import Path
 from pages import claude, codex, cursor, gemini, opencode
 
 FOLDER = Path(__file__).parent
-PAGES = {"claude-code": claude, "codex-cli": codex, "gemini-cli": gemini, "opencode": opencode, "cursor": cursor}
+PAGES = {
+    "claude-code": claude,
+    "codex-cli": codex,
+    "gemini-cli": gemini,
+    "opencode": opencode,
+    "cursor": cursor,
+}
 
 
 def main() -> int:

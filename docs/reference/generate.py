@@ -1,4 +1,6 @@
-"""Write the reference of the command line from the commands themselves, or check that it is current (--check)."""
+"""Write the reference of the command line from the commands themselves, or check that it is current
+(--check).
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,19 @@ def pages() -> dict[str, str]:
 
 
 def main() -> int:
-    """Write the pages, or tell which are out of date; a page of a verb that is gone is one of them."""
+    """Write the pages, or tell which are out of date; a page of a verb that is gone is one
+    of them.
+    """
     wanted = pages()
     there = {path.name: path.read_text("utf-8") for path in FOLDER.glob("*.md")}
-    stale = sorted(name for name in wanted.keys() | there.keys() if wanted.get(name) != there.get(name))
+    stale = sorted(
+        name for name in wanted.keys() | there.keys() if wanted.get(name) != there.get(name)
+    )
     if "--check" in sys.argv:
         if stale:
-            print(f"docs/reference: out of date, run `make docs`: {', '.join(stale)}", file=sys.stderr)
+            print(
+                f"docs/reference: out of date, run `make docs`: {', '.join(stale)}", file=sys.stderr
+            )
         return bool(stale)
     for name in stale:
         if name in wanted:

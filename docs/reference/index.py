@@ -59,9 +59,15 @@ of an option that may be given again are separated by spaces; of files and folde
 
 _WHEN = {
     0: "all that was asked for is done, and what was checked holds",
-    1: "a record is invalid, a signature, receipt or digest does not hold, a policy is not met, or there is nothing of what was asked for",
+    1: (
+        "a record is invalid, a signature, receipt or digest does not hold, a policy is not "
+        "met, or there is nothing of what was asked for"
+    ),
     2: "an option, a name or a combination that does not exist",
-    3: "an input cannot be read, or is of no known kind, or an output cannot be written: there is no verdict",
+    3: (
+        "an input cannot be read, or is of no known kind, or an output cannot be written: there "
+        "is no verdict"
+    ),
     4: "a service, a cluster, a device, or something that trust rests on cannot be reached",
     5: "all is done, and something is worth a look",
     70: "it is our fault: please report it",
@@ -72,11 +78,16 @@ _WHEN = {
 def page(found: Sequence[Verb]) -> str:
     """Write the index."""
     listed = "".join(f"| {_links(verb)} | {verb.does} |\n" for verb in found)
-    exits = "".join(f"| {code} | {prose(meaning)} | {_WHEN[code]} |\n" for code, meaning in EXIT_CODES.items())
+    exits = "".join(
+        f"| {code} | {prose(meaning)} | {_WHEN[code]} |\n" for code, meaning in EXIT_CODES.items()
+    )
     return _PAGE.format(verbs=listed, exits=exits)
 
 
 def _links(verb: Verb) -> str:
     own = f"[{verb.path}]({verb.file})"
-    below = [f"[{one.path.split()[-1]}]({verb.file}#vacr-{one.path.replace(' ', '-')})" for one in verb.below()]
+    below = [
+        f"[{one.path.split()[-1]}]({verb.file}#vacr-{one.path.replace(' ', '-')})"
+        for one in verb.below()
+    ]
     return f"{own}: {', '.join(below)}" if below else own

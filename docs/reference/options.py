@@ -33,18 +33,28 @@ def _how_many(argument: click.Argument) -> str:
 def table(found: Iterable[click.Option], prefix: str) -> str:
     """Write the options of a verb, whose environment variables begin with a prefix."""
     rows = "".join(f"| {' | '.join(_row(one, prefix))} |\n" for one in found)
-    return f"| option | what it does | default | environment variable |\n| --- | --- | --- | --- |\n{rows}"
+    return (
+        "| option | what it does | default | environment variable |\n| --- | --- | --- | "
+        f"--- |\n{rows}"
+    )
 
 
 def _row(option: click.Option, prefix: str) -> tuple[str, ...]:
     said = _SAID.search(option.help or "")
     told = prose((option.help or "")[: said.start()] if said else option.help or "")
     values = _values(option)
-    return _spelled(option), f"{told} {values}".strip(), _default(option, said), f"`{prefix}_{str(option.name).upper()}`"
+    return (
+        _spelled(option),
+        f"{told} {values}".strip(),
+        _default(option, said),
+        f"`{prefix}_{str(option.name).upper()}`",
+    )
 
 
 def _spelled(option: click.Option) -> str:
-    value = "" if option.is_flag or option.count else f" {option.metavar or option.type.name.upper()}"
+    value = (
+        "" if option.is_flag or option.count else f" {option.metavar or option.type.name.upper()}"
+    )
     if isinstance(option.type, click.Choice) and not option.is_flag:
         value = " " + (option.metavar or "VALUE")
     *short, last = option.opts
@@ -72,11 +82,15 @@ def _default(option: click.Option, said: re.Match[str] | None) -> str:
     if said:
         return prose(said["default"])
     plain = isinstance(option.default, str | int | float) and not isinstance(option.default, bool)
-    return _code(str(option.default)) if plain and option.default != "" and not option.count else "–"
+    return (
+        _code(str(option.default)) if plain and option.default != "" and not option.count else "–"
+    )
 
 
 def prose(text: str) -> str:
-    """Write text so that nothing in it is markup but what is code already, or is named like an option."""
+    """Write text so that nothing in it is markup but what is code already, or is named like an
+    option.
+    """
     parts = text.split("`")
     parts[::2] = [_OPTION.sub(r"`\1`", _plain(part)) for part in parts[::2]]
     return "`".join(parts)

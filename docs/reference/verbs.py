@@ -1,4 +1,6 @@
-"""The page of a verb, from its command: nothing in it depends on the terminal, the environment or the machine."""
+"""The page of a verb, from its command: nothing in it depends on the terminal, the environment or
+the machine.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,11 @@ class Verb:
 
 def all_verbs() -> Iterator[Verb]:
     """Give the verbs in the order in which `vacr` lists them."""
-    yield from _below(click.Context(group, info_name="vacr", auto_envvar_prefix=group.context_settings["auto_envvar_prefix"]))
+    yield from _below(
+        click.Context(
+            group, info_name="vacr", auto_envvar_prefix=group.context_settings["auto_envvar_prefix"]
+        )
+    )
 
 
 def _below(context: click.Context) -> Iterator[Verb]:
@@ -72,8 +78,14 @@ def page(verb: Verb) -> str:
 
 def _exits(verb: Verb) -> str:
     """Name the exit codes; findings only count where there is `--strict`."""
-    strict = any(option.name == "strict" for one in (verb, *verb.below()) for option in one.command.params)
-    return " · ".join(f"{code} {options.prose(said)}" for code, said in EXIT_CODES.items() if strict or code != FINDINGS)
+    strict = any(
+        option.name == "strict" for one in (verb, *verb.below()) for option in one.command.params
+    )
+    return " · ".join(
+        f"{code} {options.prose(said)}"
+        for code, said in EXIT_CODES.items()
+        if strict or code != FINDINGS
+    )
 
 
 def _described(verb: Verb, level: str) -> str:
@@ -86,9 +98,14 @@ def _described(verb: Verb, level: str) -> str:
         parts.append(f"{level} Arguments\n\n{options.arguments(arguments)}")
     named = [param for param in verb.command.params if isinstance(param, click.Option)]
     if named:
-        parts.append(f"{level} Options\n\n{options.table(named, str(verb.context.auto_envvar_prefix))}")
+        parts.append(
+            f"{level} Options\n\n{options.table(named, str(verb.context.auto_envvar_prefix))}"
+        )
     if isinstance(verb.command, click.Group):
-        rows = "".join(f"| [{one.path}](#vacr-{one.path.replace(' ', '-')}) | {one.does} |\n" for one in verb.below())
+        rows = "".join(
+            f"| [{one.path}](#vacr-{one.path.replace(' ', '-')}) | {one.does} |\n"
+            for one in verb.below()
+        )
         parts.append(f"| verb | what it does |\n| --- | --- |\n{rows}")
     return "\n".join(parts)
 
@@ -101,4 +118,6 @@ def _help(command: click.Command) -> tuple[str, str]:
     """Take the prose and the examples out of a help text."""
     text, _, example = inspect.cleandoc(command.help or "").partition(_EXAMPLE)
     paragraphs = [" ".join(one.split()) for one in re.split(r"\n\s*\n", text.strip())]
-    return "".join(f"{options.prose(one)}\n\n" for one in paragraphs).rstrip("\n") + "\n", inspect.cleandoc(example)
+    return "".join(f"{options.prose(one)}\n\n" for one in paragraphs).rstrip(
+        "\n"
+    ) + "\n", inspect.cleandoc(example)

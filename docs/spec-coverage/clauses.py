@@ -47,17 +47,24 @@ def load(path: Path) -> Document:
     """
     found = tomllib.loads(path.read_text("utf-8"))
     sections = tuple(
-        Section(one["title"], tuple(_clause(row, f"{path.name}: {one['title']}") for row in one["clauses"]))
+        Section(
+            one["title"],
+            tuple(_clause(row, f"{path.name}: {one['title']}") for row in one["clauses"]),
+        )
         for one in found["section"]
     )
     return Document(path.stem, found["title"], found["about"], sections)
 
 
 def _clause(row: list[str], where: str) -> Clause:
-    """Take a row: what is said, code, tests, and where it is not simply done a status and a reason."""
+    """Take a row: what is said, code, tests, and where it is not simply done a status and a
+    reason.
+    """
     says, code, tests, *more = row
     status, _, why = more[0].partition(": ") if more else ("", "", "")
-    clause = Clause(says, tuple(code.split()), tuple(tests.split()), _STATUSES[status] if more else DONE, why)
+    clause = Clause(
+        says, tuple(code.split()), tuple(tests.split()), _STATUSES[status] if more else DONE, why
+    )
     if (more and not why) or (clause.status != OUT_OF_SCOPE and not (clause.code and clause.tests)):
         raise ValueError(f"{where}: {says}: a reason, the code or a test is missing")
     return clause

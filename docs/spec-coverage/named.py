@@ -16,7 +16,9 @@ _RULE = re.compile(r"^([a-z0-9-]+) = ", re.MULTILINE)
 
 
 def path_of(name: str, folder: Path) -> Path:
-    """Give the file that a name begins with; one that begins with a slash is named from the root of the repository."""
+    """Give the file that a name begins with; one that begins with a slash is named from the root of
+    the repository.
+    """
     file = name.partition("::")[0]
     return ROOT / file[1:] if file.startswith("/") else folder / file
 
@@ -40,7 +42,9 @@ def _exists(path: Path, what: str) -> bool:
 
 @cache
 def _names(path: Path) -> frozenset[str]:
-    """Give what a file defines: the rules of a schema, or the functions, classes, methods and tables of a module."""
+    """Give what a file defines: the rules of a schema, or the functions, classes, methods and
+    tables of a module.
+    """
     text = path.read_text("utf-8")
     if path.suffix == ".cddl":
         return frozenset(_RULE.findall(text))
@@ -57,4 +61,9 @@ def _defined(body: ast.Module | ast.ClassDef, within: str = "") -> Iterator[str]
                 yield from _defined(node, f"{node.name}.")
         elif isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            yield from (within + name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name))
+            yield from (
+                within + name.id
+                for target in targets
+                for name in ast.walk(target)
+                if isinstance(name, ast.Name)
+            )

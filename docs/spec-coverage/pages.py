@@ -31,7 +31,9 @@ def index(documents: Sequence[Document]) -> str:
     """Write the index."""
     rows = [(f"[{one.title}]({one.name}.md)", _counts(one)) for one in documents]
     total = sum((counts for _, counts in rows), Counter())
-    return _INDEX.format(rows="".join(_row(name, counts) for name, counts in [*rows, ("all", total)]))
+    return _INDEX.format(
+        rows="".join(_row(name, counts) for name, counts in [*rows, ("all", total)])
+    )
 
 
 def _counts(document: Document) -> Counter[str]:
@@ -39,7 +41,10 @@ def _counts(document: Document) -> Counter[str]:
 
 
 def _row(name: str, counts: Counter[str]) -> str:
-    return f"| {name} | {counts.total()} | {' | '.join(str(counts[status]) for status in (DONE, OTHERWISE, OUT_OF_SCOPE))} |\n"
+    return (
+        f"| {name} | {counts.total()} | "
+        f"{' | '.join(str(counts[status]) for status in (DONE, OTHERWISE, OUT_OF_SCOPE))} |\n"
+    )
 
 
 def page(document: Document) -> str:
@@ -47,7 +52,10 @@ def page(document: Document) -> str:
     parts = [f"# {document.title}\n\n{_MADE.format(document.name)} {document.about}\n"]
     for section in document.sections:
         rows = "".join(_clause(clause) for clause in section.clauses)
-        parts.append(f"## {section.title}\n\n| clause | status | where | tested by |\n| --- | --- | --- | --- |\n{rows}")
+        parts.append(
+            f"## {section.title}\n\n| clause | status | where | tested by |\n| --- | --- | --- "
+            f"| --- |\n{rows}"
+        )
     return "\n".join(parts)
 
 
@@ -64,7 +72,10 @@ def _links(names: Sequence[str], folder: Path) -> str:
         file, _, what = name.partition("::")
         found.setdefault(file, []).extend([f"`{what}`"] if what else [])
     return (
-        "; ".join(f"[{file.lstrip('/')}]({_target(file, folder)}) {', '.join(what)}".rstrip() for file, what in found.items())
+        "; ".join(
+            f"[{file.lstrip('/')}]({_target(file, folder)}) {', '.join(what)}".rstrip()
+            for file, what in found.items()
+        )
         or "–"
     )
 

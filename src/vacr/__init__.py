@@ -19,7 +19,18 @@ from vacr.version import __version__
 
 TYPE_CHECKING = False  # Type checkers know the name; importing it from `typing` would cost as much as all the rest.
 
-__all__ = ["__version__", "attribute", "convert", "decode", "encode", "read", "register", "sign", "validate", "verify"]
+__all__ = [
+    "__version__",
+    "attribute",
+    "convert",
+    "decode",
+    "encode",
+    "read",
+    "register",
+    "sign",
+    "validate",
+    "verify",
+]
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,10 +47,12 @@ if TYPE_CHECKING:
 
 
 def read(path: str | Path, *, agent: str | None = None) -> Iterator[Record]:
-    """Read the sessions in a native file, a database or a folder, and those of sub-agents, as identified records.
+    """Read the sessions in a native file, a database or a folder, and those of sub-agents, as
+    identified records.
 
     Raises:
-        UnreadableInput: something cannot be read, or is of no agent that is known. What can be read beside it comes first.
+        UnreadableInput: something cannot be read, or is of no agent that is known. What can be read
+            beside it comes first.
     """
     from vacr.errors import NotASession, VacrError
     from vacr.identity import identify
@@ -49,7 +62,9 @@ def read(path: str | Path, *, agent: str | None = None) -> Iterator[Record]:
     failed = None
     for place in at(path):
         try:
-            for found in read_source(place.path, session=place.session, agent=agent, sub_agents=not place.in_folder):
+            for found in read_source(
+                place.path, session=place.session, agent=agent, sub_agents=not place.in_folder
+            ):
                 if isinstance(found, VacrError):
                     failed = failed or found
                 else:
@@ -64,16 +79,22 @@ def read(path: str | Path, *, agent: str | None = None) -> Iterator[Record]:
 
 
 def _own_marks(entries: list[Any]) -> None:
-    """Give each entry its own marks: readers let entries share them, and what a caller changes must not change others."""
+    """Give each entry its own marks: readers let entries share them, and what a caller changes must
+    not change others.
+    """
     for entry in entries:
         if "vacr" in entry:
-            entry["vacr"] = {name: dict(value) if type(value) is dict else value for name, value in entry["vacr"].items()}
+            entry["vacr"] = {
+                name: dict(value) if type(value) is dict else value
+                for name, value in entry["vacr"].items()
+            }
         if "children" in entry:
             _own_marks(entry["children"])
 
 
 def attribute(record: Record, *, base: str | None = None) -> Record:
-    """Give a record that says which lines of which files its agent wrote; `base` is a git repository, `~/repo@HEAD~3`.
+    """Give a record that says which lines of which files its agent wrote; `base` is a git
+    repository, `~/repo@HEAD~3`.
 
     Raises:
         UnreadableInput: the base cannot be read.
@@ -84,7 +105,9 @@ def attribute(record: Record, *, base: str | None = None) -> Record:
     from vacr.identity import identify
     from vacr.sources.git import base_of
 
-    (made,) = attributed([cast("dict[str, Any]", record)], base_of(base) if base is not None else None)
+    (made,) = attributed(
+        [cast("dict[str, Any]", record)], base_of(base) if base is not None else None
+    )
     identify(cast("Record", made))
     return cast("Record", made)
 

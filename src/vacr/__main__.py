@@ -1,4 +1,6 @@
-"""The entry point of the command. It answers `vacr --version` itself, before it loads anything else."""
+"""The entry point of the command. It answers `vacr --version` itself, before it loads anything
+else.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ def main() -> None:
 
 
 def _print_version() -> bool:
-    """Print the version, and return whether that worked; if not, the command tries again and reports the failure."""
+    """Print the version, and return whether that worked; if not, the command tries again and
+    reports the failure.
+    """
     from vacr import __version__
 
     line = f"vacr {__version__}\n".encode()

@@ -1,7 +1,8 @@
 """What the content blocks of a message say, as typed entries. Step: read, and validate.
 
-Agents put tool calls, tool results and reasoning inside the content of a message. The content stays verbatim; the
-children of the message are views of these blocks. Readers make them here and validation makes them again to compare.
+Agents put tool calls, tool results and reasoning inside the content of a message. The content stays
+verbatim; the children of the message are views of these blocks. Readers make them here and
+validation makes them again to compare.
 """
 
 from __future__ import annotations
@@ -17,17 +18,27 @@ Counts = defaultdict[str, int]
 
 
 class View(NamedTuple):
-    """How one type of block is seen: as which type of entry, and where the entry's members come from."""
+    """How one type of block is seen: as which type of entry, and where the entry's members come
+    from.
+    """
 
     entry_type: str
     members: tuple[tuple[str, str, type | None], ...]
     required: tuple[str, ...] = ()
 
 
-_CALL = View("tool-call", (("name", "name", str), ("input", "input", None), ("call-id", "id", str)), ("name",))
-_RESULT = View("tool-result", (("output", "content", None), ("call-id", "tool_use_id", str), ("is-error", "is_error", bool)))
+_CALL = View(
+    "tool-call",
+    (("name", "name", str), ("input", "input", None), ("call-id", "id", str)),
+    ("name",),
+)
+_RESULT = View(
+    "tool-result",
+    (("output", "content", None), ("call-id", "tool_use_id", str), ("is-error", "is_error", bool)),
+)
 
-# Block type → view. Anthropic's blocks first, then those of OpenAI's Responses, then those of the AI SDK, which Cursor has.
+# Block type → view. Anthropic's blocks first, then those of OpenAI's Responses, then those of the
+# AI SDK, which Cursor has.
 VIEWS = {
     "tool_use": _CALL,
     "server_tool_use": _CALL,
@@ -44,24 +55,36 @@ VIEWS = {
     "tool_search_tool_result": _RESULT,
     "thinking": View("reasoning", (("content", "thinking", None),)),
     "redacted_thinking": View("reasoning", (("encrypted", "data", str),)),
-    "reasoning": View("reasoning", (("content", "content", None), ("encrypted", "encrypted_content", str))),
-    "function_call": View(
-        "tool-call", (("name", "name", str), ("input", "arguments", None), ("call-id", "call_id", str)), ("name",)
+    "reasoning": View(
+        "reasoning", (("content", "content", None), ("encrypted", "encrypted_content", str))
     ),
-    "function_call_output": View("tool-result", (("output", "output", None), ("call-id", "call_id", str))),
+    "function_call": View(
+        "tool-call",
+        (("name", "name", str), ("input", "arguments", None), ("call-id", "call_id", str)),
+        ("name",),
+    ),
+    "function_call_output": View(
+        "tool-result", (("output", "output", None), ("call-id", "call_id", str))
+    ),
     "tool-call": View(
-        "tool-call", (("name", "toolName", str), ("input", "args", None), ("call-id", "toolCallId", str)), ("name",)
+        "tool-call",
+        (("name", "toolName", str), ("input", "args", None), ("call-id", "toolCallId", str)),
+        ("name",),
     ),
     "tool-result": View(
-        "tool-result", (("output", "result", None), ("call-id", "toolCallId", str), ("is-error", "isError", bool))
+        "tool-result",
+        (("output", "result", None), ("call-id", "toolCallId", str), ("is-error", "isError", bool)),
     ),
     "redacted-reasoning": View("reasoning", (("encrypted", "data", str),)),
 }
 
-_FUNCTION_CALL = View("tool-call", (("name", "name", str), ("input", "args", None), ("call-id", "id", str)), ("name",))
+_FUNCTION_CALL = View(
+    "tool-call", (("name", "name", str), ("input", "args", None), ("call-id", "id", str)), ("name",)
+)
 _FUNCTION_RESPONSE = View("tool-result", (("output", "response", None), ("call-id", "id", str)))
 
-# Gemini's parts have no type: the member they have tells what they are. It holds what the view takes.
+# Gemini's parts have no type: the member they have tells what they are. It holds what the view
+# takes.
 PARTS = {
     "functionCall": _FUNCTION_CALL,
     "function_call": _FUNCTION_CALL,
@@ -70,17 +93,55 @@ PARTS = {
 }
 THOUGHT = View("reasoning", (("content", "text", None),))
 SAID_PARTS = frozenset(
-    ("text", "inlineData", "inline_data", "fileData", "file_data", "executableCode", "codeExecutionResult", "videoMetadata")
+    (
+        "text",
+        "inlineData",
+        "inline_data",
+        "fileData",
+        "file_data",
+        "executableCode",
+        "codeExecutionResult",
+        "videoMetadata",
+    )
 )
 _PART_MEMBERS = SAID_PARTS.union(PARTS)
 
-BESIDE = frozenset(("gemini-json", "gemini-jsonl", "opencode-json", "opencode-export", "opencode-sqlite", "cursor-vscdb", "atif"))
-"""The trace formats that have calls and reasoning beside the content of a message too: there, more children follow the views."""
+BESIDE = frozenset(
+    (
+        "gemini-json",
+        "gemini-jsonl",
+        "opencode-json",
+        "opencode-export",
+        "opencode-sqlite",
+        "cursor-vscdb",
+        "atif",
+    )
+)
+"""The trace formats that have calls and reasoning beside the content of a message too: there, more
+children follow the views.
+"""
 
 # Blocks that are part of what was said, and have no view of their own.
 SAID = frozenset(
-    ("text", "image", "document", "fallback", "search_result", "container_upload", "tool_reference", "connector_text")
-    + ("input_text", "output_text", "input_image", "input_audio", "input_file", "refusal", "encrypted_content")
+    (
+        "text",
+        "image",
+        "document",
+        "fallback",
+        "search_result",
+        "container_upload",
+        "tool_reference",
+        "connector_text",
+    )
+    + (
+        "input_text",
+        "output_text",
+        "input_image",
+        "input_audio",
+        "input_file",
+        "refusal",
+        "encrypted_content",
+    )
 )
 
 
@@ -98,17 +159,42 @@ _EXTRAS: tuple[str, ...] = (
     "title",
     "context",
 )
-_EXTRAS += ("image_url", "detail", "file_id", "file_data", "filename", "annotations", "logprobs", "refusal", "encrypted_content")
+_EXTRAS += (
+    "image_url",
+    "detail",
+    "file_id",
+    "file_data",
+    "filename",
+    "annotations",
+    "logprobs",
+    "refusal",
+    "encrypted_content",
+)
 _EXTRAS += ("providerOptions", "experimental_content")
-_EXTRAS += ("function", "summary", "status", "id", "content", "tool_name", "server_name", "input_audio")
-MEMBERS = frozenset(_EXTRAS).union(*((native for _, native, _ in view.members) for view in VIEWS.values()))
+_EXTRAS += (
+    "function",
+    "summary",
+    "status",
+    "id",
+    "content",
+    "tool_name",
+    "server_name",
+    "input_audio",
+)
+MEMBERS = frozenset(_EXTRAS).union(
+    *((native for _, native, _ in view.members) for view in VIEWS.values())
+)
 """Every member that some block is known to have."""
 
 _TYPE_AND_TEXT = 2
 
 
-def children(content: Any, types: Counts | None = None, members: Counts | None = None) -> list[Native]:
-    """Make the typed entries that the blocks of a content stand for; count the types and members that no table names."""
+def children(
+    content: Any, types: Counts | None = None, members: Counts | None = None
+) -> list[Native]:
+    """Make the typed entries that the blocks of a content stand for; count the types and members
+    that no table names.
+    """
     if type(content) is not list:
         return []
     found = []
@@ -180,9 +266,13 @@ def _named_by_function(block: Native, child: Native) -> Native | None:
 
 
 def _as_reasoning(block: Native, child: Native) -> None:
-    """Give reasoning the content it must have; where only a sealed form was kept, that is what the content hides."""
+    """Give reasoning the content it must have; where only a sealed form was kept, that is what the
+    content hides.
+    """
     if child.get("content") is None:
         # The AI SDK's blocks say it as text.
-        child["content"] = block["text"] if block.get("type") == "reasoning" and "text" in block else ""
+        child["content"] = (
+            block["text"] if block.get("type") == "reasoning" and "text" in block else ""
+        )
     if child["content"] == "" and type(block.get("signature")) is str:
         child["encrypted"] = block["signature"]

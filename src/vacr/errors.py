@@ -1,7 +1,8 @@
 """The errors of vacr: one base, few families. Step: all of them.
 
-A message says what was wrong, where (a file and line, or a JSON pointer), what was found and what was expected, and
-what to do next. The families decide the exit code of the command, which the README lists.
+A message says what was wrong, where (a file and line, or a JSON pointer), what was found and what
+was expected, and what to do next. The families decide the exit code of the command, which the
+README lists.
 """
 
 from __future__ import annotations
@@ -61,7 +62,9 @@ class InvalidRecord(VacrError):  # noqa: N818 - named after the exit code's mean
 
 
 class InvalidStatement(VacrError):  # noqa: N818 - named after the exit code's meaning
-    """A signature, or what it is about, was checked and does not hold; `reason` names the check in one word."""
+    """A signature, or what it is about, was checked and does not hold; `reason` names the check in
+    one word.
+    """
 
     exit_code = 1
 
@@ -78,7 +81,9 @@ class Unreachable(VacrError):  # noqa: N818 - named after the exit code's meanin
 
 
 def printable(text: str) -> str:
-    """Make one line of text that comes from elsewhere, in which nothing drives the terminal or looks like a line of ours."""
+    """Make one line of text that comes from elsewhere, in which nothing drives the terminal or
+    looks like a line of ours.
+    """
     return text if text.isprintable() else "".join(map(_visible, text))
 
 

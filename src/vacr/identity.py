@@ -1,7 +1,8 @@
 """The identity of a record. Step: read, validate and verify. Follows RFC 9562 (UUIDv7 and UUIDv8).
 
-`id` is made of the SHA-256 of the record's canonical JSON without `id`: any change makes another record, and anybody can
-check it. Its time is the session's start; a session without one gets a UUIDv8, all of it digest.
+`id` is made of the SHA-256 of the record's canonical JSON without `id`: any change makes another
+record, and anybody can check it. Its time is the session's start; a session without one gets a
+UUIDv8, all of it digest.
 """
 
 from __future__ import annotations
@@ -64,7 +65,11 @@ def record_id(record: Record) -> str:
 
 def _uuid(digest: bytes, record: Record) -> str:
     start = record.get("session", {}).get("session-start")
-    when = milliseconds(start) if isinstance(start, str | int | float) and not isinstance(start, bool) else None
+    when = (
+        milliseconds(start)
+        if isinstance(start, str | int | float) and not isinstance(start, bool)
+        else None
+    )
     text = digest.hex()
     version, first = "8", text[:12]
     if when is not None and 0 <= when < 1 << _TIME_BITS:

@@ -1,7 +1,9 @@
-"""The record as typed open maps. Step: all of them. Follows the draft's v3 schema; see schema/v3.cddl for the rules.
+"""The record as typed open maps. Step: all of them. Follows the draft's v3 schema; see
+schema/v3.cddl for the rules.
 
-A record is a plain dict. Its maps are open: members that no rule names are native ones, carried through, and they must
-survive every read and write. So nothing here builds, copies or converts; these types only name what is known.
+A record is a plain dict. Its maps are open: members that no rule names are native ones, carried
+through, and they must survive every read and write. So nothing here builds, copies or converts;
+these types only name what is known.
 """
 
 from __future__ import annotations
@@ -64,10 +66,18 @@ Entry = TypedDict(
 )
 AgentMeta = TypedDict(
     "AgentMeta",
-    {"model-id": str, "model-provider": str, "models": list[str], "cli-name": str, "cli-version": str},
+    {
+        "model-id": str,
+        "model-provider": str,
+        "models": list[str],
+        "cli-name": str,
+        "cli-version": str,
+    },
     total=False,
 )
-Environment = TypedDict("Environment", {"working-dir": str, "vcs": VcsContext, "sandboxes": list[str]}, total=False)
+Environment = TypedDict(
+    "Environment", {"working-dir": str, "vcs": VcsContext, "sandboxes": list[str]}, total=False
+)
 SessionTrace = TypedDict(
     "SessionTrace",
     {
@@ -97,7 +107,9 @@ Record = TypedDict(
 )
 
 CANONICAL_MEMBERS = frozenset(Entry.__annotations__)
-"""Every member that a rule of the schema gives a meaning in some entry; a native member of such a name cannot stay there."""
+"""Every member that a rule of the schema gives a meaning in some entry; a native member of such a
+name cannot stay there.
+"""
 
 USAGE_MEMBERS = frozenset(TokenUsage.__annotations__)
 

@@ -1,4 +1,6 @@
-"""Timestamps as the record has them: RFC 3339 text or epoch milliseconds. Follows `abstract-timestamp` of the schema."""
+"""Timestamps as the record has them: RFC 3339 text or epoch milliseconds. Follows
+`abstract-timestamp` of the schema.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +27,18 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 
 def is_timestamp(value: Any) -> bool:
-    """Tell whether a value is a timestamp as we write it: RFC 3339 text, or a count of milliseconds."""
+    """Tell whether a value is a timestamp as we write it: RFC 3339 text, or a count of
+    milliseconds.
+    """
     if type(value) is str:
         return _matches(value) is not None
     return type(value) is int and 0 <= value < 2**64
 
 
 def are_usual(values: list[Any]) -> bool:
-    """Tell whether many values are timestamps of one usual form, with milliseconds or without, so that they sort as texts."""
+    """Tell whether many values are timestamps of one usual form, with milliseconds or without, so
+    that they sort as texts.
+    """
     try:
         text = "\n".join([*values, ""])
     except TypeError:
@@ -42,7 +48,9 @@ def are_usual(values: list[Any]) -> bool:
 
 
 def milliseconds(value: str | float) -> int | None:
-    """Give a timestamp as epoch milliseconds, or nothing for a date that no calendar has (30 February)."""
+    """Give a timestamp as epoch milliseconds, or nothing for a date that no calendar has (30
+    February).
+    """
     if not isinstance(value, str):
         return int(value)
     if _matches(value) is None:
@@ -57,7 +65,9 @@ def milliseconds(value: str | float) -> int | None:
 
 
 def as_text(value: str | float) -> str | None:
-    """Give a timestamp as RFC 3339 text, or nothing for a count of milliseconds that no calendar has."""
+    """Give a timestamp as RFC 3339 text, or nothing for a count of milliseconds that no calendar
+    has.
+    """
     if isinstance(value, str):
         return value
     try:
@@ -71,7 +81,11 @@ def span(stamps: list[str | int]) -> tuple[str | int, str | int] | None:
     """Give the earliest and the latest of some timestamps, as they were written."""
     if are_usual(stamps):
         return min(stamps), max(stamps)
-    known = [(when, stamp) for stamp in dict.fromkeys(stamps) if (when := milliseconds(stamp)) is not None]
+    known = [
+        (when, stamp)
+        for stamp in dict.fromkeys(stamps)
+        if (when := milliseconds(stamp)) is not None
+    ]
     if not known:
         return None
     return min(known, key=_when)[1], max(known, key=_when)[1]

@@ -1,4 +1,6 @@
-"""What a session is about, in one line: what the agent calls it, or else what it was first asked."""
+"""What a session is about, in one line: what the agent calls it, or else what it was
+first asked.
+"""
 
 from __future__ import annotations
 
@@ -22,22 +24,39 @@ def title_of(trace: Mapping[str, Any]) -> str:
         for member in MEMBERS if isinstance(holder, dict) else ():
             if isinstance(holder.get(member), str) and (title := line_of(holder[member])):
                 return short(title)
-    said = [text for entry in trace["entries"] if entry["type"] == "user" and not entry.get("isMeta") for text in _texts(entry)]
+    said = [
+        text
+        for entry in trace["entries"]
+        if entry["type"] == "user" and not entry.get("isMeta")
+        for text in _texts(entry)
+    ]
     asked = (line_of(text) for text in map(_query, said) if not text.lstrip().startswith(NOT_ASKED))
-    # Where the user said nothing alone, what stands between the marks that agents set is better than nothing.
-    return short(next(filter(None, asked), "") or next(filter(None, (line_of(_MARK.sub(" ", text)) for text in said)), ""))
+    # Where the user said nothing alone, what stands between the marks that agents set is better
+    # than nothing.
+    return short(
+        next(filter(None, asked), "")
+        or next(filter(None, (line_of(_MARK.sub(" ", text)) for text in said)), "")
+    )
 
 
 def _texts(entry: Mapping[str, Any]) -> list[str]:
     """Give the texts of a message."""
     content = entry.get("content")
-    texts = [block.get("text") for block in content if isinstance(block, dict)] if isinstance(content, list) else [content]
+    texts = (
+        [block.get("text") for block in content if isinstance(block, dict)]
+        if isinstance(content, list)
+        else [content]
+    )
     return [text for text in texts if isinstance(text, str)]
 
 
 def _query(text: str) -> str:
     """Give what the user typed, where it is marked in a text."""
-    return text.partition("<user_query>")[2].partition("</user_query>")[0] if "<user_query>" in text else text
+    return (
+        text.partition("<user_query>")[2].partition("</user_query>")[0]
+        if "<user_query>" in text
+        else text
+    )
 
 
 def line_of(text: str) -> str:

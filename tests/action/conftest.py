@@ -1,4 +1,6 @@
-"""A repository with a pull request, in which an agent worked and its session was sealed; and a runner for actions."""
+"""A repository with a pull request, in which an agent worked and its session was sealed; and a
+runner for actions.
+"""
 
 import os
 import sys
@@ -11,7 +13,10 @@ from tests.attribution.acting import Agent, commit, git, repository
 from tests.cli.conftest import vacr  # noqa: F401 - a fixture
 from tests.conftest import ROOT
 
-SUM = "def total(lines):\n    result = 0\n    for line in lines:\n        result += line.price * line.count\n    return result\n"
+SUM = (
+    "def total(lines):\n    result = 0\n    for line in lines:\n        result += line.price "
+    "* line.count\n    return result\n"
+)
 
 
 @pytest.fixture
@@ -21,7 +26,9 @@ def runner(tmp_path):
     temporary.mkdir()
     (temporary / "vacr").symlink_to(sys.prefix)
     (temporary / "vacr.from").write_text(str(ROOT))
-    return Runner(tmp_path / "repo", temporary, {"PATH": os.environ["PATH"], "HOME": str(tmp_path / "home")})
+    return Runner(
+        tmp_path / "repo", temporary, {"PATH": os.environ["PATH"], "HOME": str(tmp_path / "home")}
+    )
 
 
 class Pull:
@@ -37,7 +44,14 @@ class Pull:
         self.base = commit(self.repo, "Start")
         git(self.repo, "checkout", "-q", "-b", "topic")
 
-    def agent(self, path="sums.py", name="one", model="claude-opus-4-6", prompt="Sum up an order", key="keys/signing.pem"):
+    def agent(
+        self,
+        path="sums.py",
+        name="one",
+        model="claude-opus-4-6",
+        prompt="Sum up an order",
+        key="keys/signing.pem",
+    ):
         """Have an agent write a file, seal its session, and commit both."""
         agent = Agent(self.repo, name, model).asked(prompt).write(path, SUM)
         session = agent.save(self.folder / "sessions")
@@ -55,7 +69,10 @@ class Pull:
     def event(self):
         """Give what GitHub tells of the pull request."""
         head = git(self.repo, "rev-parse", "HEAD")
-        return {"event": {"pull_request": {"base": {"sha": self.base}, "head": {"sha": head}}}, "sha": "not used"}
+        return {
+            "event": {"pull_request": {"base": {"sha": self.base}, "head": {"sha": head}}},
+            "sha": "not used",
+        }
 
 
 @pytest.fixture
@@ -68,7 +85,9 @@ def audit(runner, pull):
     """Run the action on the pull request."""
 
     def run(event=None, **inputs):
-        asked = {"records": "records", "trust": "keys/team.pem"} | {name.replace("_", "-"): one for name, one in inputs.items()}
+        asked = {"records": "records", "trust": "keys/team.pem"} | {
+            name.replace("_", "-"): one for name, one in inputs.items()
+        }
         return runner.run("action.yml", asked, pull.event if event is None else event)
 
     return run

@@ -1,4 +1,6 @@
-"""Runs an action of this repository as GitHub's runner does: each step in bash, with its inputs, files and commands."""
+"""Runs an action of this repository as GitHub's runner does: each step in bash, with its inputs,
+files and commands.
+"""
 
 import re
 import subprocess
@@ -19,7 +21,9 @@ def load(name):
 
 
 def evaluated(text, contexts):
-    """Put in what expressions stand for: members of contexts, the first of several that is not empty."""
+    """Put in what expressions stand for: members of contexts, the first of several that is not
+    empty.
+    """
 
     def value(path):
         found = contexts
@@ -42,7 +46,11 @@ class Ran:
 
     def told(self, level):
         """Give the annotations of a level, with the file that they are beside."""
-        return [(properties.get("file", ""), message) for name, properties, message in self.commands if name == level]
+        return [
+            (properties.get("file", ""), message)
+            for name, properties, message in self.commands
+            if name == level
+        ]
 
 
 class Runner:
@@ -58,7 +66,9 @@ class Runner:
         found = load(action)
         unknown = inputs.keys() - found["inputs"].keys()
         assert not unknown
-        given = {name: inputs.get(name, one.get("default", "")) for name, one in found["inputs"].items()}
+        given = {
+            name: inputs.get(name, one.get("default", "")) for name, one in found["inputs"].items()
+        }
         contexts = {"inputs": given, "github": event or {}, "steps": {}}
         summary, log, code = self._file("summary"), "", 0
         for step in found["runs"]["steps"]:
@@ -66,10 +76,14 @@ class Runner:
             started = self.start(action, step, contexts, output, summary)
             log += started.communicate()[0].decode()
             code = started.returncode
-            contexts["steps"][step.get("id", "")] = {"outputs": outputs_in(output.read_text("utf-8"))}
+            contexts["steps"][step.get("id", "")] = {
+                "outputs": outputs_in(output.read_text("utf-8"))
+            }
             if code:
                 break
-        outputs = {name: evaluated(one["value"], contexts) for name, one in found["outputs"].items()}
+        outputs = {
+            name: evaluated(one["value"], contexts) for name, one in found["outputs"].items()
+        }
         return Ran(code, log, outputs, summary.read_text("utf-8"), commands_in(log))
 
     def start(self, action, step, contexts, output, summary):
@@ -87,7 +101,11 @@ class Runner:
             **{name: evaluated(value, contexts) for name, value in step.get("env", {}).items()},
         }
         command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(script)]
-        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        pipes = {
+            "stdin": subprocess.DEVNULL,
+            "stdout": subprocess.PIPE,
+            "stderr": subprocess.STDOUT,
+        }
         return subprocess.Popen(command, cwd=self.workspace, env=environment, **pipes)
 
     def _file(self, name):
@@ -119,7 +137,13 @@ def commands_in(log):
             stopped = command[3]
         elif command:
             properties = dict(one.split("=", 1) for one in (command[2] or "").split(",") if one)
-            found.append((command[1], {name: _meant(value) for name, value in properties.items()}, _meant(command[3])))
+            found.append(
+                (
+                    command[1],
+                    {name: _meant(value) for name, value in properties.items()},
+                    _meant(command[3]),
+                )
+            )
         else:
             assert "##[" not in line, line
     assert stopped is None

@@ -19,7 +19,11 @@ KINDS = ("ai", "human", "mixed", "unknown")
 
 
 def counts(ran):
-    return {kind: int(ran.outputs[f"{kind}-lines"]) for kind in KINDS if ran.outputs[f"{kind}-lines"] != "0"}
+    return {
+        kind: int(ran.outputs[f"{kind}-lines"])
+        for kind in KINDS
+        if ran.outputs[f"{kind}-lines"] != "0"
+    }
 
 
 def tamper(record):
@@ -30,16 +34,34 @@ def test_it_says_who_wrote_which_lines(audit, pull):
     pull.agent()
     pull.by_hand()
     ran = audit(pages="site")
-    assert (ran.code, ran.outputs["verdict"], counts(ran)) == (0, "unknown", {"ai": 5, "unknown": 1}), ran.log
+    assert (ran.code, ran.outputs["verdict"], counts(ran)) == (
+        0,
+        "unknown",
+        {"ai": 5, "unknown": 1},
+    ), ran.log
     report = json.loads((pull.repo / ran.outputs["report"]).read_bytes())
     assert [file["path"] for file in report["lines"]["files"]] == ["hand.py", "sums.py"]
-    assert (report["verdict"], report["records"][0]["verified"], len(report["lines"]["commits"])) == ("unknown", True, 2)
+    assert (
+        report["verdict"],
+        report["records"][0]["verified"],
+        len(report["lines"]["commits"]),
+    ) == ("unknown", True, 2)
     assert "| <code>sums&#46;py</code> | 5 | 0 | 0 | 0 |" in ran.summary
-    assert f"| <code>session-one</code> | <code>{OPUS}</code> | 5 | <code>Sum up an order</code> |" in ran.summary
+    assert (
+        f"| <code>session-one</code> | <code>{OPUS}</code> | 5 | <code>Sum up an order</code> |"
+        in ran.summary
+    )
     assert "1 record: 1 verified, 0 not." in ran.summary
-    assert ran.told("notice") == [("sums.py", f"ai by {OPUS}, conversation session-one, recorded: Sum up an order")]
-    assert [properties for _, properties, _ in ran.commands] == [{"file": "sums.py", "line": "1", "endLine": "5"}]
-    assert {path.name for path in (pull.repo / "site").iterdir()} == {"index.html", "session-one.html"}
+    assert ran.told("notice") == [
+        ("sums.py", f"ai by {OPUS}, conversation session-one, recorded: Sum up an order")
+    ]
+    assert [properties for _, properties, _ in ran.commands] == [
+        {"file": "sums.py", "line": "1", "endLine": "5"}
+    ]
+    assert {path.name for path in (pull.repo / "site").iterdir()} == {
+        "index.html",
+        "session-one.html",
+    }
     assert ran.outputs["pages"] == "site"
 
 
@@ -73,7 +95,12 @@ def test_a_changed_record_fails_and_says_nothing_of_lines(audit, pull):
     assert (file, "not those that were signed" in message) == ("records/session-one.acr.json", True)
     assert "| ❌ | <code>records/session-one&#46;acr&#46;json</code> |" in ran.summary
     ran = audit(fail_on="never")
-    assert (ran.code, ran.outputs["verdict"], ran.told("error"), len(ran.told("warning"))) == (0, "unverified", [], 1)
+    assert (ran.code, ran.outputs["verdict"], ran.told("error"), len(ran.told("warning"))) == (
+        0,
+        "unverified",
+        [],
+        1,
+    )
 
 
 def test_a_record_that_nobody_signed_fails(audit, pull):
@@ -96,17 +123,23 @@ def test_lines_of_nobody_fail_where_that_is_asked_for(audit, pull):
 def test_code_that_is_signed_is_code(audit, pull):
     pull.agent()
     (pull.repo / "sessions").mkdir()
-    (pull.repo / "sessions/one.jsonl").write_bytes((pull.folder / "sessions/session-one.jsonl").read_bytes())
+    (pull.repo / "sessions/one.jsonl").write_bytes(
+        (pull.folder / "sessions/session-one.jsonl").read_bytes()
+    )
     pull.by_hand()
     for name in ("hand.py", "sessions/one.jsonl"):
-        signed = pull.vacr("sign", pull.repo / name, "--key", "keys/signing.pem", "-o", pull.repo / f"{name}.cose")
+        signed = pull.vacr(
+            "sign", pull.repo / name, "--key", "keys/signing.pem", "-o", pull.repo / f"{name}.cose"
+        )
         assert signed.returncode == 0, signed.err
     commit(pull.repo)
     ran = audit(records=".")
     assert (ran.code, counts(ran)) == (0, {"ai": 5, "unknown": 1}), ran.log
     assert "hand.py" in ran.told("warning")[0][1]
     tamper(pull.repo / "records/session-one.acr.json")
-    assert [file for file, _ in audit(records=".").told("error")] == ["records/session-one.acr.json"]
+    assert [file for file, _ in audit(records=".").told("error")] == [
+        "records/session-one.acr.json"
+    ]
 
 
 def test_what_lies_beside_a_signed_session_is_not_signed(audit, pull):
@@ -140,7 +173,12 @@ def test_what_is_no_text_is_nobodys(audit, pull):
     told = "no text, so nothing proves who made it"
     assert ran.told("error") == [(name, told) for name in ("link", "module", "run.js")]
     assert "| <code>run&#46;js</code> |" in ran.summary
-    assert [level for level, _, _ in audit().commands] == ["notice", "warning", "warning", "warning"]
+    assert [level for level, _, _ in audit().commands] == [
+        "notice",
+        "warning",
+        "warning",
+        "warning",
+    ]
 
 
 def test_what_is_sealed_beside_a_record_is_its_own(audit, pull):
@@ -168,9 +206,17 @@ def test_a_pull_request_cannot_bring_the_keys_that_it_is_verified_with(audit, pu
         shutil.copy(pull.folder / "others/signing.pub.pem", pull.repo / "keys" / name)
     (pull.repo / "keys/link.pem").symlink_to("new.pem")
     commit(pull.repo)
-    for name, remark in (("team", "as the base has it"), ("new", "is left out"), ("link", "is left out")):
+    for name, remark in (
+        ("team", "as the base has it"),
+        ("new", "is left out"),
+        ("link", "is left out"),
+    ):
         ran = audit(trust=f"keys/{name}.pem")
-        assert (ran.code, ran.outputs["verdict"], counts(ran)) == (1, "unverified", {"unknown": 9}), ran.log
+        assert (ran.code, ran.outputs["verdict"], counts(ran)) == (
+            1,
+            "unverified",
+            {"unknown": 9},
+        ), ran.log
         assert remark in ran.told("warning")[0][1]
     # What the workflow itself puts there is the maintainer's.
     ran = audit(trust=str(pull.folder / "others/signing.pub.pem"))
@@ -207,7 +253,9 @@ def test_the_folder_of_a_log_is_taken_as_the_base_has_it(audit, pull):
         assert pull.vacr("register", statement, "--service", theirs.url).returncode == 0
         ran = audit(log_key="log")
         assert (ran.code, ran.outputs["verdict"]) == (1, "unverified"), ran.log
-        assert ran.told("warning")[0][1].startswith("log/receipt-keys.pem is taken as the base has it")
+        assert ran.told("warning")[0][1].startswith(
+            "log/receipt-keys.pem is taken as the base has it"
+        )
         assert pull.vacr("register", statement, "--service", ours.url).returncode == 0
         assert audit(log_key="log").code == 0
 
@@ -226,7 +274,12 @@ def test_without_a_base_keys_are_told_to_be_nobodys(audit, pull):
     ran = audit({"sha": git(pull.repo, "rev-parse", "HEAD")})
     assert (ran.code, [message for _, message in ran.told("warning")]) == (
         0,
-        ["keys/team.pem is taken as it is here: there is no base, so whoever made these commits may have brought it"],
+        [
+            (
+                "keys/team.pem is taken as it is here: there is no base, so whoever made these "
+                "commits may have brought it"
+            )
+        ],
     )
 
 
@@ -236,8 +289,12 @@ def test_a_queue_of_merges_is_audited_since_its_base(audit, pull):
     shutil.copy(pull.folder / "others/signing.pub.pem", pull.repo / "keys/team.pem")
     commit(pull.repo)
     head = git(pull.repo, "rev-parse", "HEAD")
-    ran = audit({"event": {"merge_group": {"base_sha": pull.base, "head_sha": head}}, "sha": "not used"})
-    assert (ran.code, ran.outputs["verdict"], counts(ran)) == (1, "unverified", {"unknown": 6}), ran.log
+    ran = audit(
+        {"event": {"merge_group": {"base_sha": pull.base, "head_sha": head}}, "sha": "not used"}
+    )
+    assert (ran.code, ran.outputs["verdict"], counts(ran)) == (1, "unverified", {"unknown": 6}), (
+        ran.log
+    )
 
 
 def test_keys_may_be_given_as_text(audit, pull):
@@ -273,7 +330,9 @@ def test_records_may_lie_elsewhere_and_in_several_places(audit, pull):
     commit(pull.repo)
     ran = audit(records=f"records\n  {pull.folder}/artefact\n", fail_on="unknown", pages="site")
     assert (ran.code, ran.outputs["verdict"]) == (0, "known"), ran.log
-    assert ran.told("warning") == [("", "there is nothing at records, so there are no records of it")]
+    assert ran.told("warning") == [
+        ("", "there is nothing at records, so there are no records of it")
+    ]
     assert (pull.repo / "site/session-one.html").exists()
 
 
@@ -288,7 +347,9 @@ def test_a_link_that_leads_out_of_the_repository_is_not_followed(audit, pull):
     commit(pull.repo)
     for path in ("records", "records/session-one.acr.json"):
         ran = audit(records=path, pages="site")
-        assert (ran.code, "leads out of the repository" in ran.told("error")[0][1]) == (2, True), ran.log
+        assert (ran.code, "leads out of the repository" in ran.told("error")[0][1]) == (2, True), (
+            ran.log
+        )
     assert not (pull.repo / "site").exists()
 
 
@@ -337,9 +398,18 @@ def test_nothing_is_written_where_the_repository_has_something(audit, pull):
     (pull.repo / "link").symlink_to("../outside")
     (pull.repo / "site").mkdir()
     pull.by_hand("<h1>verified</h1>\n", "site/forged.html")
-    for asked in ({"report": "found.json"}, {"report": "link/x"}, {"pages": "link"}, {"pages": "link/x"}, {"pages": "./site"}):
+    for asked in (
+        {"report": "found.json"},
+        {"report": "link/x"},
+        {"pages": "link"},
+        {"pages": "link/x"},
+        {"pages": "./site"},
+    ):
         ran = audit(**asked)
-        assert (ran.code, "nothing of ours is written there" in ran.told("error")[0][1]) == (2, True), ran.log
+        assert (ran.code, "nothing of ours is written there" in ran.told("error")[0][1]) == (
+            2,
+            True,
+        ), ran.log
     assert list((pull.folder / "outside").iterdir()) == []
     pull.agent()
     assert audit(report="new.json", pages="pages/site").code == 0
@@ -353,7 +423,11 @@ def test_a_shallow_clone_is_told_what_it_lacks(audit, pull, runner):
     runner.workspace = pull.folder / "shallow"
     ran = audit(event)
     ((_, message),) = ran.told("error")
-    assert (ran.code, "git fetch --unshallow" in message, "fetch-depth: 0" in message) == (3, True, True)
+    assert (ran.code, "git fetch --unshallow" in message, "fetch-depth: 0" in message) == (
+        3,
+        True,
+        True,
+    )
 
 
 def test_a_push_by_force_is_told_what_it_lacks(audit, pull):
@@ -378,5 +452,7 @@ def test_nothing_of_the_repository_is_run(audit, pull, runner):
 def test_unwritable_job_log_exits_3(runner, module, options):
     command = [sys.executable, *options, "-m", f"vacr.action.{module}"]
     with Path("/dev/full").open("wb") as full:
-        done = subprocess.run(command, cwd=runner.temporary, env=runner.environment, stdout=full, stderr=full)
+        done = subprocess.run(
+            command, cwd=runner.temporary, env=runner.environment, stdout=full, stderr=full
+        )
     assert done.returncode == 3

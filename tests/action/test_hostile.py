@@ -18,14 +18,17 @@ from vacr.exchange.quoting import cell
 from vacr.viewer.visible import visible
 
 NASTY = (
-    "a|b `c` $(touch trap) ${{ github.token }} <img src=x onerror=y> [l](javascript:z) **b** @who #1 www.x.yz"
+    "a|b `c` $(touch trap) ${{ github.token }} <img src=x onerror=y> [l](javascript:z) **b** "
+    "@who #1 www.x.yz"
     "\r\n::error::pwned\n##[error]v"
 )
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable("table")
 
 
 def rendered(text):
-    """Give the tables of a text as Markdown shows them, a list of rows each, with each cell's tokens."""
+    """Give the tables of a text as Markdown shows them, a list of rows each, with each cell's
+    tokens.
+    """
     tables = []
     for token in MARKDOWN.parse(text):
         if token.type == "table_open":
@@ -83,7 +86,9 @@ def test_nothing_gets_out_of_its_place(audit, pull):
     (pull.repo / "records/::error::x\n##[error]y|`.acr.json").write_text('{"no": "record"}')
     commit(pull.repo)
     ran = audit(pages="site")
-    assert (ran.code, ran.outputs["verdict"], ran.outputs["ai-lines"]) == (1, "unverified", "5"), ran.log
+    assert (ran.code, ran.outputs["verdict"], ran.outputs["ai-lines"]) == (1, "unverified", "5"), (
+        ran.log
+    )
     assert not (pull.repo / "trap").exists()
     assert [name for name, _, _ in ran.commands] == ["error", "notice"]
     assert ran.told("error")[0][0] == "records/::error::x\n##[error]y|`.acr.json"
@@ -93,7 +98,10 @@ def test_nothing_gets_out_of_its_place(audit, pull):
     assert [{len(row) for row in table} for table in tables] == [{3}, {5}, {4}, {5}]
     assert texts(tables[1][1][0]) == " ".join(path.split())
     conversation, model, count, prompt = tables[2][1]
-    assert (texts(conversation), count[0].content) == (" ".join(f"session-{NASTY[:40]}".split()), "5")
+    assert (texts(conversation), count[0].content) == (
+        " ".join(f"session-{NASTY[:40]}".split()),
+        "5",
+    )
     assert texts(model).endswith("verdict=known")
     assert texts(prompt).startswith("a|b `c` $(touch trap)")
     report = json.loads((pull.repo / ran.outputs["report"]).read_bytes())
@@ -107,10 +115,21 @@ def test_a_summary_has_room_for_whatever_is_in_it():
         who = {"contributor": {"type": "ai", "model-id": text}, "start-line": 1, "end-line": 1}
         count = {"ai": 1, "human": 0, "mixed": 0, "unknown": 0, "lines": 1}
         files = [
-            {"path": text, **count, "ranges": [{**who, "session-id": f"{number}{text}", "prompt": text}]} for number in range(200)
+            {
+                "path": text,
+                **count,
+                "ranges": [{**who, "session-id": f"{number}{text}", "prompt": text}],
+            }
+            for number in range(200)
         ]
         lines = {"commit": "a" * 40, "files": files, "total": count, "no-text": [text] * 200}
-        record = {"file": text, "verified": False, "signer": text, "issued-at": text, "message": text}
+        record = {
+            "file": text,
+            "verified": False,
+            "signer": text,
+            "issued-at": text,
+            "message": text,
+        }
         assert len(audit_summary(Audit([record] * 200, lines, trusting=True)).encode()) < 1 << 20
         sealed = {"source": text, "record": text, "state": "failed", "error": text, "exit": 1}
         assert len(seal_summary("failed", [sealed] * 200).encode()) < 1 << 20

@@ -1,4 +1,6 @@
-"""The workflows that the documentation shows, and the inputs that it names, are those that there are."""
+"""The workflows that the documentation shows, and the inputs that it names, are those that there
+are.
+"""
 
 import re
 
@@ -8,8 +10,15 @@ import yaml
 from tests.action.github import load
 from tests.conftest import ROOT
 
-PAGES = [(ROOT / "docs/how-to" / name).read_text("utf-8") for name in ("github-action.md", "pre-commit.md")]
-SHOWN = [yaml.safe_load(block) for page in PAGES for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)]
+PAGES = [
+    (ROOT / "docs/how-to" / name).read_text("utf-8")
+    for name in ("github-action.md", "pre-commit.md")
+]
+SHOWN = [
+    yaml.safe_load(block)
+    for page in PAGES
+    for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+]
 WORKFLOWS = [one for one in SHOWN if "jobs" in one]
 ACTIONS = {"OWNER/vacr@COMMIT": "action.yml", "OWNER/vacr/seal@COMMIT": "seal/action.yml"}
 
@@ -25,11 +34,18 @@ def test_a_workflow_asks_for_what_there_is_and_for_no_rights(workflow):
         if step.get("uses") in ACTIONS:
             inputs = load(ACTIONS[step["uses"]])["inputs"]
             assert step["with"].keys() <= inputs.keys()
-            assert {name for name, one in inputs.items() if one.get("required")} <= step["with"].keys()
+            assert {name for name, one in inputs.items() if one.get("required")} <= step[
+                "with"
+            ].keys()
 
 
 def test_each_action_is_shown():
-    assert {step.get("uses") for one in WORKFLOWS for job in one["jobs"].values() for step in job["steps"]} >= ACTIONS.keys()
+    assert {
+        step.get("uses")
+        for one in WORKFLOWS
+        for job in one["jobs"].values()
+        for step in job["steps"]
+    } >= ACTIONS.keys()
 
 
 @pytest.mark.parametrize(("action", "part"), [("action.yml", 0), ("seal/action.yml", 1)])

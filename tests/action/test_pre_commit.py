@@ -23,7 +23,9 @@ def published(tmp_path):
     folder = repository(tmp_path / "published")
     for name in NEEDED:
         if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(
+                ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__")
+            )
         else:
             shutil.copy(ROOT / name, folder / name)
     return folder, commit(folder)
@@ -37,9 +39,15 @@ def repo(vacr, tmp_path):
     shutil.copy(tmp_path / "keys/signing.pub.pem", folder / "team.pem")
     for name in ("one", "two"):
         session = (
-            Agent(folder, name).asked("Sum up").write(f"{name}.py", f"{name} = 'the sum of all'\n").save(tmp_path / "sessions")
+            Agent(folder, name)
+            .asked("Sum up")
+            .write(f"{name}.py", f"{name} = 'the sum of all'\n")
+            .save(tmp_path / "sessions")
         )
-        assert vacr("seal", session, "--key", "keys/signing.pem", "-o", folder / "records").returncode == 0
+        assert (
+            vacr("seal", session, "--key", "keys/signing.pem", "-o", folder / "records").returncode
+            == 0
+        )
     return folder
 
 
@@ -52,15 +60,26 @@ class PreCommit:
         hooks = [{"id": hook["id"], **settings.get(hook["id"], {})} for hook in HOOKS]
         config = {"repos": [{"repo": str(published[0]), "rev": published[1], "hooks": hooks}]}
         (repo / ".pre-commit-config.yaml").write_text(yaml.safe_dump(config))
-        self.environment = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "VACR_"))}
-        self.environment |= {"PRE_COMMIT_HOME": str(repo.parent / "kept"), "GIT_CONFIG_GLOBAL": os.devnull}
+        self.environment = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("GIT_", "VACR_"))
+        }
+        self.environment |= {
+            "PRE_COMMIT_HOME": str(repo.parent / "kept"),
+            "GIT_CONFIG_GLOBAL": os.devnull,
+        }
 
     def run(self, *arguments):
         command = [sys.executable, "-m", "pre_commit", *arguments]
-        return subprocess.run(command, cwd=self.repo, env=self.environment, capture_output=True, text=True)
+        return subprocess.run(
+            command, cwd=self.repo, env=self.environment, capture_output=True, text=True
+        )
 
     def hooks(self):
-        """Stage everything, and give for each hook whether it is content, and what all of them said."""
+        """Stage everything, and give for each hook whether it is content, and what all of them
+        said.
+        """
         git(self.repo, "add", "-A")
         done = self.run("run", "--color=never")
         verdicts = re.findall(r"(Passed|Failed|Skipped)$", done.stdout, re.MULTILINE)

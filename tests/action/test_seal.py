@@ -40,7 +40,9 @@ def seal(runner, key):
     shutil.copy(EXAMPLES / "claude-code.jsonl", runner.workspace / "sessions/a.jsonl")
 
     def run(**inputs):
-        asked = {"sessions": "sessions", "key": key} | {name.replace("_", "-"): one for name, one in inputs.items()}
+        asked = {"sessions": "sessions", "key": key} | {
+            name.replace("_", "-"): one for name, one in inputs.items()
+        }
         ran = runner.run("seal/action.yml", asked)
         _nothing_is_left_of(asked["key"], runner, ran)
         return ran
@@ -50,10 +52,17 @@ def seal(runner, key):
 
 def _nothing_is_left_of(key, runner, ran):
     """Look for the key wherever it might have been left."""
-    assert {path.name for path in runner.temporary.iterdir()} <= {"vacr", "vacr.from", "vacr-seal-report.json"}
+    assert {path.name for path in runner.temporary.iterdir()} <= {
+        "vacr",
+        "vacr.from",
+        "vacr-seal-report.json",
+    }
     secret = key.split("\n")[1] if "\n" in key else None
     texts = [ran.log, ran.summary, *ran.outputs.values()]
-    texts += [(runner.workspace / name).read_bytes().decode("latin-1") for name in files_in(runner.workspace)]
+    texts += [
+        (runner.workspace / name).read_bytes().decode("latin-1")
+        for name in files_in(runner.workspace)
+    ]
     assert secret is None or not [text for text in texts if secret in text]
 
 
@@ -63,13 +72,33 @@ def verdict(ran):
 
 def test_sessions_are_sealed_and_registered(seal, service, runner, vacr, tmp_path):
     log_key = Key(service.log.signer.key).public_pem.decode()
-    ran = seal(service=service.url, log_key=log_key, seal_source="true", issuer="https://example.org/ci", output="out")
+    ran = seal(
+        service=service.url,
+        log_key=log_key,
+        seal_source="true",
+        issuer="https://example.org/ci",
+        output="out",
+    )
     assert verdict(ran) == (0, "sealed", "1", "0"), ran.log
     assert (ran.commands, ran.outputs["output"], len(service.posted)) == ([], "out", 1)
-    assert files_in(runner.workspace / "out") == {"a.acr.json", "a.acr.json.cose", "a.acr.source.zip"}
-    assert "| <code>sessions/a&#46;jsonl</code> | <code>out/a&#46;acr&#46;json</code> | 6 AI | registered |  |" in ran.summary
+    assert files_in(runner.workspace / "out") == {
+        "a.acr.json",
+        "a.acr.json.cose",
+        "a.acr.source.zip",
+    }
+    assert (
+        "| <code>sessions/a&#46;jsonl</code> | <code>out/a&#46;acr&#46;json</code> | 6 AI | "
+        "registered |  |"
+    ) in ran.summary
     (tmp_path / "log.pem").write_text(log_key)
-    trust = ("--trust", "keys/signing.pub.pem", "--log-key", "log.pem", "--issuer", "https://example.org/ci")
+    trust = (
+        "--trust",
+        "keys/signing.pub.pem",
+        "--log-key",
+        "log.pem",
+        "--issuer",
+        "https://example.org/ci",
+    )
     assert vacr("verify", runner.workspace / "out", *trust).returncode == 0
 
 
@@ -78,7 +107,10 @@ def test_what_cannot_be_registered_waits_in_the_outbox(seal, service, runner):
     ran = seal(service=service.url, patience="0")
     assert verdict(ran) == (0, "pending", "0", "1"), ran.log
     ((file, message),) = ran.told("warning")
-    assert (file, message.startswith("signed, and still to be registered")) == ("sealed/a.acr.json.cose", True)
+    assert (file, message.startswith("signed, and still to be registered")) == (
+        "sealed/a.acr.json.cose",
+        True,
+    )
     assert ran.outputs["outbox"] == "sealed/outbox"
     outbox = runner.workspace / "sealed/outbox"
     assert len(list(outbox.glob("*.json"))) == 1
@@ -90,7 +122,10 @@ def test_what_cannot_be_registered_waits_in_the_outbox(seal, service, runner):
     assert verdict(ran) == (0, "sealed", "1", "0"), ran.log
     assert (len(service.posted), list(outbox.glob("*.json"))) == (2, [])
     report = json.loads(Path(ran.outputs["report"]).read_bytes())
-    assert [one["state"] for one in (*report["late"], *report["sealed"])] == ["registered", "registered"]
+    assert [one["state"] for one in (*report["late"], *report["sealed"])] == [
+        "registered",
+        "registered",
+    ]
 
 
 def test_sessions_may_lie_in_the_home_folder(seal, runner, tmp_path):
@@ -106,7 +141,17 @@ def test_a_token_is_in_no_argument(seal, service):
 
 
 def test_a_key_may_have_a_passphrase(seal, tmp_path):
-    command = ["openssl", "pkcs8", "-topk8", "-in", tmp_path / "keys/signing.pem", "-v2", "aes256", "-passout", "pass: so "]
+    command = [
+        "openssl",
+        "pkcs8",
+        "-topk8",
+        "-in",
+        tmp_path / "keys/signing.pem",
+        "-v2",
+        "aes256",
+        "-passout",
+        "pass: so ",
+    ]
     if not shutil.which("openssl"):
         pytest.skip("no openssl: keys are not encrypted")
     encrypted = subprocess.run(command, capture_output=True, check=True, text=True).stdout
@@ -134,7 +179,9 @@ def test_what_is_wrong_is_an_annotation(seal, asked, code, message):
 
 
 def test_a_hostile_name_stays_in_its_place(seal, runner):
-    (runner.workspace / "sessions/a.jsonl").rename(runner.workspace / "sessions/::error::|`\n::warning::$(touch trap).jsonl")
+    (runner.workspace / "sessions/a.jsonl").rename(
+        runner.workspace / "sessions/::error::|`\n::warning::$(touch trap).jsonl"
+    )
     ran = seal(service=NOBODY, patience="0")
     assert verdict(ran) == (0, "pending", "0", "1"), ran.log
     assert [name for name, _, _ in ran.commands] == ["warning"]
@@ -146,24 +193,42 @@ def test_the_key_is_seen_by_nobody_and_gone_when_the_job_is_cancelled(seal, runn
     """Cancel a job as GitHub does: the first process of the step gets a signal, and no other."""
     definition = load("seal/action.yml")
     inputs = {name: one.get("default", "") for name, one in definition["inputs"].items()}
-    inputs |= {"sessions": "sessions", "key": key, "service": NOBODY, "passphrase": "unused-passphrase"}
+    inputs |= {
+        "sessions": "sessions",
+        "key": key,
+        "service": NOBODY,
+        "passphrase": "unused-passphrase",
+    }
     out = runner._file("output")
-    started = runner.start("seal/action.yml", definition["runs"]["steps"][1], {"inputs": inputs}, out, out)
+    started = runner.start(
+        "seal/action.yml", definition["runs"]["steps"][1], {"inputs": inputs}, out, out
+    )
     try:
         inner = _the_child_that_seals(started.pid)
-        words, variables = ((Path("/proc") / str(inner) / name).read_bytes() for name in ("cmdline", "environ"))
+        words, variables = (
+            (Path("/proc") / str(inner) / name).read_bytes() for name in ("cmdline", "environ")
+        )
         secret = key.split("\n")[1].encode()
         assert secret not in words + variables
         assert b"unused-passphrase" not in words + variables
-        (folder,) = (path for path in runner.temporary.iterdir() if path.is_dir() and not path.is_symlink())
-        assert {oct(path.stat().st_mode)[-3:] for path in (folder, folder / "key")} == {"700", "600"}
+        (folder,) = (
+            path for path in runner.temporary.iterdir() if path.is_dir() and not path.is_symlink()
+        )
+        assert {oct(path.stat().st_mode)[-3:] for path in (folder, folder / "key")} == {
+            "700",
+            "600",
+        }
         os.kill(started.pid, number)
         log = started.communicate(timeout=30)[0].decode()
     finally:
         started.kill()
     assert not folder.exists()
     assert not (Path("/proc") / str(inner)).exists()
-    assert (started.returncode, secret.decode() in log, "Traceback" in log) == (128 + number, False, False)
+    assert (started.returncode, secret.decode() in log, "Traceback" in log) == (
+        128 + number,
+        False,
+        False,
+    )
 
 
 def _the_child_that_seals(process):
@@ -177,7 +242,9 @@ def _the_child_that_seals(process):
 
 
 def _below(process):
-    children = (Path("/proc") / str(process) / "task" / str(process) / "children").read_text().split()
+    children = (
+        (Path("/proc") / str(process) / "task" / str(process) / "children").read_text().split()
+    )
     return [one for child in children for one in (child, *_below(child))]
 
 

@@ -1,4 +1,6 @@
-"""An agent that works in a real folder, and writes down what Claude Code would; and git, with nothing of the user's in it."""
+"""An agent that works in a real folder, and writes down what Claude Code would; and git, with
+nothing of the user's in it.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,23 @@ WHO = {"NAME": "Mira", "EMAIL": "mira@example.org", "DATE": "2026-03-14T09:00:00
 def git(folder: Path, *arguments: str | bytes, stdin: bytes = b"") -> str:
     """Run git and give what it prints."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    environment |= {f"GIT_{role}_{name}": value for role in ("AUTHOR", "COMMITTER") for name, value in WHO.items()}
-    environment |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull, "GIT_EDITOR": "true"}
-    done = subprocess.run(["git", "-C", folder, *arguments], input=stdin, env=environment, capture_output=True, check=True)
+    environment |= {
+        f"GIT_{role}_{name}": value
+        for role in ("AUTHOR", "COMMITTER")
+        for name, value in WHO.items()
+    }
+    environment |= {
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_SYSTEM": os.devnull,
+        "GIT_EDITOR": "true",
+    }
+    done = subprocess.run(
+        ["git", "-C", folder, *arguments],
+        input=stdin,
+        env=environment,
+        capture_output=True,
+        check=True,
+    )
     return done.stdout.decode("utf-8", "surrogateescape").strip()
 
 
@@ -37,7 +53,9 @@ def commit(folder: Path, message: str = "Change", *options: str) -> str:
 class Agent:
     """An agent in a folder."""
 
-    def __init__(self, folder: Path, name: str = "one", model: str = "claude-opus-4-6", start: int = 0) -> None:
+    def __init__(
+        self, folder: Path, name: str = "one", model: str = "claude-opus-4-6", start: int = 0
+    ) -> None:
         """Begin a session, so many seconds after midnight."""
         self.start = start
         self.folder, self.name, self.model = folder, name, model
@@ -48,8 +66,15 @@ class Agent:
         number = len(self.lines) + 1
         now = self.start + number
         seconds = f"{now // 3600:02}:{now // 60 % 60:02}:{now % 60:02}"
-        common = {"sessionId": f"session-{self.name}", "cwd": str(self.folder), "version": "2.1.0", "userType": "external"}
-        message = {"role": kind, "content": content} | ({"model": self.model} if kind == "assistant" else {})
+        common = {
+            "sessionId": f"session-{self.name}",
+            "cwd": str(self.folder),
+            "version": "2.1.0",
+            "userType": "external",
+        }
+        message = {"role": kind, "content": content} | (
+            {"model": self.model} if kind == "assistant" else {}
+        )
         stamp = {"uuid": f"{self.name}-{number}", "timestamp": f"2026-03-14T{seconds}.000Z"}
         self.lines.append({**common, "type": kind, **stamp, "message": message, **more})
 
@@ -67,24 +92,46 @@ class Agent:
         self._add("user", result, **({"toolUseResult": native} if native is not None else {}))
 
     def _text(self, path: str) -> str:
-        return (self.folder / path).read_bytes().decode("utf-8", "replace").replace("\r\n", "\n").removeprefix("\ufeff")
+        return (
+            (self.folder / path)
+            .read_bytes()
+            .decode("utf-8", "replace")
+            .replace("\r\n", "\n")
+            .removeprefix("\ufeff")
+        )
 
     def read(self, path: str) -> Agent:
         """Read a whole file, as the host shows it."""
         text = self._text(path)
         shown = "\n".join(f"{number:6}→{line}" for number, line in enumerate(text.split("\n"), 1))
         count = text.count("\n") + 1
-        file = {"filePath": str(self.folder / path), "content": text, "numLines": count, "startLine": 1, "totalLines": count}
-        self.call("Read", {"file_path": str(self.folder / path)}, shown, {"type": "text", "file": file})
+        file = {
+            "filePath": str(self.folder / path),
+            "content": text,
+            "numLines": count,
+            "startLine": 1,
+            "totalLines": count,
+        }
+        self.call(
+            "Read", {"file_path": str(self.folder / path)}, shown, {"type": "text", "file": file}
+        )
         return self
 
     def write(self, path: str, text: str) -> Agent:
         """Write a whole file."""
         target = self.folder / path
-        native = {"type": "update" if target.exists() else "create", "filePath": str(target), "content": text}
+        native = {
+            "type": "update" if target.exists() else "create",
+            "filePath": str(target),
+            "content": text,
+        }
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(text.encode())
-        said = "The file has been updated." if native["type"] == "update" else f"File created successfully at: {target}"
+        said = (
+            "The file has been updated."
+            if native["type"] == "update"
+            else f"File created successfully at: {target}"
+        )
         self.call("Write", {"file_path": str(target), "content": text}, said, native)
         return self
 
@@ -96,12 +143,18 @@ class Agent:
             before, after = before.replace(b"\n", b"\r\n"), after.replace(b"\n", b"\r\n")
         assert data.count(before) == 1
         target.write_bytes(data.replace(before, after))
-        self.call("Edit", {"file_path": str(target), "old_string": old, "new_string": new}, "The file has been updated.")
+        self.call(
+            "Edit",
+            {"file_path": str(target), "old_string": old, "new_string": new},
+            "The file has been updated.",
+        )
         return self
 
     def shell(self, command: str) -> Agent:
         """Run a command."""
-        done = subprocess.run(["sh", "-c", command], cwd=self.folder, capture_output=True, check=True, text=True)
+        done = subprocess.run(
+            ["sh", "-c", command], cwd=self.folder, capture_output=True, check=True, text=True
+        )
         native = {"stdout": done.stdout, "stderr": done.stderr, "interrupted": False}
         self.call("Bash", {"command": command}, done.stdout, native)
         return self

@@ -67,18 +67,30 @@ class Claude:
 
     def line(self, kind, **members):
         self.count += 1
-        common = {"cwd": ROOT, "version": "2.1.0", "uuid": f"u{self.name}{self.count}", "isSidechain": False}
+        common = {
+            "cwd": ROOT,
+            "version": "2.1.0",
+            "uuid": f"u{self.name}{self.count}",
+            "isSidechain": False,
+        }
         common |= {"sessionId": self.name or "5f0d", "timestamp": stamp(next(self.times))}
         self.lines.append({**common, "type": kind, **members})
 
     def ask(self, name, arguments, model=MODEL, **more):
         call_id = f"toolu_{self.name}{self.count}"
         block = {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
-        self.line("assistant", message={"role": "assistant", "model": model, "content": [block]}, **more)
+        self.line(
+            "assistant", message={"role": "assistant", "model": model, "content": [block]}, **more
+        )
         return call_id
 
     def answer(self, call_id, text, native=None, *, error=False, **more):
-        block = {"type": "tool_result", "tool_use_id": call_id, "content": text, **({"is_error": True} if error else {})}
+        block = {
+            "type": "tool_result",
+            "tool_use_id": call_id,
+            "content": text,
+            **({"is_error": True} if error else {}),
+        }
         told = {} if native is None else {"toolUseResult": native}
         self.line("user", message={"role": "user", "content": [block]}, **told, **more)
 
@@ -91,7 +103,10 @@ class Claude:
         self.line("user", message={"role": "user", "content": [{"type": "text", "text": text}]})
 
     def read(self, path, text, first=1):
-        lines = [f"{number:6}→{line}" for number, line in enumerate(text.removesuffix("\n").split("\n"), first)]
+        lines = [
+            f"{number:6}→{line}"
+            for number, line in enumerate(text.removesuffix("\n").split("\n"), first)
+        ]
         self.call("Read", {"file_path": f"{ROOT}/{path}"}, "\n".join(lines))
 
     def data(self):
@@ -119,13 +134,21 @@ class Codex:
     def custom(self, name, text):
         self.count += 1
         call_id = f"call_{self.name}{self.count}"
-        self.line("response_item", {"type": "custom_tool_call", "call_id": call_id, "name": name, "input": text})
+        self.line(
+            "response_item",
+            {"type": "custom_tool_call", "call_id": call_id, "name": name, "input": text},
+        )
         return call_id
 
     def function(self, name, arguments):
         self.count += 1
         call_id = f"call_{self.name}{self.count}"
-        payload = {"type": "function_call", "call_id": call_id, "name": name, "arguments": json.dumps(arguments)}
+        payload = {
+            "type": "function_call",
+            "call_id": call_id,
+            "name": name,
+            "arguments": json.dumps(arguments),
+        }
         self.line("response_item", payload)
         return call_id
 
@@ -142,7 +165,14 @@ class Codex:
         self.line("event_msg", payload)
 
     def patched(self, call_id, changes, *, success=True):
-        self.event(type="patch_apply_end", call_id=call_id, success=success, changes=changes, stdout="", stderr="")
+        self.event(
+            type="patch_apply_end",
+            call_id=call_id,
+            success=success,
+            changes=changes,
+            stdout="",
+            stderr="",
+        )
 
     def data(self):
         return json_lines(self.lines)
@@ -155,24 +185,55 @@ class Gemini:
         self.name, self.times = name, times or clock()
         self.messages = []
 
-    def call(self, name, arguments, answer="ok", display=None, status="success", *, model="gemini-3-pro", failed=False):
+    def call(
+        self,
+        name,
+        arguments,
+        answer="ok",
+        display=None,
+        status="success",
+        *,
+        model="gemini-3-pro",
+        failed=False,
+    ):
         number = len(self.messages)
         call_id = f"{name}-{self.name}{number}"
         response = {"error": answer} if failed else {"output": answer}
-        call = {"id": call_id, "name": name, "args": arguments, "timestamp": stamp(next(self.times))}
+        call = {
+            "id": call_id,
+            "name": name,
+            "args": arguments,
+            "timestamp": stamp(next(self.times)),
+        }
         if status is not None:
             call |= {"status": status}
         if answer is not None:
-            call |= {"result": [{"functionResponse": {"id": call_id, "name": name, "response": response}}]}
+            call |= {
+                "result": [
+                    {"functionResponse": {"id": call_id, "name": name, "response": response}}
+                ]
+            }
         if display is not None:
             call |= {"resultDisplay": display}
-        message = {"id": f"m{self.name}{number}", "type": "gemini", "content": "", "timestamp": call["timestamp"], "model": model}
+        message = {
+            "id": f"m{self.name}{number}",
+            "type": "gemini",
+            "content": "",
+            "timestamp": call["timestamp"],
+            "model": model,
+        }
         self.messages.append(message | {"toolCalls": [call]})
         return call_id
 
     def data(self):
-        head = {"sessionId": self.name or "b6b1", "projectHash": "00ff", "startTime": "2026-03-14T09:29:00.000Z"}
-        return json.dumps({**head, "lastUpdated": "2026-03-14T09:31:00.000Z", "messages": self.messages})
+        head = {
+            "sessionId": self.name or "b6b1",
+            "projectHash": "00ff",
+            "startTime": "2026-03-14T09:29:00.000Z",
+        }
+        return json.dumps(
+            {**head, "lastUpdated": "2026-03-14T09:31:00.000Z", "messages": self.messages}
+        )
 
 
 class OpenCode:
@@ -182,17 +243,32 @@ class OpenCode:
         self.name, self.times = name, times or clock()
         self.messages = []
 
-    def call(self, name, arguments, output="ok", metadata=None, status="completed", model="gpt-5.2"):
+    def call(
+        self, name, arguments, output="ok", metadata=None, status="completed", model="gpt-5.2"
+    ):
         number, time = len(self.messages), next(self.times)
         state = {"status": status, "input": arguments, "time": {"start": time, "end": time + 500}}
-        state |= {"error": output} if status == "error" else {"output": output, "metadata": metadata or {}, "title": name}
+        state |= (
+            {"error": output}
+            if status == "error"
+            else {"output": output, "metadata": metadata or {}, "title": name}
+        )
         if status in ("pending", "running"):
             state = {"status": status, "input": arguments}
         message = {"id": f"msg_{self.name}{number}", "sessionID": f"ses_{self.name or 1}"}
         info = message | {"role": "assistant", "modelID": model, "providerID": "openai"}
         info |= {"path": {"cwd": ROOT, "root": ROOT}, "time": {"created": time}}
-        part = {"id": f"prt_{self.name}{number}", "messageID": message["id"], "sessionID": message["sessionID"]}
-        part |= {"type": "tool", "callID": f"call_{self.name}{number}", "tool": name, "state": state}
+        part = {
+            "id": f"prt_{self.name}{number}",
+            "messageID": message["id"],
+            "sessionID": message["sessionID"],
+        }
+        part |= {
+            "type": "tool",
+            "callID": f"call_{self.name}{number}",
+            "tool": name,
+            "state": state,
+        }
         self.messages.append({"info": info, "parts": [part]})
         return part["callID"]
 
@@ -203,18 +279,38 @@ class OpenCode:
 
 def cursor_transcript(*calls):
     """Make a transcript of Cursor's: calls without ids, and no results."""
-    lines = [{"role": "user", "message": {"content": [{"type": "text", "text": "<user_query>do it</user_query>"}]}}]
+    lines = [
+        {
+            "role": "user",
+            "message": {"content": [{"type": "text", "text": "<user_query>do it</user_query>"}]},
+        }
+    ]
     for name, arguments in calls:
-        lines.append({"role": "assistant", "message": {"content": [{"type": "tool_use", "name": name, "input": arguments}]}})
+        lines.append(
+            {
+                "role": "assistant",
+                "message": {"content": [{"type": "tool_use", "name": name, "input": arguments}]},
+            }
+        )
     return json_lines(lines)
 
 
 def cursor_editor(path, *tools, rows=None):
-    """Make a database of Cursor's editor, whose bubbles hold calls with results, and of other rows."""
+    """Make a database of Cursor's editor, whose bubbles hold calls with results, and of
+    other rows.
+    """
     names = [f"b{number}" for number in range(len(tools))]
     headers = [{"bubbleId": name, "type": 2} for name in names]
-    composer = {"_v": 10, "composerId": "c1", "createdAt": 1785000000000, "fullConversationHeadersOnly": headers}
-    composer |= {"workspaceIdentifier": {"uri": {"fsPath": ROOT}}, "modelConfig": {"modelName": "gpt-5.2"}}
+    composer = {
+        "_v": 10,
+        "composerId": "c1",
+        "createdAt": 1785000000000,
+        "fullConversationHeadersOnly": headers,
+    }
+    composer |= {
+        "workspaceIdentifier": {"uri": {"fsPath": ROOT}},
+        "modelConfig": {"modelName": "gpt-5.2"},
+    }
     found = {"composerData:c1": composer, **(rows or {})}
     for name, tool in zip(names, tools, strict=True):
         data = {"tool": 5, "toolCallId": f"call_{name}", "status": "completed"} | tool

@@ -41,12 +41,25 @@ def test_an_edit_of_a_file_that_is_known_whole_is_replayed(tmp_path):
     claude = Claude()
     claude.call("Write", {**PATH, "content": FILE}, "File created successfully at: a.py")
     claude.call("Edit", edit("three = 3", "three = 4"))
-    assert said(claude, tmp_path) == [("a.py", [[1, 5]], "replayed"), ("a.py", [[3, 3]], "replayed")]
+    assert said(claude, tmp_path) == [
+        ("a.py", [[1, 5]], "replayed"),
+        ("a.py", [[3, 3]], "replayed"),
+    ]
 
 
 def test_what_the_host_records_is_recorded(claude, tmp_path):
-    patch = [{"oldStart": 2, "oldLines": 1, "newStart": 2, "newLines": 1, "lines": ["-two = 2", "+two = 3"]}]
-    claude.call("Edit", edit("two = 2", "two = 3"), native={"originalFile": FILE, "structuredPatch": patch})
+    patch = [
+        {
+            "oldStart": 2,
+            "oldLines": 1,
+            "newStart": 2,
+            "newLines": 1,
+            "lines": ["-two = 2", "+two = 3"],
+        }
+    ]
+    claude.call(
+        "Edit", edit("two = 2", "two = 3"), native={"originalFile": FILE, "structuredPatch": patch}
+    )
     assert said(claude, tmp_path) == [("a.py", [[2, 2]], "recorded")]
 
 
@@ -69,20 +82,35 @@ def test_a_call_without_a_result_is_pending(claude, tmp_path):
 
 
 def test_edits_of_one_call_are_numbered_after_the_last_of_them(claude, tmp_path):
-    edits = [{"old_string": "four = 4", "new_string": "four = 5"}, {"old_string": "one = 1", "new_string": "zero = 0\none = 1"}]
+    edits = [
+        {"old_string": "four = 4", "new_string": "four = 5"},
+        {"old_string": "one = 1", "new_string": "zero = 0\none = 1"},
+    ]
     claude.call("MultiEdit", {**PATH, "edits": edits}, f"Applied 2 edits to {ROOT}/a.py")
     assert said(claude, tmp_path) == [("a.py", [[1, 1], [5, 5]], "windowed")]
 
 
 def test_edits_of_one_call_with_the_hosts_text_before(tmp_path):
     claude = Claude()
-    edits = [{"old_string": "four = 4", "new_string": "four = 5"}, {"old_string": "one = 1", "new_string": "zero = 0\none = 1"}]
-    claude.call("MultiEdit", {**PATH, "edits": edits}, native={"originalFileContents": FILE, "structuredPatch": []})
+    edits = [
+        {"old_string": "four = 4", "new_string": "four = 5"},
+        {"old_string": "one = 1", "new_string": "zero = 0\none = 1"},
+    ]
+    claude.call(
+        "MultiEdit",
+        {**PATH, "edits": edits},
+        native={"originalFileContents": FILE, "structuredPatch": []},
+    )
     assert said(claude, tmp_path) == [("a.py", [[1, 1], [5, 5]], "replayed")]
 
 
-def test_an_edit_of_several_that_has_no_known_place_leaves_the_numbers_of_the_others_unknown(claude, tmp_path):
-    edits = [{"old_string": "four = 4", "new_string": "four = 5"}, {"old_string": "unseen", "new_string": "un\nseen"}]
+def test_an_edit_of_several_that_has_no_known_place_leaves_the_numbers_of_the_others_unknown(
+    claude, tmp_path
+):
+    edits = [
+        {"old_string": "four = 4", "new_string": "four = 5"},
+        {"old_string": "unseen", "new_string": "un\nseen"},
+    ]
     claude.call("MultiEdit", {**PATH, "edits": edits})
     assert said(claude, tmp_path) == [("a.py", [], "content-only")]
 
@@ -100,24 +128,41 @@ def test_an_edit_of_nothing_makes_a_file(tmp_path):
 
 def test_writing_over_a_file_makes_the_lines_that_differ(tmp_path):
     claude = Claude()
-    native = {"type": "update", "originalFile": FILE, "content": FILE + "six = 6\n", "structuredPatch": []}
+    native = {
+        "type": "update",
+        "originalFile": FILE,
+        "content": FILE + "six = 6\n",
+        "structuredPatch": [],
+    }
     claude.call("Write", {**PATH, "content": FILE + "six = 6\n"}, native=native)
     assert said(claude, tmp_path) == [("a.py", [[6, 6]], "recorded")]
 
 
 def test_a_notebook_is_changed_somewhere(tmp_path):
     claude = Claude()
-    claude.call("NotebookEdit", {"notebook_path": f"{ROOT}/n.ipynb", "cell_id": "c1", "new_source": "x = 1"}, "Updated cell c1")
+    claude.call(
+        "NotebookEdit",
+        {"notebook_path": f"{ROOT}/n.ipynb", "cell_id": "c1", "new_source": "x = 1"},
+        "Updated cell c1",
+    )
     records = records_of(tmp_path, claude.data())
     assert rows(records) == [("n.ipynb", [], "content-only")]
-    assert [one["call-id"] for one in evidence(records[0])["files"]["n.ipynb"]["content-only"]] == ["toolu_0"]
+    assert [one["call-id"] for one in evidence(records[0])["files"]["n.ipynb"]["content-only"]] == [
+        "toolu_0"
+    ]
 
 
 def test_a_notebook_whose_texts_the_host_keeps(tmp_path):
     claude = Claude()
     before = '{\n "cells": [\n  {\n   "source": "x = 1"\n  }\n ]\n}\n'
-    native = {"original_file": before, "updated_file": before.replace("1", "2"), "notebook_path": f"{ROOT}/n.ipynb"}
-    claude.call("NotebookEdit", {"notebook_path": f"{ROOT}/n.ipynb", "new_source": "x = 2"}, native=native)
+    native = {
+        "original_file": before,
+        "updated_file": before.replace("1", "2"),
+        "notebook_path": f"{ROOT}/n.ipynb",
+    }
+    claude.call(
+        "NotebookEdit", {"notebook_path": f"{ROOT}/n.ipynb", "new_source": "x = 2"}, native=native
+    )
     assert said(claude, tmp_path) == [("n.ipynb", [[4, 4]], "recorded")]
 
 
@@ -135,7 +180,9 @@ def test_a_line_that_is_mixed_says_which_model(claude, tmp_path):
     native = {"userModified": True, "oldString": "two = 2", "newString": "two = 22"}
     claude.call("Edit", edit("two = 2", "two = 3"), native=native)
     (record,) = records_of(tmp_path, claude.data())
-    assert contributors(record) == {("a.py", 2): {"type": "mixed", "model-id": f"anthropic/{MODEL}"}}
+    assert contributors(record) == {
+        ("a.py", 2): {"type": "mixed", "model-id": f"anthropic/{MODEL}"}
+    }
 
 
 def test_what_the_user_made_of_a_proposal_and_nobody_tells_is_content_only(claude, tmp_path):
@@ -152,16 +199,40 @@ def test_a_window_proves_a_place(tmp_path):
 
 def test_a_search_proves_a_place(tmp_path):
     claude = Claude()
-    claude.call("Grep", {"pattern": "there", "output_mode": "content", "-n": True}, "a.py:71:there = 2\na.py:90:there = 9")
+    claude.call(
+        "Grep",
+        {"pattern": "there", "output_mode": "content", "-n": True},
+        "a.py:71:there = 2\na.py:90:there = 9",
+    )
     claude.call("Edit", edit("there = 2", "there = 3"))
     assert said(claude, tmp_path) == [("a.py", [[71, 71]], "windowed")]
 
 
 def test_a_file_that_is_attached_proves_a_place(tmp_path):
     claude = Claude()
-    file = {"filePath": f"{ROOT}/a.py", "content": FILE, "numLines": 6, "startLine": 1, "totalLines": 6}
-    claude.line("attachment", attachment={"type": "file", "filename": f"{ROOT}/a.py", "content": {"type": "text", "file": file}})
-    claude.line("attachment", attachment={"type": "compact_file_reference", "filename": f"{ROOT}/a.py", "displayPath": "a.py"})
+    file = {
+        "filePath": f"{ROOT}/a.py",
+        "content": FILE,
+        "numLines": 6,
+        "startLine": 1,
+        "totalLines": 6,
+    }
+    claude.line(
+        "attachment",
+        attachment={
+            "type": "file",
+            "filename": f"{ROOT}/a.py",
+            "content": {"type": "text", "file": file},
+        },
+    )
+    claude.line(
+        "attachment",
+        attachment={
+            "type": "compact_file_reference",
+            "filename": f"{ROOT}/a.py",
+            "displayPath": "a.py",
+        },
+    )
     claude.call("Edit", edit("two = 2", "two = 3"))
     assert said(claude, tmp_path) == [("a.py", [[2, 2]], "replayed")]
 
@@ -171,14 +242,19 @@ def test_a_memory_file_that_is_attached_is_what_the_disk_has(tmp_path, differs):
     claude = Claude()
     memory = {"path": f"{ROOT}/a.py", "contentDiffersFromDisk": differs}
     memory |= {"content": "cut", "rawContent": FILE} if differs else {"content": FILE}
-    claude.line("attachment", attachment={"type": "nested_memory", "path": f"{ROOT}/a.py", "content": memory})
+    claude.line(
+        "attachment",
+        attachment={"type": "nested_memory", "path": f"{ROOT}/a.py", "content": memory},
+    )
     claude.call("Edit", edit("two = 2", "two = 3"))
     assert said(claude, tmp_path) == [("a.py", [[2, 2]], "replayed")]
 
 
 NOTE = (
-    "<system-reminder>\nNote: {path} was modified, either by the user or by a linter. This change was intentional. So that you "
-    "don't need to re-read the file, here's the result of running `cat -n` on a snippet of the edited file:\n{lines}\n"
+    "<system-reminder>\nNote: {path} was modified, either by the user or by a linter. This "
+    "change was intentional. So that you "
+    "don't need to re-read the file, here's the result of running `cat -n` on a snippet of the "
+    "edited file:\n{lines}\n"
     "</system-reminder>"
 )
 RESULT = "<system-reminder>\nResult of calling the Read tool: {}\n</system-reminder>"
@@ -189,10 +265,16 @@ def test_a_notice_shows_what_somebody_else_changed(claude, tmp_path):
     claude.call("Edit", edit("two = 2", "two = 3"))
     claude.call("Edit", edit("five = 5", "five = 6"))
     snippet = LISTED.replace("→", "\t")
-    claude.line("attachment", attachment={"type": "edited_text_file", "filename": f"{ROOT}/a.py", "snippet": snippet})
+    claude.line(
+        "attachment",
+        attachment={"type": "edited_text_file", "filename": f"{ROOT}/a.py", "snippet": snippet},
+    )
     claude.read("a.py", FILE.replace("two = 2", "two = 222").replace("five = 5", "five = 6"))
     (record,) = records_of(tmp_path, claude.data())
-    assert {line: one["type"] for line, one in contributors(record).items()} == {("a.py", 2): "mixed", ("a.py", 5): "ai"}
+    assert {line: one["type"] for line, one in contributors(record).items()} == {
+        ("a.py", 2): "mixed",
+        ("a.py", 5): "ai",
+    }
 
 
 @pytest.mark.parametrize("inside", ["message", "result"])
@@ -204,17 +286,23 @@ def test_a_reminder_shows_what_somebody_else_changed(claude, tmp_path, inside):
     else:
         claude.call("Read", {"file_path": f"{ROOT}/b.py"}, "     1→other\n\n" + note)
     (record,) = records_of(tmp_path, claude.data())
-    assert contributors(record) == {("a.py", 2): {"type": "mixed", "model-id": f"anthropic/{MODEL}"}}
+    assert contributors(record) == {
+        ("a.py", 2): {"type": "mixed", "model-id": f"anthropic/{MODEL}"}
+    }
 
 
 def test_a_reminder_that_a_command_printed_is_no_reminder(claude, tmp_path):
     claude.call("Edit", edit("two = 2", "two = 3"))
-    claude.call("Bash", {"command": "cat notes.txt"}, NOTE.format(path=f"{ROOT}/a.py", lines=LISTED))
+    claude.call(
+        "Bash", {"command": "cat notes.txt"}, NOTE.format(path=f"{ROOT}/a.py", lines=LISTED)
+    )
     (record,) = records_of(tmp_path, claude.data())
     assert contributors(record)["a.py", 2]["type"] == "ai"
 
 
-@pytest.mark.parametrize("result", ['"     1→one = 1\\n     2→two = 2\\n"', "     1→one = 1\n     2→two = 2"])
+@pytest.mark.parametrize(
+    "result", ['"     1→one = 1\\n     2→two = 2\\n"', "     1→one = 1\n     2→two = 2"]
+)
 def test_a_file_that_the_user_named_is_shown_by_reminders(tmp_path, result):
     claude = Claude()
     asked = f'Called the Read tool with the following input: {{"file_path":"{ROOT}/a.py"}}'
@@ -226,7 +314,9 @@ def test_a_file_that_the_user_named_is_shown_by_reminders(tmp_path, result):
 
 
 def test_a_sub_agents_work_is_its_models(claude, tmp_path):
-    claude.call("Edit", edit("two = 2", "two = 3"), model="claude-haiku-4-5", isSidechain=True, agentId="a7")
+    claude.call(
+        "Edit", edit("two = 2", "two = 3"), model="claude-haiku-4-5", isSidechain=True, agentId="a7"
+    )
     claude.call("Edit", edit("five = 5", "five = 6"))
     (record,) = records_of(tmp_path, claude.data())
     models = {line: one["model-id"] for line, one in contributors(record).items()}
@@ -234,14 +324,23 @@ def test_a_sub_agents_work_is_its_models(claude, tmp_path):
 
 
 def test_a_sub_agents_work_in_progress_lines_is_its_models(claude, tmp_path):
-    block = {"type": "tool_use", "id": "toolu_sub", "name": "Edit", "input": edit("two = 2", "two = 3")}
+    block = {
+        "type": "tool_use",
+        "id": "toolu_sub",
+        "name": "Edit",
+        "input": edit("two = 2", "two = 3"),
+    }
     asked = {"type": "assistant", "uuid": "s1", "timestamp": "2026-03-14T09:00:30.000Z"}
     asked |= {"message": {"role": "assistant", "model": "claude-haiku-4-5", "content": [block]}}
     block = {"type": "tool_result", "tool_use_id": "toolu_sub", "content": "ok"}
     answer = {"type": "user", "uuid": "s2", "timestamp": "2026-03-14T09:00:31.000Z"}
     answer |= {"message": {"role": "user", "content": [block]}}
     for message in (asked, answer):
-        claude.line("progress", data={"type": "agent_progress", "agentId": "a7", "message": message}, toolUseID="x")
+        claude.line(
+            "progress",
+            data={"type": "agent_progress", "agentId": "a7", "message": message},
+            toolUseID="x",
+        )
     records = records_of(tmp_path, claude.data())
     assert rows(records) == [("a.py", [[2, 2]], "windowed")]
     assert contributors(records[0])["a.py", 2]["model-id"] == "anthropic/claude-haiku-4-5"
@@ -284,7 +383,13 @@ def test_a_copy_of_a_call_in_another_session_is_not_applied_again(claude, tmp_pa
 
 def test_a_read_from_line_zero_begins_with_the_first_line(tmp_path):
     claude = Claude()
-    file = {"filePath": PATH["file_path"], "content": FILE, "startLine": 0, "numLines": 6, "totalLines": 6}
+    file = {
+        "filePath": PATH["file_path"],
+        "content": FILE,
+        "startLine": 0,
+        "numLines": 6,
+        "totalLines": 6,
+    }
     claude.call("Read", {**PATH, "offset": 0}, native={"type": "text", "file": file})
     claude.call("Edit", edit("three = 3", "three = 4"))
     assert said(claude, tmp_path) == [("a.py", [[3, 3]], "replayed")]

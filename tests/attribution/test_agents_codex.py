@@ -10,10 +10,15 @@ from vacr.attribution import Base, attribute, history, replayed
 from vacr.attribution.result import left_files
 
 FILE = "one = 1\ntwo = 2\nthree = 3\n"
-UPDATE = "*** Begin Patch\n*** Update File: a.py\n@@\n one = 1\n-two = 2\n+two = 3\n+more = 4\n three = 3\n*** End Patch\n"
+UPDATE = (
+    "*** Begin Patch\n*** Update File: a.py\n@@\n one = 1\n-two = 2\n+two = 3\n+more = 4\n"
+    " three = 3\n*** End Patch\n"
+)
 ADD = "*** Begin Patch\n*** Add File: b.py\n+x = 1\n+y = 2\n*** End Patch"
 UNIFIED = "@@ -2,1 +2,2 @@\n-two = 2\n+two = 3\n+more = 4\n"
-DONE = "Exit code: 0\nWall time: 0 seconds\nOutput:\nSuccess. Updated the following files:\nM a.py\n"
+DONE = (
+    "Exit code: 0\nWall time: 0 seconds\nOutput:\nSuccess. Updated the following files:\nM a.py\n"
+)
 
 
 @pytest.fixture
@@ -28,7 +33,16 @@ def said(codex, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "answer", [DONE, json.dumps({"output": "Success. Updated the following files:\nM a.py\n", "metadata": {"exit_code": 0}})]
+    "answer",
+    [
+        DONE,
+        json.dumps(
+            {
+                "output": "Success. Updated the following files:\nM a.py\n",
+                "metadata": {"exit_code": 0},
+            }
+        ),
+    ],
 )
 def test_a_patch(codex, tmp_path, answer):
     codex.output(codex.custom("apply_patch", UPDATE), answer)
@@ -52,7 +66,9 @@ def test_a_patch_with_the_line_ends_of_the_file_makes_no_line_that_it_keeps(tmp_
 def test_a_patch_that_the_host_records(tmp_path):
     codex = Codex()
     call = codex.custom("apply_patch", UPDATE)
-    codex.patched(call, {f"{ROOT}/a.py": {"type": "update", "unified_diff": UNIFIED, "move_path": None}})
+    codex.patched(
+        call, {f"{ROOT}/a.py": {"type": "update", "unified_diff": UNIFIED, "move_path": None}}
+    )
     codex.output(call, DONE)
     assert said(codex, tmp_path) == [("a.py", [[2, 3]], "recorded")]
 
@@ -60,8 +76,12 @@ def test_a_patch_that_the_host_records(tmp_path):
 def test_a_diff_that_the_host_records_shows_how_each_line_ends(tmp_path):
     codex = Codex()
     call = codex.custom("apply_patch", UPDATE)
-    unified = "@@ -1,3 +1,4 @@\n-one = 1\r\n-two = 2\r\n+one = 1\n+two = 3\n+more = 4\n three = 3\r\n"
-    codex.patched(call, {f"{ROOT}/a.py": {"type": "update", "unified_diff": unified, "move_path": None}})
+    unified = (
+        "@@ -1,3 +1,4 @@\n-one = 1\r\n-two = 2\r\n+one = 1\n+two = 3\n+more = 4\n three = 3\r\n"
+    )
+    codex.patched(
+        call, {f"{ROOT}/a.py": {"type": "update", "unified_diff": unified, "move_path": None}}
+    )
     codex.output(call, DONE)
     (record,) = records_of(tmp_path, codex.data())
     base = Base("0" * 40, ["a.py"], {"a.py": FILE.replace("\n", "\r\n").encode()}.__getitem__)
@@ -102,7 +122,13 @@ def test_a_patch_that_failed_or_was_refused(codex, tmp_path, answer):
 def test_a_patch_of_which_the_host_says_that_it_failed(codex, tmp_path, status):
     call = codex.custom("apply_patch", UPDATE)
     changes = {f"{ROOT}/a.py": {"type": "update", "unified_diff": UNIFIED}}
-    codex.event(type="patch_apply_end", call_id=call, success=status != "failed", status=status, changes=changes)
+    codex.event(
+        type="patch_apply_end",
+        call_id=call,
+        success=status != "failed",
+        status=status,
+        changes=changes,
+    )
     codex.output(call, "done")
     assert said(codex, tmp_path) == []
 
@@ -127,7 +153,9 @@ def test_a_patch_in_a_shell(codex, tmp_path, name, arguments):
 
 
 def test_a_patch_in_a_shell_that_the_host_records_is_applied_once(codex, tmp_path):
-    call = codex.function("shell", {"command": ["bash", "-lc", f"apply_patch <<'EOF'\n{UPDATE}EOF"]})
+    call = codex.function(
+        "shell", {"command": ["bash", "-lc", f"apply_patch <<'EOF'\n{UPDATE}EOF"]}
+    )
     codex.patched(call, {f"{ROOT}/a.py": {"type": "update", "unified_diff": UNIFIED}})
     codex.output(call, DONE, "function_call_output")
     assert said(codex, tmp_path) == [("a.py", [[2, 3]], "recorded")]
@@ -150,7 +178,10 @@ def test_a_patch_in_a_script(codex, tmp_path, script):
 @pytest.mark.parametrize(
     ("script", "answer"),
     [
-        ("await tools.apply_patch(`*** Begin Patch\n*** Add File: ${name}\n+x\n*** End Patch`)", "Script completed"),
+        (
+            "await tools.apply_patch(`*** Begin Patch\n*** Add File: ${name}\n+x\n*** End Patch`)",
+            "Script completed",
+        ),
         ("await tools.apply_patch(patchText);", "Script completed"),
         (SCRIPTS["a text"], "Script failed: no such file"),
     ],
@@ -167,13 +198,15 @@ def test_a_script_is_no_shell(codex, tmp_path):
 
 @pytest.mark.parametrize("spelled", [True, False])
 def test_a_patch_that_a_script_had_applied_is_the_scripts_and_once(codex, tmp_path, spelled):
-    call = codex.custom("exec", SCRIPTS["a text"] if spelled else "await tools.apply_patch(made());")
+    call = codex.custom(
+        "exec", SCRIPTS["a text"] if spelled else "await tools.apply_patch(made());"
+    )
     codex.patched("inner-1", {f"{ROOT}/a.py": {"type": "update", "unified_diff": UNIFIED}})
     codex.output(call, "Script completed")
     records = records_of(tmp_path, codex.data())
-    assert [(row["call-id"], row["ranges"], row["evidence"]) for row in history(*replayed(records))] == [
-        (call, [[2, 3]], "recorded")
-    ]
+    assert [
+        (row["call-id"], row["ranges"], row["evidence"]) for row in history(*replayed(records))
+    ] == [(call, [[2, 3]], "recorded")]
 
 
 def test_a_patch_that_belongs_to_no_call(codex, tmp_path):
@@ -185,7 +218,10 @@ def test_a_patch_that_belongs_to_no_call(codex, tmp_path):
 def test_a_patch_that_newer_versions_tell_as_an_item(codex, tmp_path):
     call = codex.custom("apply_patch", UPDATE)
     changes = {f"{ROOT}/a.py": {"type": "update", "unified_diff": UNIFIED, "move_path": None}}
-    codex.event(type="item_completed", item={"type": "FileChange", "id": call, "changes": changes, "status": "completed"})
+    codex.event(
+        type="item_completed",
+        item={"type": "FileChange", "id": call, "changes": changes, "status": "completed"},
+    )
     codex.output(call, DONE)
     assert said(codex, tmp_path) == [("a.py", [[2, 3]], "recorded")]
 
@@ -202,7 +238,9 @@ def test_each_turn_has_its_model(codex, tmp_path):
 def test_a_patch_ends_the_last_line(codex, tmp_path):
     codex.shell("printf done", "done")
     codex.output(codex.custom("apply_patch", ADD), DONE)
-    call = codex.custom("apply_patch", "*** Begin Patch\n*** Update File: b.py\n@@\n-x = 1\n+x = 3\n*** End Patch")
+    call = codex.custom(
+        "apply_patch", "*** Begin Patch\n*** Update File: b.py\n@@\n-x = 1\n+x = 3\n*** End Patch"
+    )
     codex.output(call, DONE)
     assert said(codex, tmp_path)[-1] == ("b.py", [[1, 1]], "replayed")
 
@@ -226,6 +264,10 @@ def test_what_a_fork_copied_from_its_parent_is_not_its_own(codex, tmp_path):
 
 
 def test_a_tool_that_nothing_is_known_of_is_reported(codex, tmp_path):
-    codex.output(codex.function("edit", {"file_path": "a.py", "old_str": "1", "new_str": "2"}), "ok", "function_call_output")
+    codex.output(
+        codex.function("edit", {"file_path": "a.py", "old_str": "1", "new_str": "2"}),
+        "ok",
+        "function_call_output",
+    )
     (record,) = records_of(tmp_path, codex.data())
     assert evidence(record)["unknown-tools"] == {"edit": 1}

@@ -4,14 +4,25 @@ import json
 
 import pytest
 
-from tests.attribution.sessions import ROOT, contributors, cursor_editor, cursor_transcript, evidence, records_of, rows
+from tests.attribution.sessions import (
+    ROOT,
+    contributors,
+    cursor_editor,
+    cursor_transcript,
+    evidence,
+    records_of,
+    rows,
+)
 from vacr.attribution import replayed
 
 PATCH = "*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n*** Add File: b.py\n+z\n*** End Patch"
 CALLS = {
     "Write": ("Write", {"path": "a.py", "contents": "x = 1\n"}),
     "StrReplace": ("StrReplace", {"path": "a.py", "old_string": "1", "new_string": "2"}),
-    "edit_file": ("edit_file", {"target_file": "a.py", "instructions": "do it", "code_edit": "x = 1"}),
+    "edit_file": (
+        "edit_file",
+        {"target_file": "a.py", "instructions": "do it", "code_edit": "x = 1"},
+    ),
     "ApplyPatch": ("ApplyPatch", {"patch": PATCH}),
 }
 
@@ -20,7 +31,9 @@ CALLS = {
 def test_a_call_without_a_result_has_no_lines(tmp_path, call):
     (record,) = records_of(tmp_path, cursor_transcript(call))
     found = rows([record])
-    assert {path for path, _, _ in found} == ({"a.py", "b.py"} if call[0] == "ApplyPatch" else {"a.py"})
+    assert {path for path, _, _ in found} == (
+        {"a.py", "b.py"} if call[0] == "ApplyPatch" else {"a.py"}
+    )
     assert {(tuple(ranges), proof) for _, ranges, proof in found} == {((), "content-only")}
     assert contributors(record) == {}
     assert len(evidence(record)["files"]["a.py"]["content-only"]) == 1
@@ -37,7 +50,12 @@ READ |= {"result": json.dumps({"contents": "one = 1\ntwo = 2\n", "totalLinesInFi
 
 def replaced(**more):
     arguments = {"file_path": f"{ROOT}/a.py", "old_string": "two = 2", "new_string": "two = 3"}
-    return {"name": "search_replace", "rawArgs": json.dumps(arguments), "result": json.dumps({"isApplied": True}), **more}
+    return {
+        "name": "search_replace",
+        "rawArgs": json.dumps(arguments),
+        "result": json.dumps({"isApplied": True}),
+        **more,
+    }
 
 
 def test_a_replacement_with_a_result(tmp_path):
@@ -67,7 +85,11 @@ def test_a_call_that_failed_was_refused_or_goes_on_changes_nothing(tmp_path, mor
 
 def test_an_edit_that_is_only_sketched_has_no_lines(tmp_path):
     arguments = {"target_file": "a.py", "instructions": "do it", "code_edit": "// ...\ntwo = 3"}
-    tool = {"name": "edit_file", "rawArgs": json.dumps(arguments), "result": json.dumps({"diff": {"chunks": []}})}
+    tool = {
+        "name": "edit_file",
+        "rawArgs": json.dumps(arguments),
+        "result": json.dumps({"diff": {"chunks": []}}),
+    }
     assert rows(cursor_editor(tmp_path, READ, tool)) == [("a.py", [], "content-only")]
 
 
@@ -77,15 +99,26 @@ def test_a_part_of_a_file_is_not_taken_for_the_file(tmp_path):
 
 
 def test_a_deleted_file_has_no_lines(tmp_path):
-    write = {"name": "write", "rawArgs": json.dumps({"file_path": "a.py", "contents": "x\n"}), "result": "{}"}
-    delete = {"name": "delete_file", "rawArgs": json.dumps({"target_file": "a.py"}), "result": json.dumps({"fileDeleted": True})}
+    write = {
+        "name": "write",
+        "rawArgs": json.dumps({"file_path": "a.py", "contents": "x\n"}),
+        "result": "{}",
+    }
+    delete = {
+        "name": "delete_file",
+        "rawArgs": json.dumps({"target_file": "a.py"}),
+        "result": json.dumps({"fileDeleted": True}),
+    }
     records = cursor_editor(tmp_path, write, delete)
     assert contributors(records[0]) == {}
 
 
 def test_a_tool_that_nothing_is_known_of_is_reported(tmp_path):
     (record,) = records_of(
-        tmp_path, cursor_transcript(("Transmogrify", {"path": "a.py"}), ("Grep", {"path": ".", "pattern": "x"}))
+        tmp_path,
+        cursor_transcript(
+            ("Transmogrify", {"path": "a.py"}), ("Grep", {"path": ".", "pattern": "x"})
+        ),
     )
     assert evidence(record)["unknown-tools"] == {"Transmogrify": 1}
 
@@ -97,12 +130,23 @@ WHOLE = READ | {"result": json.dumps({"contents": TEXT, "totalLinesInFile": 5})}
 def chunk(text, first, old, new):
     signs = [line[:1] for line in text.split("\n")]
     counts = {"linesRemoved": signs.count("-"), "linesAdded": signs.count("+")}
-    return {"diffString": text, "oldStart": first, "newStart": first, "oldLines": old, "newLines": new, **counts}
+    return {
+        "diffString": text,
+        "oldStart": first,
+        "newStart": first,
+        "oldLines": old,
+        "newLines": new,
+        **counts,
+    }
 
 
 def edited(*chunks, name="edit_file", result=None, diff=None, **more):
     arguments = {"target_file": "a.py", "instructions": "do it", "code_edit": "// ...\ntwo = 3"}
-    answer = {"diff": {"chunks": list(chunks), "editor": "EDITOR_AI", **(diff or {})}, "isApplied": True, **(result or {})}
+    answer = {
+        "diff": {"chunks": list(chunks), "editor": "EDITOR_AI", **(diff or {})},
+        "isApplied": True,
+        **(result or {}),
+    }
     return {"name": name, "rawArgs": json.dumps(arguments), "result": json.dumps(answer), **more}
 
 
@@ -115,10 +159,20 @@ CHANGE = "  one = 1\n- two = 2\n+ two = 3\n+ more = 3\n  three = 3"
     ("chunks", "found"),
     {
         "with a blank after each mark": ([chunk(CHANGE, 1, 3, 4)], PLACED),
-        "without blanks": ([chunk(CHANGE.replace("\n  ", "\n ").replace("- ", "-").replace("+ ", "+")[1:], 1, 3, 4)], PLACED),
+        "without blanks": (
+            [
+                chunk(
+                    CHANGE.replace("\n  ", "\n ").replace("- ", "-").replace("+ ", "+")[1:], 1, 3, 4
+                )
+            ],
+            PLACED,
+        ),
         "without context": ([chunk("- two = 2\n+ two = 3\n+ more = 3", 2, 1, 2)], PLACED),
         "two of them": (
-            [chunk("- two = 2\n+ two = 3\n+ more = 3", 2, 1, 2), chunk("- four = 4", 4, 1, 0) | {"newStart": 5}],
+            [
+                chunk("- two = 2\n+ two = 3\n+ more = 3", 2, 1, 2),
+                chunk("- four = 4", 4, 1, 0) | {"newStart": 5},
+            ],
             PLACED,
         ),
         "at another place": ([chunk(CHANGE, 2, 3, 4)], LOOSE),
@@ -138,11 +192,25 @@ def test_the_chunks_of_a_diff_prove_nothing_of_a_file_that_nobody_saw(tmp_path):
 
 
 def test_a_diff_that_took_too_long_is_not_read(tmp_path):
-    assert rows(cursor_editor(tmp_path, WHOLE, edited(chunk(CHANGE, 1, 3, 4), diff={"hitTimeout": True}))) == LOOSE
+    assert (
+        rows(
+            cursor_editor(
+                tmp_path, WHOLE, edited(chunk(CHANGE, 1, 3, 4), diff={"hitTimeout": True})
+            )
+        )
+        == LOOSE
+    )
 
 
 def test_a_diff_of_what_the_user_did_is_not_the_agents(tmp_path):
-    assert rows(cursor_editor(tmp_path, WHOLE, edited(chunk(CHANGE, 1, 3, 4), diff={"editor": "EDITOR_HUMAN"}))) == []
+    assert (
+        rows(
+            cursor_editor(
+                tmp_path, WHOLE, edited(chunk(CHANGE, 1, 3, 4), diff={"editor": "EDITOR_HUMAN"})
+            )
+        )
+        == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -158,7 +226,10 @@ def test_a_diff_of_what_the_user_did_is_not_the_agents(tmp_path):
     ],
 )
 def test_an_edit_that_was_not_kept_changes_nothing(tmp_path, result, more):
-    assert rows(cursor_editor(tmp_path, WHOLE, edited(chunk(CHANGE, 1, 3, 4), result=result, **more))) == []
+    assert (
+        rows(cursor_editor(tmp_path, WHOLE, edited(chunk(CHANGE, 1, 3, 4), result=result, **more)))
+        == []
+    )
 
 
 def test_a_replacement_of_one_of_several_equal_texts_is_placed_by_its_diff(tmp_path):
@@ -166,7 +237,11 @@ def test_a_replacement_of_one_of_several_equal_texts_is_placed_by_its_diff(tmp_p
     read = READ | {"result": json.dumps({"contents": text, "totalLinesInFile": 5})}
     arguments = {"file_path": f"{ROOT}/a.py", "old_string": "b = 2", "new_string": "b = 3"}
     answer = {"diff": {"chunks": [chunk("  c = 3\n- b = 2\n+ b = 3", 3, 2, 2)]}, "isApplied": True}
-    tool = {"name": "search_replace", "rawArgs": json.dumps(arguments), "result": json.dumps(answer)}
+    tool = {
+        "name": "search_replace",
+        "rawArgs": json.dumps(arguments),
+        "result": json.dumps(answer),
+    }
     assert rows(cursor_editor(tmp_path, read, tool)) == [("a.py", [[4, 4]], "recorded")]
 
 
@@ -178,12 +253,27 @@ NEW_TEXT = TEXT.replace("two = 2", "two = 3")
 @pytest.mark.parametrize(
     ("result", "found"),
     {
-        "before and after": ({"beforeContentId": BEFORE, "afterContentId": AFTER}, [("a.py", [[2, 2]], "recorded")]),
-        "in the result": ({"contentsBeforeEdit": TEXT, "contentsAfterEdit": NEW_TEXT}, [("a.py", [[2, 2]], "recorded")]),
-        "of an empty file": ({"beforeContentId": NOTHING, "afterContentId": AFTER}, [("a.py", [[1, 4]], "recorded")]),
-        "of a new file": ({"afterContentId": AFTER, "fileWasCreated": True}, [("a.py", [[1, 4]], "recorded")]),
+        "before and after": (
+            {"beforeContentId": BEFORE, "afterContentId": AFTER},
+            [("a.py", [[2, 2]], "recorded")],
+        ),
+        "in the result": (
+            {"contentsBeforeEdit": TEXT, "contentsAfterEdit": NEW_TEXT},
+            [("a.py", [[2, 2]], "recorded")],
+        ),
+        "of an empty file": (
+            {"beforeContentId": NOTHING, "afterContentId": AFTER},
+            [("a.py", [[1, 4]], "recorded")],
+        ),
+        "of a new file": (
+            {"afterContentId": AFTER, "fileWasCreated": True},
+            [("a.py", [[1, 4]], "recorded")],
+        ),
         "only after": ({"afterContentId": AFTER}, LOOSE),
-        "of texts that are not kept": ({"beforeContentId": BEFORE[:-1], "afterContentId": AFTER}, LOOSE),
+        "of texts that are not kept": (
+            {"beforeContentId": BEFORE[:-1], "afterContentId": AFTER},
+            LOOSE,
+        ),
     }.values(),
 )
 def test_the_texts_that_the_editor_keeps(tmp_path, result, found):
@@ -194,6 +284,10 @@ def test_the_texts_that_the_editor_keeps(tmp_path, result, found):
 
 def test_the_line_ends_that_the_editor_tells(tmp_path):
     result = {"beforeContentId": BEFORE, "afterContentId": AFTER, "eolSequence": "\r\n"}
-    tool = {"name": "edit_file_v2", "params": json.dumps({"relativeWorkspacePath": "a.py"}), "result": json.dumps(result)}
+    tool = {
+        "name": "edit_file_v2",
+        "params": json.dumps({"relativeWorkspacePath": "a.py"}),
+        "result": json.dumps(result),
+    }
     replay, _ = replayed(cursor_editor(tmp_path, tool, rows={BEFORE: TEXT, AFTER: NEW_TEXT}))
     assert replay.files[f"{ROOT}/a.py"].file.text == NEW_TEXT.replace("\n", "\r\n")

@@ -25,7 +25,14 @@ def replaced(old, new, **more):
 
 def display(before, after, **more):
     counts = {"model_added_lines": 1, "user_added_lines": 0, "user_removed_lines": 0}
-    return {"fileDiff": "", "fileName": "a.py", "originalContent": before, "newContent": after, "diffStat": counts, **more}
+    return {
+        "fileDiff": "",
+        "fileName": "a.py",
+        "originalContent": before,
+        "newContent": after,
+        "diffStat": counts,
+        **more,
+    }
 
 
 def said(gemini, tmp_path):
@@ -34,7 +41,9 @@ def said(gemini, tmp_path):
 
 @pytest.mark.parametrize("name", ["replace", "edit_file"])
 def test_a_replacement(gemini, tmp_path, name):
-    gemini.call(name, replaced("two = 2", "two = 3"), "Successfully modified file: a.py (1 replacements).")
+    gemini.call(
+        name, replaced("two = 2", "two = 3"), "Successfully modified file: a.py (1 replacements)."
+    )
     (row,) = history(*replayed(records_of(tmp_path, gemini.data(), "session.json")))
     assert (row["path"], row["ranges"], row["evidence"]) == ("a.py", [[2, 2]], "replayed")
     assert row["model-id"] == "google/gemini-3-pro"
@@ -55,7 +64,9 @@ def test_a_replacement_of_what_stands_there_twice_has_no_place(gemini, tmp_path,
 def test_a_display_records_what_a_file_was_and_became(tmp_path):
     gemini = Gemini()
     after = FILE.replace("two = 2", "two = 3")
-    gemini.call("replace", replaced("two=2", "two=3"), display=display(FILE, after, isNewFile=False))
+    gemini.call(
+        "replace", replaced("two=2", "two=3"), display=display(FILE, after, isNewFile=False)
+    )
     assert said(gemini, tmp_path) == [("a.py", [[2, 2]], "recorded")]
 
 
@@ -66,7 +77,13 @@ def test_a_call_that_failed_or_was_refused_changes_nothing(gemini, tmp_path, sta
 
 
 def test_an_error_in_the_response_is_a_failure(gemini, tmp_path):
-    gemini.call("replace", replaced("two = 2", "two = 3"), 'Tool "replace" not found.', status=None, failed=True)
+    gemini.call(
+        "replace",
+        replaced("two = 2", "two = 3"),
+        'Tool "replace" not found.',
+        status=None,
+        failed=True,
+    )
     assert said(gemini, tmp_path) == []
 
 
@@ -89,7 +106,11 @@ def test_a_new_file(tmp_path, answer, shown, proof):
 
 
 def test_writing_over_a_file_makes_the_lines_that_differ(gemini, tmp_path):
-    gemini.call("write_file", {**PATH, "content": FILE + "four = 4\n"}, "Successfully overwrote file: /w/a.py.")
+    gemini.call(
+        "write_file",
+        {**PATH, "content": FILE + "four = 4\n"},
+        "Successfully overwrote file: /w/a.py.",
+    )
     assert said(gemini, tmp_path) == [("a.py", [[4, 4]], "replayed")]
 
 
@@ -106,20 +127,31 @@ def test_what_the_user_changed_in_a_proposal_is_mixed(tmp_path):
     shown = display(FILE, FILE.replace("two = 2", "two = 33"), diffStat=counts)
     gemini.call("replace", replaced("two = 2", "two = 3"), display=shown)
     (record,) = records_of(tmp_path, gemini.data(), "session.json")
-    assert contributors(record) == {("a.py", 2): {"type": "mixed", "model-id": "google/gemini-3-pro"}}
+    assert contributors(record) == {
+        ("a.py", 2): {"type": "mixed", "model-id": "google/gemini-3-pro"}
+    }
 
 
 @pytest.mark.parametrize(("proposed", "kind"), [("two = 9", "mixed"), ("two = 3", "ai")])
 def test_arguments_tell_whether_the_user_changed_a_proposal(gemini, tmp_path, proposed, kind):
-    gemini.call("replace", replaced("two = 2", "two = 3", modified_by_user=True, ai_proposed_content=proposed))
+    gemini.call(
+        "replace",
+        replaced("two = 2", "two = 3", modified_by_user=True, ai_proposed_content=proposed),
+    )
     (record,) = records_of(tmp_path, gemini.data(), "session.json")
     assert contributors(record)["a.py", 2]["type"] == kind
 
 
 def test_a_window_proves_a_place(tmp_path):
     gemini = Gemini()
-    head = "\nIMPORTANT: The file content has been truncated.\nStatus: Showing lines 70-71 of 300 total lines.\n"
-    text = f"{head}Action: To read more, use start_line.\n\n--- FILE CONTENT (truncated) ---\nhere = 1\nthere = 2"
+    head = (
+        "\nIMPORTANT: The file content has been truncated.\nStatus: Showing lines 70-71 of "
+        "300 total lines.\n"
+    )
+    text = (
+        f"{head}Action: To read more, use start_line.\n\n--- FILE CONTENT (truncated) ---\n"
+        "here = 1\nthere = 2"
+    )
     gemini.call("read_file", {**PATH, "start_line": 70, "end_line": 71}, text)
     gemini.call("replace", replaced("there = 2", "there = 3"))
     assert said(gemini, tmp_path) == [("a.py", [[71, 71]], "windowed")]
@@ -144,18 +176,33 @@ def test_each_message_has_its_model(gemini, tmp_path):
 def test_a_saved_chat_tells_failures_only_in_its_responses(tmp_path):
     turns = []
     for number, response in enumerate(({"output": "ok"}, {"error": "no such text"})):
-        call = {"id": f"c{number}", "name": "write_file", "args": {"file_path": f"f{number}.py", "content": "x = 1\n"}}
+        call = {
+            "id": f"c{number}",
+            "name": "write_file",
+            "args": {"file_path": f"f{number}.py", "content": "x = 1\n"},
+        }
         answer = {"id": f"c{number}", "name": "write_file", "response": response}
-        turns += [{"role": "model", "parts": [{"functionCall": call}]}, {"role": "user", "parts": [{"functionResponse": answer}]}]
-    assert [path for path, _, _ in rows(records_of(tmp_path, json.dumps(turns), "chat.json"))] == ["f0.py"]
+        turns += [
+            {"role": "model", "parts": [{"functionCall": call}]},
+            {"role": "user", "parts": [{"functionResponse": answer}]},
+        ]
+    assert [path for path, _, _ in rows(records_of(tmp_path, json.dumps(turns), "chat.json"))] == [
+        "f0.py"
+    ]
 
 
 @pytest.mark.parametrize(("root", "mark"), [(ROOT, "/"), ("C:\\Users\\mira\\app", "\\")])
 def test_the_folder_is_the_one_whose_hash_the_session_has(tmp_path, root, mark):
     gemini = Gemini()
     said = "Successfully created and wrote to new file"
-    gemini.call("write_file", {"file_path": mark.join((root, "src", "a.py")), "content": "one\n"}, said)
-    gemini.call("replace", {"file_path": "src/a.py", "old_string": "one", "new_string": "1"}, "Successfully modified")
+    gemini.call(
+        "write_file", {"file_path": mark.join((root, "src", "a.py")), "content": "one\n"}, said
+    )
+    gemini.call(
+        "replace",
+        {"file_path": "src/a.py", "old_string": "one", "new_string": "1"},
+        "Successfully modified",
+    )
     data = json.loads(gemini.data()) | {"projectHash": hashlib.sha256(root.encode()).hexdigest()}
     (record,) = records_of(tmp_path, json.dumps(data), "session.json")
     assert rows([record]) == [("src/a.py", [[1, 1]], "replayed")] * 2
@@ -164,8 +211,15 @@ def test_the_folder_is_the_one_whose_hash_the_session_has(tmp_path, root, mark):
 
 def ran(session, command, printed, head="Command: {}\nDirectory: (root)\n"):
     """Run a command; the host trims what it prints."""
-    end = "Error: (none)\nExit Code: 0\nSignal: (none)\nBackground PIDs: (none)\nProcess Group PGID: 1"
-    session.call("run_shell_command", {"command": command}, f"{head.format(command)}Output: {printed.strip()}\n{end}")
+    end = (
+        "Error: (none)\nExit Code: 0\nSignal: (none)\nBackground PIDs: (none)\nProcess Group "
+        "PGID: 1"
+    )
+    session.call(
+        "run_shell_command",
+        {"command": command},
+        f"{head.format(command)}Output: {printed.strip()}\n{end}",
+    )
 
 
 @pytest.mark.parametrize("head", ["Command: {}\nDirectory: (root)\n", ""])
@@ -188,7 +242,8 @@ def test_the_indentation_of_a_first_line_that_nobody_saw_is_not_known(tmp_path):
 
 def test_a_file_that_has_more_lines_than_are_known_is_not_known_whole(gemini, tmp_path):
     shown = (
-        "\nIMPORTANT: The file content has been truncated.\nStatus: Showing lines 1-1 of 5 total lines.\nAction: Use offset.\n\n"
+        "\nIMPORTANT: The file content has been truncated.\nStatus: Showing lines 1-1 of 5 "
+        "total lines.\nAction: Use offset.\n\n"
     )
     gemini.call("read_file", PATH, f"{shown}--- FILE CONTENT (truncated) ---\none = 1")
     gemini.call("replace", replaced("\nthree = 2\n", "four = 4\nthree = 2\n"))

@@ -7,9 +7,13 @@ from vacr.attribution import history, replayed
 
 FILE = "def f():\n    two = 2\n    three = 2\n"
 PATH = {"filePath": f"{ROOT}/a.py"}
-BAR = "<file>\n00001| def f():\n00002|     two = 2\n00003|     three = 2\n00004| \n\n(End of file - total 4 lines)\n</file>"
+BAR = (
+    "<file>\n00001| def f():\n00002|     two = 2\n00003|     three = 2\n00004| \n\n(End of "
+    "file - total 4 lines)\n</file>"
+)
 COLON = (
-    f"<path>{ROOT}/a.py</path>\n<type>file</type>\n<content>\n1: def f():\n2:     two = 2\n3:     three = 2\n\n"
+    f"<path>{ROOT}/a.py</path>\n<type>file</type>\n<content>\n1: def f():\n2:     two = 2\n3:   "
+    "  three = 2\n\n"
     "(End of file - total 3 lines)\n</content>"
 )
 
@@ -41,7 +45,9 @@ def test_an_edit_after_a_read_of_either_form(tmp_path, shown, proof):
 
 def test_a_read_whose_file_ends_without_a_line_end(tmp_path):
     opencode = OpenCode()
-    opencode.call("read", PATH, "<file>\n00001| x = 1\n00002| y = 2\n\n(End of file - total 2 lines)\n</file>")
+    opencode.call(
+        "read", PATH, "<file>\n00001| x = 1\n00002| y = 2\n\n(End of file - total 2 lines)\n</file>"
+    )
     opencode.call("write", {**PATH, "content": "x = 1\ny = 2\n"}, metadata={"exists": True})
     assert said(opencode, tmp_path) == [("a.py", [[2, 2]], "replayed")]
 
@@ -58,7 +64,9 @@ def test_the_end_of_a_file_tells_that_nothing_follows(tmp_path, shown):
 def test_a_window_proves_a_place(tmp_path):
     opencode = OpenCode()
     opencode.call(
-        "read", {**PATH, "offset": 70, "limit": 2}, "<file>\n00070| here = 1\n00071| there = 2\n\n(File has more lines)"
+        "read",
+        {**PATH, "offset": 70, "limit": 2},
+        "<file>\n00070| here = 1\n00071| there = 2\n\n(File has more lines)",
     )
     opencode.call("edit", edit("there = 2", "there = 3"))
     assert said(opencode, tmp_path) == [("a.py", [[71, 71]], "windowed")]
@@ -66,7 +74,10 @@ def test_a_window_proves_a_place(tmp_path):
 
 def test_a_search_proves_a_place(tmp_path):
     opencode = OpenCode()
-    found = f"Found 2 matches\n{ROOT}/a.py:\n  Line 71: there = 2\n\n{ROOT}/b.py:\n  Line 5: there = 9\n"
+    found = (
+        f"Found 2 matches\n{ROOT}/a.py:\n  Line 71: there = 2\n\n{ROOT}/b.py:\n  Line 5: "
+        "there = 9\n"
+    )
     opencode.call("grep", {"pattern": "there", "path": ROOT}, found)
     opencode.call("edit", edit("there = 2", "there = 3"))
     assert said(opencode, tmp_path) == [("a.py", [[71, 71]], "windowed")]
@@ -79,26 +90,43 @@ def test_an_edit_everywhere(opencode, tmp_path):
 
 @pytest.mark.parametrize("status", ["error", "pending", "running"])
 def test_a_call_that_failed_or_goes_on_changes_nothing(opencode, tmp_path, status):
-    opencode.call("edit", edit("two = 2", "two = 3"), "oldString not found in content", status=status)
+    opencode.call(
+        "edit", edit("two = 2", "two = 3"), "oldString not found in content", status=status
+    )
     assert said(opencode, tmp_path) == []
 
 
 def test_old_metadata_records_what_a_file_was_and_became(tmp_path):
     opencode = OpenCode()
-    diff = {"file": f"{ROOT}/a.py", "before": FILE, "after": FILE.replace("two = 2", "two = 3"), "additions": 1, "deletions": 1}
+    diff = {
+        "file": f"{ROOT}/a.py",
+        "before": FILE,
+        "after": FILE.replace("two = 2", "two = 3"),
+        "additions": 1,
+        "deletions": 1,
+    }
     opencode.call("edit", edit("two=2", "two=3"), metadata={"diff": "", "filediff": diff})
     assert said(opencode, tmp_path) == [("a.py", [[2, 2]], "recorded")]
 
 
-TRIMMED = "--- a.py\n+++ a.py\n@@ -70,3 +70,4 @@\n here = 1\n-two = 2\n+two = 3\n+  more = 4\n three = 2\n"
+TRIMMED = (
+    "--- a.py\n+++ a.py\n@@ -70,3 +70,4 @@\n here = 1\n-two = 2\n+two = 3\n+  more = 4\n "
+    "three = 2\n"
+)
 
 
 def test_new_metadata_proves_a_place_though_its_indentation_is_cut(tmp_path):
     opencode = OpenCode()
-    metadata = {"diff": TRIMMED, "filediff": {"file": f"{ROOT}/a.py", "patch": TRIMMED, "additions": 2, "deletions": 1}}
+    metadata = {
+        "diff": TRIMMED,
+        "filediff": {"file": f"{ROOT}/a.py", "patch": TRIMMED, "additions": 2, "deletions": 1},
+    }
     opencode.call("edit", edit("    two = 2\n", "    two = 3\n      more = 4\n"), metadata=metadata)
     opencode.call("edit", edit("    three = 2", "    three = 3"))
-    assert said(opencode, tmp_path) == [("a.py", [[71, 72]], "recorded"), ("a.py", [[73, 73]], "windowed")]
+    assert said(opencode, tmp_path) == [
+        ("a.py", [[71, 72]], "recorded"),
+        ("a.py", [[73, 73]], "windowed"),
+    ]
 
 
 def test_metadata_whose_indentation_nothing_tells_proves_no_place(tmp_path):
@@ -112,13 +140,19 @@ def test_metadata_that_contradicts_what_is_known_wins(tmp_path):
     opencode = OpenCode()
     opencode.call("write", {**PATH, "content": FILE}, metadata={"exists": False})
     patch = "@@ -70,1 +70,1 @@\n-    two = 2\n+    two = 3\n"
-    opencode.call("edit", edit("    two = 2", "    two = 3"), metadata={"filediff": {"patch": patch}})
+    opencode.call(
+        "edit", edit("    two = 2", "    two = 3"), metadata={"filediff": {"patch": patch}}
+    )
     assert said(opencode, tmp_path)[1] == ("a.py", [[70, 70]], "recorded")
 
 
 @pytest.mark.parametrize(("exists", "ranges"), [(False, [[1, 4]]), (True, [[4, 4]])])
 def test_writing(opencode, tmp_path, exists, ranges):
-    opencode.call("write", {**PATH, "content": FILE + "four = 4\n"}, metadata={"exists": exists, "filepath": PATH["filePath"]})
+    opencode.call(
+        "write",
+        {**PATH, "content": FILE + "four = 4\n"},
+        metadata={"exists": exists, "filepath": PATH["filePath"]},
+    )
     assert said(opencode, tmp_path)[0][1] == ranges
 
 
@@ -140,7 +174,10 @@ def test_several_edits_that_the_host_records(tmp_path):
     assert said(opencode, tmp_path) == [("a.py", [[1, 1], [4, 4]], "recorded")]
 
 
-PATCH = "*** Begin Patch\n*** Update File: a.py\n@@\n def f():\n-    two = 2\n+    two = 3\n     three = 2\n*** End Patch"
+PATCH = (
+    "*** Begin Patch\n*** Update File: a.py\n@@\n def f():\n-    two = 2\n+    two = 3\n   "
+    "  three = 2\n*** End Patch"
+)
 
 
 @pytest.mark.parametrize("name", ["apply_patch", "patch"])
@@ -151,18 +188,48 @@ def test_a_patch(opencode, tmp_path, name):
 
 def test_a_patch_whose_texts_the_host_keeps(tmp_path):
     opencode = OpenCode()
-    file = {"filePath": f"{ROOT}/a.py", "relativePath": "a.py", "type": "update", "diff": "", "before": FILE}
+    file = {
+        "filePath": f"{ROOT}/a.py",
+        "relativePath": "a.py",
+        "type": "update",
+        "diff": "",
+        "before": FILE,
+    }
     file["after"] = FILE.replace("two = 2", "two = 3")
-    added = {"filePath": f"{ROOT}/b.py", "relativePath": "b.py", "type": "add", "diff": "", "before": "", "after": "x\ny\n"}
-    gone = {"filePath": f"{ROOT}/c.py", "relativePath": "c.py", "type": "delete", "diff": "", "before": "z\n", "after": ""}
+    added = {
+        "filePath": f"{ROOT}/b.py",
+        "relativePath": "b.py",
+        "type": "add",
+        "diff": "",
+        "before": "",
+        "after": "x\ny\n",
+    }
+    gone = {
+        "filePath": f"{ROOT}/c.py",
+        "relativePath": "c.py",
+        "type": "delete",
+        "diff": "",
+        "before": "z\n",
+        "after": "",
+    }
     opencode.call("apply_patch", {"patchText": PATCH}, metadata={"files": [file, added, gone]})
-    assert said(opencode, tmp_path) == [("a.py", [[2, 2]], "recorded"), ("b.py", [[1, 2]], "recorded")]
+    assert said(opencode, tmp_path) == [
+        ("a.py", [[2, 2]], "recorded"),
+        ("b.py", [[1, 2]], "recorded"),
+    ]
 
 
 @pytest.mark.parametrize("kind", ["add", "create"])
 def test_a_file_that_a_patch_made_is_new_by_either_name(tmp_path, kind):
     opencode = OpenCode()
-    file = {"filePath": f"{ROOT}/b.py", "relativePath": "b.py", "type": kind, "after": "x\ny\n", "additions": 2, "deletions": 0}
+    file = {
+        "filePath": f"{ROOT}/b.py",
+        "relativePath": "b.py",
+        "type": kind,
+        "after": "x\ny\n",
+        "additions": 2,
+        "deletions": 0,
+    }
     text = "*** Begin Patch\n*** Add File: b.py\n+x\n+y\n*** End Patch"
     opencode.call("apply_patch", {"patchText": text}, metadata={"files": [file]})
     assert said(opencode, tmp_path) == [("b.py", [[1, 2]], "recorded")]
@@ -172,7 +239,14 @@ def test_a_file_that_a_patch_made_is_new_by_either_name(tmp_path, kind):
 def test_a_patch_whose_place_the_host_keeps(tmp_path, member):
     opencode = OpenCode()
     diff = "@@ -70,3 +70,3 @@\n def f():\n-    two = 2\n+    two = 3\n     three = 2\n"
-    file = {"filePath": f"{ROOT}/a.py", "relativePath": "a.py", "type": "update", member: diff, "additions": 1, "deletions": 1}
+    file = {
+        "filePath": f"{ROOT}/a.py",
+        "relativePath": "a.py",
+        "type": "update",
+        member: diff,
+        "additions": 1,
+        "deletions": 1,
+    }
     opencode.call("apply_patch", {"patchText": PATCH}, metadata={"files": [file]})
     assert said(opencode, tmp_path) == [("a.py", [[71, 71]], "recorded")]
 

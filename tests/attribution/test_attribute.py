@@ -28,7 +28,12 @@ def ranges(made, path):
     (conversation,) = files(made).get(path, [{"ranges": []}])
     proofs = made["vacr"]["attribution"]["files"][path]["ranges"] if conversation["ranges"] else []
     return [
-        (one["start-line"], one["end-line"], one.get("contributor", conversation.get("contributor"))["type"], proof["evidence"])
+        (
+            one["start-line"],
+            one["end-line"],
+            one.get("contributor", conversation.get("contributor"))["type"],
+            proof["evidence"],
+        )
         for one, proof in zip(conversation["ranges"], proofs, strict=True)
     ]
 
@@ -50,9 +55,16 @@ def test_only_the_changed_lines_are_the_agents(told, tmp_path):
     assert ranges(made, "a.py") == [(3, 4, "ai", "replayed")]
     (conversation,) = files(made)["a.py"]
     assert conversation["contributor"] == {"type": "ai", "model-id": "anthropic/claude-opus-4-5"}
-    assert conversation["ranges"][0]["content-hash"] == hashlib.sha256(b"THREE\nthree and a half\n").hexdigest()
+    assert (
+        conversation["ranges"][0]["content-hash"]
+        == hashlib.sha256(b"THREE\nthree and a half\n").hexdigest()
+    )
     (proof,) = made["vacr"]["attribution"]["files"]["a.py"]["ranges"]
-    entries = [entry for entry in made["session"]["entries"] if entry["id"] in proof["entries"][0] or call in str(entry)]
+    entries = [
+        entry
+        for entry in made["session"]["entries"]
+        if entry["id"] in proof["entries"][0] or call in str(entry)
+    ]
     assert entries
     assert vacr.validate(made).findings == []
 
@@ -88,14 +100,22 @@ def test_what_is_back_in_its_place_is_nobodys_whatever_moved_across(told, tmp_pa
 
 def test_failed_rejected_and_pending_calls_change_nothing(told, tmp_path):
     told.read("a.py", TEXT)
-    told.call("Edit", {"file_path": f"{ROOT}/a.py", "old_string": "one", "new_string": "1"}, "String not found", error=True)
+    told.call(
+        "Edit",
+        {"file_path": f"{ROOT}/a.py", "old_string": "one", "new_string": "1"},
+        "String not found",
+        error=True,
+    )
     block = {
         "type": "tool_use",
         "id": "open",
         "name": "Edit",
         "input": {"file_path": f"{ROOT}/a.py", "old_string": "one", "new_string": "1"},
     }
-    told.line(type="assistant", message={"role": "assistant", "model": "claude-opus-4-5", "content": [block]})
+    told.line(
+        type="assistant",
+        message={"role": "assistant", "model": "claude-opus-4-5", "content": [block]},
+    )
     assert files(made_of(told, tmp_path)) == {}
 
 
@@ -103,14 +123,29 @@ def test_what_somebody_else_changed_is_not_the_agents(told, tmp_path):
     told.read("a.py", TEXT)
     told.edit("a.py", "two", "2")
     told.read("a.py", "one\n2\nthree\nadded by hand\nfour\nfive\n")
-    assert ranges(made_of(told, tmp_path), "a.py") == [(2, 2, "ai", "replayed"), (4, 4, "unknown", "external")]
-    assert ranges(made_of(told, tmp_path, base_of(a_py=TEXT)), "a.py") == [(2, 2, "ai", "replayed"), (4, 4, "human", "external")]
+    assert ranges(made_of(told, tmp_path), "a.py") == [
+        (2, 2, "ai", "replayed"),
+        (4, 4, "unknown", "external"),
+    ]
+    assert ranges(made_of(told, tmp_path, base_of(a_py=TEXT)), "a.py") == [
+        (2, 2, "ai", "replayed"),
+        (4, 4, "human", "external"),
+    ]
 
 
 AT_THE_ENDS = [
-    ("top by hand\none\n2\nthree\nfour\nfive\n", [(1, 1, "human", "external"), (3, 3, "ai", "replayed")]),
-    ("one\n2\nthree\nfour\nfive\nend by hand\n", [(2, 2, "ai", "replayed"), (6, 6, "human", "external")]),
-    ("one\n2\nthree\nfour\nchanged by hand\n", [(2, 2, "ai", "replayed"), (5, 5, "human", "external")]),
+    (
+        "top by hand\none\n2\nthree\nfour\nfive\n",
+        [(1, 1, "human", "external"), (3, 3, "ai", "replayed")],
+    ),
+    (
+        "one\n2\nthree\nfour\nfive\nend by hand\n",
+        [(2, 2, "ai", "replayed"), (6, 6, "human", "external")],
+    ),
+    (
+        "one\n2\nthree\nfour\nchanged by hand\n",
+        [(2, 2, "ai", "replayed"), (5, 5, "human", "external")],
+    ),
 ]
 
 
@@ -138,7 +173,9 @@ def test_what_a_command_changed_is_unknown(told, tmp_path):
     told.read("a.py", TEXT)
     told.bash("python fix.py")
     told.read("a.py", TEXT.replace("two", "2"))
-    assert ranges(made_of(told, tmp_path, base_of(a_py=TEXT)), "a.py") == [(2, 2, "unknown", "external")]
+    assert ranges(made_of(told, tmp_path, base_of(a_py=TEXT)), "a.py") == [
+        (2, 2, "unknown", "external")
+    ]
 
 
 def test_a_formatter_keeps_the_owner(told, tmp_path):
@@ -146,7 +183,9 @@ def test_a_formatter_keeps_the_owner(told, tmp_path):
     told.edit("a.py", "two\n", "if x:\n  y = 1\n")
     told.bash("black a.py")
     told.read("a.py", TEXT.replace("two\n", "if x:\n    y = 1\n"))
-    assert [(first, last, kind) for first, last, kind, _ in ranges(made_of(told, tmp_path), "a.py")] == [(2, 3, "ai")]
+    assert [
+        (first, last, kind) for first, last, kind, _ in ranges(made_of(told, tmp_path), "a.py")
+    ] == [(2, 3, "ai")]
 
 
 def test_renamed_and_deleted_files(told, tmp_path):
@@ -154,7 +193,9 @@ def test_renamed_and_deleted_files(told, tmp_path):
     told.write("b.py", "gone\n")
     told.bash("git mv a.py c.py")
     told.bash("rm b.py")
-    assert {path: len(found) for path, found in files(made_of(told, tmp_path)).items()} == {"c.py": 1}
+    assert {path: len(found) for path, found in files(made_of(told, tmp_path)).items()} == {
+        "c.py": 1
+    }
 
 
 def test_what_was_overwritten_unseen_is_not_the_agents(told, tmp_path):
@@ -181,12 +222,20 @@ def test_two_sessions_on_one_file_are_two_conversations(tmp_path):
     second.read("a.py", TEXT.replace("two", "2"))
     second.edit("a.py", "four", "4")
     made = attribute([first.record(tmp_path), second.record(tmp_path)])
-    assert [ranges(one, "a.py") for one in made] == [[(2, 2, "ai", "replayed")], [(4, 4, "ai", "replayed")]]
+    assert [ranges(one, "a.py") for one in made] == [
+        [(2, 2, "ai", "replayed")],
+        [(4, 4, "ai", "replayed")],
+    ]
     assert made[0]["vacr"]["inputs"]["records"] == [made[1]["id"]]
 
 
 def test_what_lies_outside_the_root_is_named_only(told, tmp_path):
-    told.call("Write", {"file_path": "/etc/x", "content": "x\n"}, "File created", {"type": "create", "filePath": "/etc/x"})
+    told.call(
+        "Write",
+        {"file_path": "/etc/x", "content": "x\n"},
+        "File created",
+        {"type": "create", "filePath": "/etc/x"},
+    )
     made = made_of(told, tmp_path)
     assert files(made) == {}
     assert made["vacr"]["attribution"]["outside"] == ["/etc/x"]
@@ -195,7 +244,12 @@ def test_what_lies_outside_the_root_is_named_only(told, tmp_path):
 def test_wishes_and_pull_requests(told, tmp_path):
     told.write("a.py", "x\n")
     told.line(type="pr-link", prUrl="https://example.org/pull/7")
-    made = made_of(told, tmp_path, url="https://example.org/c/1", related=(("issue", "https://example.org/i/2"),))
+    made = made_of(
+        told,
+        tmp_path,
+        url="https://example.org/c/1",
+        related=(("issue", "https://example.org/i/2"),),
+    )
     (conversation,) = files(made)["a.py"]
     assert conversation["url"] == "https://example.org/c/1"
     assert [one["type"] for one in conversation["related"]] == ["issue", "pull-request"]
@@ -232,5 +286,7 @@ def test_records_attributed_together_are_redone_once(tmp_path):
     joint = checking.Joint(made)
     forged = {**made[1], "file-attribution": made[2]["file-attribution"]}
     assert checking.check(forged, joint, None)[0] == checking.DIFFERS
-    assert [checking.check(json.loads(encode(record)), joint, None)[0] for record in made] == [checking.HOLDS] * 4
+    assert [checking.check(json.loads(encode(record)), joint, None)[0] for record in made] == [
+        checking.HOLDS
+    ] * 4
     assert len(joint._made) == 2  # once with the forged one

@@ -26,7 +26,9 @@ def claim(name="call", kind="ai"):
 def version(text, added=None, path="a.py"):
     lines = text.splitlines(keepends=True)
     numbers = set(range(1, len(lines) + 1)) if added is None else set(added)
-    return Version(path, lines, numbers, hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest())
+    return Version(
+        path, lines, numbers, hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+    )
 
 
 def piece(text, name="call", path="a.py", kind="ai", moment=0):
@@ -43,8 +45,18 @@ BODY = "def price(order):\n    taxes = order.taxes()\n    return order.net + tax
 JOINS = {
     "a block": ([BODY], "import os\n" + BODY, None, {2, 3, 4}),
     "a block in the middle of what was there": ([BODY], "x\n" + BODY + "y\n", {2, 3, 4}, {2, 3, 4}),
-    "two short lines that are all of it": (["x = 1\ny = 2\n"], "x = 1\ny = 2\nz = 3\n", None, {1, 2}),
-    "a single long line": (["a_long_line_of_the_agent = 1\n"], "x\na_long_line_of_the_agent = 1\n", None, {2}),
+    "two short lines that are all of it": (
+        ["x = 1\ny = 2\n"],
+        "x = 1\ny = 2\nz = 3\n",
+        None,
+        {1, 2},
+    ),
+    "a single long line": (
+        ["a_long_line_of_the_agent = 1\n"],
+        "x\na_long_line_of_the_agent = 1\n",
+        None,
+        {2},
+    ),
     "a single short line": (["return None\n"], "x\nreturn None\n", None, set()),
     "brackets": (["}\n}\n\n"], "x\n}\n}\n\n", None, set()),
     "a single long line twice in the commit": (
@@ -57,7 +69,12 @@ JOINS = {
     "a block twice, written twice": ([BODY, BODY], BODY + "x\n" + BODY, None, {1, 2, 3, 5, 6, 7}),
     "a copy of what was there": ([BODY], BODY + "x\n" + BODY, {5, 6, 7}, set()),
     "only the added lines of a block": ([BODY], BODY, {2, 3}, {2, 3}),
-    "a block that the commit ends one line earlier": (["\n" + BODY], "a\n\n" + BODY + "\nb\n", {3, 4, 5, 6}, {3, 4, 5, 6}),
+    "a block that the commit ends one line earlier": (
+        ["\n" + BODY],
+        "a\n\n" + BODY + "\nb\n",
+        {3, 4, 5, 6},
+        {3, 4, 5, 6},
+    ),
     "other line ends": ([BODY], BODY.replace("\n", "\r\n"), None, {1, 2, 3}),
     "no end of the last line": ([BODY], BODY.rstrip("\n"), None, {1, 2, 3}),
     "nothing": ([], "x\n", None, set()),
@@ -67,7 +84,9 @@ JOINS = {
 @pytest.mark.parametrize("name", JOINS)
 def test_a_block_is_known_again(name):
     texts, text, added, expected = JOINS[name]
-    (answer,) = joined([piece(one, f"call {i}") for i, one in enumerate(texts)], version(text, added))
+    (answer,) = joined(
+        [piece(one, f"call {i}") for i, one in enumerate(texts)], version(text, added)
+    )
     assert answer == dict.fromkeys(expected, "ai")
 
 
@@ -98,7 +117,10 @@ def test_what_was_there_before_the_session_is_not_the_agents_in_an_older_commit(
     line = "        raise ValueError(name)\n"
     before, after = version("x\n" + line), version("x\n" + line + "y\n" + line, {3, 4})
     joiner = Joiner(Told(pieces=[piece("y\n" + line)]))
-    assert [set(answer) for answer in joiner.join([before, after], one_file=True)] == [set(), {3, 4}]
+    assert [set(answer) for answer in joiner.join([before, after], one_file=True)] == [
+        set(),
+        {3, 4},
+    ]
     joiner = Joiner(Told(pieces=[piece(line)]))
     assert joiner.join([before, after], one_file=True) == [{}, {}]
 
@@ -111,13 +133,18 @@ def test_a_block_that_was_moved_in_its_file_stays_known():
 
 
 def test_the_file_that_was_written_is_preferred_to_one_that_has_a_copy():
-    assert joined([piece(BODY)], version(BODY), version(BODY, path="b.py")) == [dict.fromkeys((1, 2, 3), "ai"), {}]
+    assert joined([piece(BODY)], version(BODY), version(BODY, path="b.py")) == [
+        dict.fromkeys((1, 2, 3), "ai"),
+        {},
+    ]
 
 
 def test_one_session_in_two_files_is_one():
     (answer,) = joined([piece(BODY), piece(BODY)], version(BODY))
     assert answer == dict.fromkeys((1, 2, 3), "ai")
-    assert joined([piece(BODY, moment=1), piece(BODY, moment=2)], version(BODY + "x\n" + BODY)) == [{}]
+    assert joined([piece(BODY, moment=1), piece(BODY, moment=2)], version(BODY + "x\n" + BODY)) == [
+        {}
+    ]
 
 
 def test_a_call_proves_more_than_a_notice():
@@ -165,7 +192,11 @@ def test_a_prompt_is_what_the_user_said():
     entries = [
         {"type": "user", "id": "1", "content": "First"},
         {"type": "assistant", "id": "2", "children": [{"type": "tool-call"}]},
-        {"type": "user", "id": "3", "content": [{"type": "text", "text": "<system-reminder>\nno\n</system-reminder>"}]},
+        {
+            "type": "user",
+            "id": "3",
+            "content": [{"type": "text", "text": "<system-reminder>\nno\n</system-reminder>"}],
+        },
         {"type": "user", "id": "4", "isMeta": True, "content": "not said"},
         {"type": "assistant", "id": "5"},
         {"type": "user", "content": [{"text": "Second"}, {"image": 1}]},
@@ -190,7 +221,9 @@ ROOTS = [
 
 @pytest.mark.parametrize(("named", "folder", "expected"), ROOTS)
 def test_the_root_is_where_the_files_are(named, folder, expected):
-    assert root_of(Base("0" * 40, {"src/a.py", "README.md"}, lambda _: b""), named, folder) == expected
+    assert (
+        root_of(Base("0" * 40, {"src/a.py", "README.md"}, lambda _: b""), named, folder) == expected
+    )
 
 
 @pytest.mark.parametrize("kinds", [("claude",), ("claude", "codex", "opencode")], ids="+".join)
@@ -203,7 +236,9 @@ def test_no_line_is_blamed_on_an_agent_that_did_not_write_it(tmp_path, seed, kin
         lines = list(file.lines)
         for _ in range(random.randint(0, 6)):
             at = random.randint(0, len(lines))
-            lines[at : at + random.randint(0, 3)] = [(world.new_text(), HUMAN) for _ in range(random.randint(0, 3))]
+            lines[at : at + random.randint(0, 3)] = [
+                (world.new_text(), HUMAN) for _ in range(random.randint(0, 3))
+            ]
         if random.random() < 0.3:
             cut = random.randint(0, len(lines))
             lines = lines[cut:] + lines[:cut]

@@ -17,11 +17,16 @@ FILES = {
     "no UTF-8": (b"on\xe9\ntwo\nthr\xfc\n", b"on\xe9\n2\nII\nthr\xfc\n"),
     "no last line end": (b"one\r\ntwo", b"one\r\n2\r\nII"),
     "different line ends": (b"one\r\ntwo\nthree\nfour\n", b"one\r\n2\nII\nthree\nfour\n"),
-    "other separators": ("on\u0085e\ntwo\nthr\u2028ee\r\x0c\n".encode(), "on\u0085e\n2\nII\nthr\u2028ee\r\x0c\n".encode()),
+    "other separators": (
+        "on\u0085e\ntwo\nthr\u2028ee\r\x0c\n".encode(),
+        "on\u0085e\n2\nII\nthr\u2028ee\r\x0c\n".encode(),
+    ),
 }
 
 
-@pytest.mark.parametrize(("name", "way"), [*product(FILES, ("edit", "several edits", "patch")), ("CR LF", "write")])
+@pytest.mark.parametrize(
+    ("name", "way"), [*product(FILES, ("edit", "several edits", "patch")), ("CR LF", "write")]
+)
 def test_a_file_keeps_what_is_not_shown_of_it(tmp_path, name, way):
     before, after = FILES[name]
     told = Told()
@@ -29,13 +34,24 @@ def test_a_file_keeps_what_is_not_shown_of_it(tmp_path, name, way):
     if way == "edit":
         told.edit("a.py", "two", "2\nII")
     elif way == "several edits":
-        edits = [{"old_string": "two", "new_string": "2\nIV"}, {"old_string": "IV", "new_string": "II"}]
+        edits = [
+            {"old_string": "two", "new_string": "2\nIV"},
+            {"old_string": "IV", "new_string": "II"},
+        ]
         told.call("MultiEdit", {"file_path": f"{ROOT}/a.py", "edits": edits})
     elif way == "patch":
         old = as_shown(from_bytes(before)).split("\n")
         at = old.index("two")
-        signed = ["-two", "+2", "+II"] + ([] if "two\n" in as_shown(from_bytes(before)) else ["\\ No newline at end of file"])
-        hunk = {"oldStart": at + 1, "oldLines": 1, "newStart": at + 1, "newLines": 2, "lines": signed}
+        signed = ["-two", "+2", "+II"] + (
+            [] if "two\n" in as_shown(from_bytes(before)) else ["\\ No newline at end of file"]
+        )
+        hunk = {
+            "oldStart": at + 1,
+            "oldLines": 1,
+            "newStart": at + 1,
+            "newLines": 2,
+            "lines": signed,
+        }
         arguments = {"file_path": f"{ROOT}/a.py", "old_string": "two", "new_string": "2\nII"}
         told.call("Edit", arguments, "ok", {"structuredPatch": [hunk]})
     else:
@@ -60,4 +76,7 @@ def test_what_is_shown_as_a_mark_is_not_known(tmp_path):
     ((_, data, about),) = left_files(*replayed([told.record(tmp_path)]))
     assert (data, about["complete"]) == (None, False)
     told.write("b.py", "the mark \ufffd itself\n")
-    assert [data for _, data, _ in left_files(*replayed([told.record(tmp_path)]))] == [None, "the mark \ufffd itself\n".encode()]
+    assert [data for _, data, _ in left_files(*replayed([told.record(tmp_path)]))] == [
+        None,
+        "the mark \ufffd itself\n".encode(),
+    ]

@@ -1,4 +1,6 @@
-"""The line diff: the ties that are written down, the same with and without a known suffix, and bounded work."""
+"""The line diff: the ties that are written down, the same with and without a known suffix, and
+bounded work.
+"""
 
 import pytest
 from hypothesis import given
@@ -64,7 +66,10 @@ def test_looking_only_a_little_ahead_changes_nothing(old, new, suffix, ahead):
     assert near is None or near == found
 
 
-@given(st.lists(st.integers(0, 9).map(str), max_size=60), st.lists(st.integers(0, 9).map(str), max_size=60))
+@given(
+    st.lists(st.integers(0, 9).map(str), max_size=60),
+    st.lists(st.integers(0, 9).map(str), max_size=60),
+)
 def test_beyond_the_cap_lines_still_match_in_order(old, new):
     found = origins(old, new, work=1)
     kept = [i for i in found if i != NEW]

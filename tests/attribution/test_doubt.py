@@ -7,7 +7,10 @@ from vacr.attribution import attribute, replayed
 from vacr.attribution.result import left_files
 
 
-@pytest.mark.parametrize("command", ["sed -i 1d a.py", "mv a.py b.py; false", "if true; then rm a.py; fi", "sed -i 1d *.py"])
+@pytest.mark.parametrize(
+    "command",
+    ["sed -i 1d a.py", "mv a.py b.py; false", "if true; then rm a.py; fi", "sed -i 1d *.py"],
+)
 def test_no_range_is_given_for_a_file_that_a_command_set_out_to_change(tmp_path, command):
     claude = Claude()
     claude.read("a.py", "one\ntwo\n")
@@ -45,7 +48,11 @@ def test_a_command_that_may_only_read_takes_no_range_away(tmp_path):
 )
 def test_a_formatter_over_a_folder_leaves_a_doubt(tmp_path, command, complete, doubt):
     claude = Claude()
-    claude.call("Write", {"file_path": f"{ROOT}/a.py", "content": "one\ntwo\n"}, "File created successfully at: a.py")
+    claude.call(
+        "Write",
+        {"file_path": f"{ROOT}/a.py", "content": "one\ntwo\n"},
+        "File created successfully at: a.py",
+    )
     claude.call("Bash", {"command": command}, "")
     (record,) = attribute(records_of(tmp_path, claude.data()))
     proof = record["vacr"]["attribution"]["files"]["a.py"]
@@ -55,7 +62,11 @@ def test_a_formatter_over_a_folder_leaves_a_doubt(tmp_path, command, complete, d
 
 def test_a_file_that_was_removed_may_be_there_again(tmp_path):
     claude = Claude()
-    claude.call("Write", {"file_path": f"{ROOT}/a.py", "content": "one\n"}, "File created successfully at: a.py")
+    claude.call(
+        "Write",
+        {"file_path": f"{ROOT}/a.py", "content": "one\n"},
+        "File created successfully at: a.py",
+    )
     claude.call("Bash", {"command": "rm a.py"})
     (record,) = records_of(tmp_path, claude.data())
     assert [about.get("deleted") for _, _, about in left_files(*replayed([record]))] == [True]
@@ -66,10 +77,17 @@ def test_a_file_that_was_removed_may_be_there_again(tmp_path):
 
 def test_a_look_at_a_part_does_not_prove_the_rest(tmp_path):
     claude = Claude()
-    claude.call("Write", {"file_path": f"{ROOT}/a.py", "content": "one\ntwo\nthree\n"}, "File created successfully at: a.py")
+    claude.call(
+        "Write",
+        {"file_path": f"{ROOT}/a.py", "content": "one\ntwo\nthree\n"},
+        "File created successfully at: a.py",
+    )
     claude.call("Bash", {"command": "sed -i '$d' a.py"})
     claude.call(
-        "Bash", {"command": "grep -n o a.py"}, "1:one\n2:two", {"stdout": "1:one\n2:two", "stderr": "", "interrupted": False}
+        "Bash",
+        {"command": "grep -n o a.py"},
+        "1:one\n2:two",
+        {"stdout": "1:one\n2:two", "stderr": "", "interrupted": False},
     )
     (record,) = records_of(tmp_path, claude.data())
     assert [data for _, data, _ in left_files(*replayed([record]))] == [None]
@@ -77,8 +95,17 @@ def test_a_look_at_a_part_does_not_prove_the_rest(tmp_path):
 
 def test_empty_lines_are_missing_only_where_lines_are_empty(tmp_path):
     claude = Claude()
-    claude.call("Write", {"file_path": f"{ROOT}/a.py", "content": "one\ntwo\n"}, "File created successfully at: a.py")
+    claude.call(
+        "Write",
+        {"file_path": f"{ROOT}/a.py", "content": "one\ntwo\n"},
+        "File created successfully at: a.py",
+    )
     claude.call("Bash", {"command": "python3 change.py"})
-    claude.call("Bash", {"command": "head -1 a.py"}, "two", {"stdout": "two", "stderr": "", "interrupted": False})
+    claude.call(
+        "Bash",
+        {"command": "head -1 a.py"},
+        "two",
+        {"stdout": "two", "stderr": "", "interrupted": False},
+    )
     (record,) = records_of(tmp_path, claude.data())
     assert list(contributors(record)) == [("a.py", 1)]

@@ -24,7 +24,9 @@ AGENTS = [
 
 @cache
 def lived(seed, kinds, steps=STEPS, **more):
-    """Let a world live; at its end the first agent looks at all files: what nobody looks at again, nobody can know."""
+    """Let a world live; at its end the first agent looks at all files: what nobody looks at again,
+    nobody can know.
+    """
     world = World(seed, kinds, **more)
     for _ in range(steps):
         world.live()
@@ -71,14 +73,22 @@ def called(entries, place):
 
 def owners(world):
     """Give who wrote each line."""
-    return {(path, number): owner for path, file in world.files.items() for number, (_, owner) in enumerate(file.lines, 1)}
+    return {
+        (path, number): owner
+        for path, file in world.files.items()
+        for number, (_, owner) in enumerate(file.lines, 1)
+    }
 
 
 def false_lines(world, found):
     """Give the lines that are said to be an agent's that are not, or another call's."""
     wrong, truth = {}, owners(world)
     for place, (kind, call) in found.items():
-        if kind == "ai" and place[0] in world.files and call not in writers(world, place, truth.get(place, BASE)):
+        if (
+            kind == "ai"
+            and place[0] in world.files
+            and call not in writers(world, place, truth.get(place, BASE))
+        ):
             wrong[place] = call, truth.get(place)
     return wrong
 
@@ -108,7 +118,10 @@ def test_no_call_is_said_to_have_made_other_lines_than_it_did(tmp_path, seed):
         for row in history(*replayed(records, base)):
             made = world.made[row["call-id"]]
             numbers = {number for first, last in row["ranges"] for number in range(first, last + 1)}
-            assert made is None or not numbers or (row["path"] == made[0] and numbers <= made[1]), (row, made)
+            assert made is None or not numbers or (row["path"] == made[0] and numbers <= made[1]), (
+                row,
+                made,
+            )
 
 
 @pytest.mark.parametrize(
@@ -116,7 +129,10 @@ def test_no_call_is_said_to_have_made_other_lines_than_it_did(tmp_path, seed):
     [
         ({"kinds": ("claude",), "calm": True, "people": 0.07}, 0.01),
         ({"kinds": ("opencode",), "calm": True, "people": 0.07}, 0.02),
-        ({"kinds": ("claude",)}, 0.17),  # it cannot be told who wrote what the version control brings back
+        (
+            {"kinds": ("claude",)},
+            0.17,
+        ),  # it cannot be told who wrote what the version control brings back
     ],
 )
 def test_most_of_what_agents_wrote_is_said(tmp_path, world, most):
@@ -125,7 +141,9 @@ def test_most_of_what_agents_wrote_is_said(tmp_path, world, most):
         one = lived(seed, **world)
         records = records_of(one, tmp_path)
         lines = [place for place, owner in owners(one).items() if owner not in OTHERS]
-        lines = [place for place in lines if one.files[place[0]].lines[place[1] - 1][0] not in one.lost]
+        lines = [
+            place for place in lines if one.files[place[0]].lines[place[1] - 1][0] not in one.lost
+        ]
         for base in (None, base_of(one)):
             found = said(attribute(records, base))
             theirs += len(lines)

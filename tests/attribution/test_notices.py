@@ -1,4 +1,6 @@
-"""What Claude Code tells of files that others changed: hunks that are numbered as in the text it kept."""
+"""What Claude Code tells of files that others changed: hunks that are numbered as in the text it
+kept.
+"""
 
 import pytest
 
@@ -24,7 +26,10 @@ def shown(old, new):
 
 
 def tell(told, path, snippet):
-    told.line(type="attachment", attachment={"type": "edited_text_file", "filename": f"{ROOT}/{path}", "snippet": snippet})
+    told.line(
+        type="attachment",
+        attachment={"type": "edited_text_file", "filename": f"{ROOT}/{path}", "snippet": snippet},
+    )
 
 
 AT_THE_END = {
@@ -53,7 +58,12 @@ def test_the_hunks_give_the_text(name):
 
 def test_hunks_that_do_not_fit_or_fit_twice_give_nothing():
     same = "x = 1\n" * 40
-    assert notices.applied(same, notices.read("a.py", shown(same, same[6 * 20 :] + "y\n" + same[: 6 * 20])).parts) is None
+    assert (
+        notices.applied(
+            same, notices.read("a.py", shown(same, same[6 * 20 :] + "y\n" + same[: 6 * 20])).parts
+        )
+        is None
+    )
     parts = notices.read("a.py", shown(OLD, CHANGES["a line"])).parts
     assert notices.applied(OLD.replace("line 15\n", "fifteen\n"), parts) is None
 
@@ -79,15 +89,26 @@ def test_what_the_agent_wrote_elsewhere_stays_its_own(tmp_path):
     (made,) = attribute([told.record(tmp_path)])
     (file,) = made["file-attribution"]["files"]
     (said,) = file["conversations"]
-    found = {one["start-line"]: one.get("contributor", said["contributor"])["type"] for one in said["ranges"]}
+    found = {
+        one["start-line"]: one.get("contributor", said["contributor"])["type"]
+        for one in said["ranges"]
+    }
     assert found == {1: "human", 40: "ai"}
     assert made["vacr"]["attribution"]["files"]["a.py"]["complete"] is True
 
 
 def test_hunks_of_a_file_that_is_known_in_part_are_numbered_as_they_are_now(tmp_path):
     told = Told()
-    window = {"filePath": f"{ROOT}/a.py", "content": OLD.rstrip("\n"), "startLine": 1, "numLines": 80, "totalLines": 110}
-    told.call("Read", {"file_path": f"{ROOT}/a.py", "limit": 80}, "…", {"type": "text", "file": window})
+    window = {
+        "filePath": f"{ROOT}/a.py",
+        "content": OLD.rstrip("\n"),
+        "startLine": 1,
+        "numLines": 80,
+        "totalLines": 110,
+    }
+    told.call(
+        "Read", {"file_path": f"{ROOT}/a.py", "limit": 80}, "…", {"type": "text", "file": window}
+    )
     tell(told, "a.py", shown(OLD, CHANGES["more lines"]))
     told.edit("a.py", "line 38", "thirty-eight")
     (row,) = history(*replayed([told.record(tmp_path)]))

@@ -82,10 +82,14 @@ def test_case_tells_files_apart_on_posix_only():
 
 
 PART = st.one_of(
-    st.sampled_from(["..", ".", "", "a", "A", "C:", "d", "mnt", "~", "\\", "..\\..", "\0", "\ud800", "é"]), st.text(max_size=3)
+    st.sampled_from(
+        ["..", ".", "", "a", "A", "C:", "d", "mnt", "~", "\\", "..\\..", "\0", "\ud800", "é"]
+    ),
+    st.text(max_size=3),
 )
 PATH = st.tuples(
-    st.sampled_from(["", "/", "//", "C:\\", "c:/", "\\\\", "\\\\?\\", "/d/", "~/"]), st.lists(PART, max_size=6).map("/".join)
+    st.sampled_from(["", "/", "//", "C:\\", "c:/", "\\\\", "\\\\?\\", "/d/", "~/"]),
+    st.lists(PART, max_size=6).map("/".join),
 ).map("".join)
 
 

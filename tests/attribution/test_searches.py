@@ -11,7 +11,10 @@ def seen(records):
     replay, _ = replayed(records)
     return {
         one.path.removeprefix(ROOT + "/"): {
-            chunk.first + i: line for chunk in one.file.chunks if chunk.fresh for i, line in enumerate(chunk.lines)
+            chunk.first + i: line
+            for chunk in one.file.chunks
+            if chunk.fresh
+            for i, line in enumerate(chunk.lines)
         }
         for one in replay.files.values()
         if one.file.chunks
@@ -21,20 +24,40 @@ def seen(records):
 @pytest.mark.parametrize(
     ("arguments", "output", "found"),
     {
-        "several files": ({}, "a.py:3:x = 1\nb.py:9:  x", {"a.py": {3: "x = 1\n"}, "b.py": {9: "  x\n"}}),
+        "several files": (
+            {},
+            "a.py:3:x = 1\nb.py:9:  x",
+            {"a.py": {3: "x = 1\n"}, "b.py": {9: "  x\n"}},
+        ),
         "one file": ({"path": f"{ROOT}/a.py"}, "3:x = 1\n7:x", {"a.py": {3: "x = 1\n", 7: "x\n"}}),
-        "with lines after": ({"-A": 1}, "a.py:3:x\na.py-4-y\n--\na.py:8:x", {"a.py": {3: "x\n", 4: "y\n", 8: "x\n"}}),
+        "with lines after": (
+            {"-A": 1},
+            "a.py:3:x\na.py-4-y\n--\na.py:8:x",
+            {"a.py": {3: "x\n", 4: "y\n", 8: "x\n"}},
+        ),
         "with lines before": (
             {"-B": 1},
             "a.py-2-w\na.py:3:x\n--\nb.py-1-v\nb.py:2:x",
             {"a.py": {2: "w\n", 3: "x\n"}, "b.py": {1: "v\n", 2: "x\n"}},
         ),
-        "around, in one file": ({"-C": 1, "path": f"{ROOT}/a.py"}, "2-w\n3:x\n4-y", {"a.py": {2: "w\n", 3: "x\n", 4: "y\n"}}),
-        "a path with dashes": ({"-A": 1}, "a-1-b.py:3:x\na-1-b.py-4-y", {"a-1-b.py": {3: "x\n", 4: "y\n"}}),
+        "around, in one file": (
+            {"-C": 1, "path": f"{ROOT}/a.py"},
+            "2-w\n3:x\n4-y",
+            {"a.py": {2: "w\n", 3: "x\n", 4: "y\n"}},
+        ),
+        "a path with dashes": (
+            {"-A": 1},
+            "a-1-b.py:3:x\na-1-b.py-4-y",
+            {"a-1-b.py": {3: "x\n", 4: "y\n"}},
+        ),
         "a drive": ({"path": "."}, "C:\\a.py:3:x", {"C:/a.py": {3: "x\n"}}),
         "without numbers": ({"path": f"{ROOT}/a.py", "-n": False}, "2024-01-02 x\nx = 1", {}),
         "numbers that do not rise": ({"path": f"{ROOT}/a.py", "-n": False}, "9: x\n3: x", {}),
-        "a note at the end": ({}, "a.py:3:x\n\n[Showing results with pagination = limit: 1]", {"a.py": {3: "x\n"}}),
+        "a note at the end": (
+            {},
+            "a.py:3:x\n\n[Showing results with pagination = limit: 1]",
+            {"a.py": {3: "x\n"}},
+        ),
         "a cut": ({}, "a.py:3:x\na.py:\n\n... [27 lines truncated] ...", {"a.py": {3: "x\n"}}),
         "files": ({"output_mode": "files_with_matches"}, "Found 2 files\na.py\nb.py", {}),
         "counts": ({"output_mode": "count"}, "a.py:3\nb.py:4", {}),
@@ -48,10 +71,15 @@ def test_a_search_of_claude_code(tmp_path, arguments, output, found):
 
 def test_a_listing_ends_before_what_the_host_adds(tmp_path):
     claude = Claude()
-    note = f"Note: {ROOT}/b.py was modified, either by the user or by a linter. Lines:\n     2→other"
+    note = (
+        f"Note: {ROOT}/b.py was modified, either by the user or by a linter. Lines:\n     2→other"
+    )
     shown = f"     1→one\n     2→two\n\n<system-reminder>\n{note}\n</system-reminder>\n"
     claude.call("Read", {"file_path": f"{ROOT}/a.py"}, shown)
-    assert seen(records_of(tmp_path, claude.data())) == {"a.py": {1: "one\n", 2: "two\n"}, "b.py": {2: "other\n"}}
+    assert seen(records_of(tmp_path, claude.data())) == {
+        "a.py": {1: "one\n", 2: "two\n"},
+        "b.py": {2: "other\n"},
+    }
 
 
 HEAD = 'Found 2 matches for pattern "x" in path "{}"{}:\n---\n'
@@ -61,19 +89,36 @@ HEAD = 'Found 2 matches for pattern "x" in path "{}"{}:\n---\n'
     ("output", "found"),
     {
         "two files": (
-            HEAD.format(".", "") + "File: a.py\nL3: x = 1\nL4-   y\n---\nFile: b/c.py\nL9:   x\n---",
+            HEAD.format(".", "")
+            + "File: a.py\nL3: x = 1\nL4-   y\n---\nFile: b/c.py\nL9:   x\n---",
             {"a.py": {3: "x = 1\n", 4: "  y\n"}, "b/c.py": {9: "  x\n"}},
         ),
-        "a folder": (HEAD.format("src", "") + "File: b/c.py\nL9:   x\n---", {"src/b/c.py": {9: "  x\n"}}),
-        "one file": (HEAD.format("src/c.py", "") + "File: c.py\nL9:   x\n---", {"src/c.py": {9: "  x\n"}}),
+        "a folder": (
+            HEAD.format("src", "") + "File: b/c.py\nL9:   x\n---",
+            {"src/b/c.py": {9: "  x\n"}},
+        ),
+        "one file": (
+            HEAD.format("src/c.py", "") + "File: c.py\nL9:   x\n---",
+            {"src/c.py": {9: "  x\n"}},
+        ),
         "a filter and a limit": (
-            HEAD.format(".", ' (filter: "*.py") (results limited to 2)') + "File: a.py\nL9:   x\n---",
+            HEAD.format(".", ' (filter: "*.py") (results limited to 2)')
+            + "File: a.py\nL9:   x\n---",
             {"a.py": {9: "  x\n"}},
         ),
-        "empty lines": (HEAD.format(".", "") + "File: a.py\nL9:   x\nL10- \nL11- \n---", {"a.py": {9: "  x\n"}}),
+        "empty lines": (
+            HEAD.format(".", "") + "File: a.py\nL9:   x\nL10- \nL11- \n---",
+            {"a.py": {9: "  x\n"}},
+        ),
         "without indentation": (HEAD.format(".", "") + "File: a.py\nL9: x\nL10: x\n---", {}),
         "nothing": ('No matches found for pattern "x" in path ".".', {}),
-        "several folders": ('Found 1 match for pattern "x" across 2 workspace directories:\n---\nFile: a.py\nL9:   x\n---', {}),
+        "several folders": (
+            (
+                'Found 1 match for pattern "x" across 2 workspace directories:\n---\nFile: a.py\n'
+                "L9:   x\n---"
+            ),
+            {},
+        ),
     }.values(),
 )
 @pytest.mark.parametrize("name", ["grep_search", "search_file_content"])
@@ -83,12 +128,18 @@ def test_a_search_of_gemini(tmp_path, name, output, found):
     assert seen(records_of(tmp_path, gemini.data(), "session.json")) == found
 
 
-MANY = f"--- {ROOT}/a.py ---\n\nx = 1\n\n\n--- {ROOT}/b.py ---\n\ny = 1\n--- z ---\n\n\n\n\n--- End of content ---"
+MANY = (
+    f"--- {ROOT}/a.py ---\n\nx = 1\n\n\n--- {ROOT}/b.py ---\n\ny = 1\n--- z ---\n\n\n\n\n--- "
+    "End of content ---"
+)
 
 
 def read_many(tmp_path, output, count):
     gemini = Gemini()
-    display = f"### ReadManyFiles Result (Target Dir: `{ROOT}`)\n\nSuccessfully read content from **{count} file(s)**.\n"
+    display = (
+        f"### ReadManyFiles Result (Target Dir: `{ROOT}`)\n\nSuccessfully read content "
+        f"from **{count} file(s)**.\n"
+    )
     gemini.call("read_many_files", {"include": ["*.py"]}, output, display if count else None)
     return seen(records_of(tmp_path, gemini.data(), "session.json"))
 
@@ -96,7 +147,10 @@ def read_many(tmp_path, output, count):
 def test_a_read_of_many_files(tmp_path):
     plain = MANY.replace("--- z ---\n", "")
     assert read_many(tmp_path, plain, 2) == {"a.py": {1: "x = 1\n"}, "b.py": {1: "y = 1\n"}}
-    assert read_many(tmp_path, plain.replace(f"{ROOT}/", ""), 2) == {"a.py": {1: "x = 1\n"}, "b.py": {1: "y = 1\n"}}
+    assert read_many(tmp_path, plain.replace(f"{ROOT}/", ""), 2) == {
+        "a.py": {1: "x = 1\n"},
+        "b.py": {1: "y = 1\n"},
+    }
 
 
 def test_a_read_of_many_files_that_cannot_be_told_apart(tmp_path):
@@ -105,30 +159,48 @@ def test_a_read_of_many_files_that_cannot_be_told_apart(tmp_path):
 
 
 def test_a_read_of_many_files_shows_no_file_that_was_cut(tmp_path):
-    cut = MANY.replace("--- z ---\n", "").replace("x = 1", "[WARNING: This file was truncated.]\n\nx = 1")
+    cut = MANY.replace("--- z ---\n", "").replace(
+        "x = 1", "[WARNING: This file was truncated.]\n\nx = 1"
+    )
     assert read_many(tmp_path, cut, 2) == {"b.py": {1: "y = 1\n"}}
 
 
 def test_a_file_that_gemini_may_not_read_is_not_shown(tmp_path):
     gemini = Gemini()
-    gemini.call("read_file", {"file_path": ".env"}, f"File path '{ROOT}/.env' is ignored by configured ignore patterns.")
+    gemini.call(
+        "read_file",
+        {"file_path": ".env"},
+        f"File path '{ROOT}/.env' is ignored by configured ignore patterns.",
+    )
     assert seen(records_of(tmp_path, gemini.data(), "session.json")) == {}
 
 
 @pytest.mark.parametrize(
     ("output", "found"),
     {
-        "until 2026": ("<file>\n00001| a\n00002| b\n\n(End of file - total 2 lines)\n</file>", {1: "a\n", 2: "b"}),
+        "until 2026": (
+            "<file>\n00001| a\n00002| b\n\n(End of file - total 2 lines)\n</file>",
+            {1: "a\n", 2: "b"},
+        ),
         "a part": (
-            "<file>\n00005| a\n\n(File has more lines. Use 'offset' parameter to read beyond line 5)\n</file>",
+            (
+                "<file>\n00005| a\n\n(File has more lines. Use 'offset' parameter to read beyond "
+                "line 5)\n</file>"
+            ),
             {5: "a\n"},
         ),
         "since": (
-            f"<path>{ROOT}/a.py</path>\n<type>file</type>\n<content>\n1: a\n2: 3: b\n\n(End of file - total 2 lines)\n</content>",
+            (
+                f"<path>{ROOT}/a.py</path>\n<type>file</type>\n<content>\n1: a\n2: 3: b\n\n(End of "
+                "file - total 2 lines)\n</content>"
+            ),
             {1: "a\n", 2: "3: b\n"},
         ),
         "with what the host adds": (
-            "<content>\n1: a\n\n(Showing lines 1-1 of 9.)\n</content>\n\n<system-reminder>\n2: no\n</system-reminder>",
+            (
+                "<content>\n1: a\n\n(Showing lines 1-1 of 9.)\n</content>\n\n<system-reminder>\n2: "
+                "no\n</system-reminder>"
+            ),
             {1: "a\n"},
         ),
         "nothing": (f"File not found: {ROOT}/a.py", None),
@@ -145,6 +217,10 @@ def test_a_search_of_opencode(tmp_path, gap):
     opencode = OpenCode()
     rows = gap.join([f"{ROOT}/a.py:", "  Line 3:   x: 1", "  Line 4: y:"])
     opencode.call(
-        "grep", {"pattern": "x"}, f"Found 2 matches\n{rows}\n\n(Results are truncated. Consider a more specific pattern.)"
+        "grep",
+        {"pattern": "x"},
+        f"Found 2 matches\n{rows}\n\n(Results are truncated. Consider a more specific pattern.)",
     )
-    assert seen(records_of(tmp_path, opencode.data(), "session.json")) == {"a.py": {3: "  x: 1\n", 4: "y:\n"}}
+    assert seen(records_of(tmp_path, opencode.data(), "session.json")) == {
+        "a.py": {3: "  x: 1\n", 4: "y:\n"}
+    }

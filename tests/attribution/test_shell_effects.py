@@ -11,7 +11,17 @@ import pytest
 from vacr.attribution import Base, net
 from vacr.attribution.calls import DONE, FAILED, Call
 from vacr.attribution.derive import events_of
-from vacr.attribution.events import Delete, Move, Observe, Revert, Staged, Stash, Touch, Unstash, Write
+from vacr.attribution.events import (
+    Delete,
+    Move,
+    Observe,
+    Revert,
+    Staged,
+    Stash,
+    Touch,
+    Unstash,
+    Write,
+)
 from vacr.attribution.replay import Replay
 from vacr.attribution.shell.commands import shell_events
 from vacr.attribution.text import to_bytes
@@ -24,14 +34,26 @@ ROOT = "/home/mira/app"
 def called(command, output="", *, failed=False, folder=ROOT):
     native = {"toolUseResult": {"stdout": output, "stderr": "", "interrupted": False}}
     return Call(
-        "Bash", {"command": command}, "e", "c", "m", folder, state=FAILED if failed else DONE, output=output, native=native
+        "Bash",
+        {"command": command},
+        "e",
+        "c",
+        "m",
+        folder,
+        state=FAILED if failed else DONE,
+        output=output,
+        native=native,
     )
 
 
 def did(command, output="", *, failed=False):
     """Give what a command did, without the looks and the touches of everything."""
     events = shell_events(called(command, output, failed=failed))
-    return [one for one in events if not isinstance(one, Observe) and (one.path or not isinstance(one, Touch))]
+    return [
+        one
+        for one in events
+        if not isinstance(one, Observe) and (one.path or not isinstance(one, Touch))
+    ]
 
 
 def written(path, text, *, append=False):
@@ -50,7 +72,10 @@ def likely(path, **more):
         ("cat <<EOF >> f\na\nEOF", [written("f", "a\n", append=True)]),
         ("cat > f <<EOF\n$a\nEOF", [likely("f", overwritten=True)]),
         ("tee f <<'EOF'\na\nEOF", [written("f", "a\n")]),
-        ("cat <<'EOF' | tee -a f g\na\nEOF", [written("f", "a\n", append=True), written("g", "a\n", append=True)]),
+        (
+            "cat <<'EOF' | tee -a f g\na\nEOF",
+            [written("f", "a\n", append=True), written("g", "a\n", append=True)],
+        ),
         ("echo 'a b' > f", [written("f", "a b\n")]),
         ("echo -n a >> f", [written("f", "a", append=True)]),
         ("echo 'a\\nb' > f", [likely("f", overwritten=True)]),
@@ -88,7 +113,10 @@ def likely(path, **more):
         ("git checkout -b main", [Staged(".")]),
         ("git checkout src/a.py", [likely("src/a.py", pattern=True), Staged(".")]),
         ("git checkout main -- a", [likely("a", pattern=True), Staged(".")]),
-        ("git checkout -- a; false || git checkout -- b", [Revert("a"), likely("b", pattern=True), Staged(".")]),
+        (
+            "git checkout -- a; false || git checkout -- b",
+            [Revert("a"), likely("b", pattern=True), Staged(".")],
+        ),
         ("git restore a", [Revert("a")]),
         ("git restore --staged a", [Staged(".")]),
         ("git restore --source=main a", [likely("a", pattern=True), Staged(".")]),
@@ -191,14 +219,25 @@ def test_what_failed_proves_nothing():
 
 
 def test_a_stash_is_known_by_what_it_says():
-    assert did("git stash", "Saved working directory and index state WIP on main: 1 a") == [Stash(".")]
+    assert did("git stash", "Saved working directory and index state WIP on main: 1 a") == [
+        Stash(".")
+    ]
     assert did("git stash", "No local changes to save") == []
 
 
 def git(folder, *arguments):
     environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "GIT_CONFIG_NOSYSTEM": "1"}
-    name = ["-c", "user.name=Mira", "-c", "user.email=mira@example.org", "-c", "init.defaultBranch=main"]
-    return subprocess.run([GIT, *name, *arguments], cwd=folder, env=environment, capture_output=True, check=True)
+    name = [
+        "-c",
+        "user.name=Mira",
+        "-c",
+        "user.email=mira@example.org",
+        "-c",
+        "init.defaultBranch=main",
+    ]
+    return subprocess.run(
+        [GIT, *name, *arguments], cwd=folder, env=environment, capture_output=True, check=True
+    )
 
 
 class Tree:
@@ -208,13 +247,17 @@ class Tree:
         self.folder, self.random, self.words = folder, random, 0
         base = {}
         for name in ("a.py", "b.py", "sub/c.py"):
-            base[name] = "".join(f"base {name} {number}\n" for number in range(random.randint(1, 6))).encode()
+            base[name] = "".join(
+                f"base {name} {number}\n" for number in range(random.randint(1, 6))
+            ).encode()
             (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_bytes(base[name])
         git(folder, "init", "-q")
         git(folder, "add", ".")
         git(folder, "commit", "-qm", "base")
-        self.replay = Replay(Base("0" * 40, base.keys(), base.__getitem__) if with_base else None, [str(folder)])
+        self.replay = Replay(
+            Base("0" * 40, base.keys(), base.__getitem__) if with_base else None, [str(folder)]
+        )
         self.replay.checked = True
         if not with_base:
             self.look()
@@ -228,9 +271,19 @@ class Tree:
         }
         environment |= {"GIT_COMMITTER_NAME": "m", "GIT_COMMITTER_EMAIL": "m"}
         done = subprocess.run(
-            [BASH, "-c", command], cwd=self.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+            [BASH, "-c", command],
+            cwd=self.folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
         )
-        call = called(command, done.stdout.decode().strip(), failed=done.returncode != 0, folder=str(self.folder))
+        call = called(
+            command,
+            done.stdout.decode().strip(),
+            failed=done.returncode != 0,
+            folder=str(self.folder),
+        )
         self.replay.step(call, events_of(call, "claude-code"))
 
     def look(self):
@@ -319,7 +372,17 @@ def test_a_file_that_a_command_wrote_is_the_agents_by_the_shell():
 
 @pytest.mark.parametrize(
     "piece",
-    ["echo ---;", "rm a;", "cat a;", "cd a;", "git stash;", "grep -n x a;", "git diff;", "cat <<A;\nA\n", "sed -n 1,2p a|"],
+    [
+        "echo ---;",
+        "rm a;",
+        "cat a;",
+        "cd a;",
+        "git stash;",
+        "grep -n x a;",
+        "git diff;",
+        "cat <<A;\nA\n",
+        "sed -n 1,2p a|",
+    ],
 )
 @pytest.mark.parametrize("line", ["---\n", "\n", "1:x\n", "cat: x\n", "a-1-" * 50 + "\n"])
 def test_time_grows_with_length_only(piece, line):

@@ -43,7 +43,9 @@ class Session:
         self.step("Bash" if self.agent == "claude-code" else "shell", {"command": command}, output)
 
     def step(self, name, arguments, output):
-        call = Call(name, arguments, f"e{self.replay.clock}", "c", "m", ROOT, state=DONE, output=output)
+        call = Call(
+            name, arguments, f"e{self.replay.clock}", "c", "m", ROOT, state=DONE, output=output
+        )
         self.replay.step(call, events_of(call, self.agent))
 
     def said(self):
@@ -78,7 +80,12 @@ def test_what_another_command_changed_is_the_shells():
 
 def test_a_patch_to_a_file_that_a_formatter_may_have_changed_has_no_certain_lines():
     patch = "*** Begin Patch\n*** Update File: f.go\n@@\n-b(c)\n+b(d)\n*** End Patch"
-    for command, known in (("true", True), ("gofmt -w f.go", False), ("gofmt -w .", False), ("gofmt -l .", True)):
+    for command, known in (
+        ("true", True),
+        ("gofmt -w f.go", False),
+        ("gofmt -w .", False),
+        ("gofmt -l .", True),
+    ):
         session = Session("codex-cli")
         session.shell("cat > f.go <<'EOF'\nfunc a() {\nb(c)\n}\nEOF")
         session.shell(command)
@@ -90,7 +97,10 @@ def test_a_patch_to_a_file_that_a_formatter_may_have_changed_has_no_certain_line
 
 CODE = "func a() {\nb( c )\n}\n"
 LAID_OUT = "func a() {\n\tb(c)\n}\n"
-WRITTEN = f"mkdir -p sub && cat > f.go <<'EOF'\n{CODE}EOF\ncat > sub/g.go <<'EOF'\n{CODE}EOF\ncat > h.md <<'EOF'\ntext\nEOF"
+WRITTEN = (
+    f"mkdir -p sub && cat > f.go <<'EOF'\n{CODE}EOF\ncat > sub/g.go <<'EOF'\n{CODE}EOF\n"
+    "cat > h.md <<'EOF'\ntext\nEOF"
+)
 
 
 def dirty(command, output="", agent="claude-code"):
@@ -98,7 +108,9 @@ def dirty(command, output="", agent="claude-code"):
     session = Session(agent)
     session.shell(WRITTEN)
     session.shell(command, output)
-    return ALL & {path.removeprefix(f"{ROOT}/") for path, one in session.replay.files.items() if one.dirty}
+    return ALL & {
+        path.removeprefix(f"{ROOT}/") for path, one in session.replay.files.items() if one.dirty
+    }
 
 
 ALL = {"f.go", "sub/g.go", "h.md"}
@@ -186,7 +198,9 @@ def test_a_formatter_that_says_it_has_rewritten_nothing(command, output, found):
     session = Session()
     session.shell("cat > f.py <<'EOF'\nx = 1\nEOF")
     session.shell(command, output)
-    assert {path.removeprefix(f"{ROOT}/") for path, one in session.replay.files.items() if one.dirty} == found
+    assert {
+        path.removeprefix(f"{ROOT}/") for path, one in session.replay.files.items() if one.dirty
+    } == found
 
 
 def test_lines_that_a_formatter_of_a_folder_laid_out_stay_whose_they_were():
@@ -204,7 +218,12 @@ def test_what_a_formatter_put_there_is_nobodys_call():
     session.shell(f"cat > f.go <<'EOF'\n{CODE}EOF")
     session.shell("golangci-lint run --fix")
     session.shell("cat f.go", LAID_OUT.replace("}", "\treturn\n}"))
-    assert {number: kind for number, (kind, _) in session.said().items()} == {1: "ai", 2: "ai", 3: "shell", 4: "ai"}
+    assert {number: kind for number, (kind, _) in session.said().items()} == {
+        1: "ai",
+        2: "ai",
+        3: "shell",
+        4: "ai",
+    }
 
 
 def test_a_file_of_the_base_that_a_formatter_may_have_rewritten_is_doubtful_when_it_is_first_named():

@@ -23,7 +23,10 @@ def words_of(text):
         ("", []),
         ("# nothing", []),
         ("a b  c", [("", ["a", "b", "c"])]),
-        ("a&&b||c;d\ne|f", [("", ["a"]), ("&&", ["b"]), ("||", ["c"]), (";", ["d"]), (";", ["e"]), ("|", ["f"])]),
+        (
+            "a&&b||c;d\ne|f",
+            [("", ["a"]), ("&&", ["b"]), ("||", ["c"]), (";", ["d"]), (";", ["e"]), ("|", ["f"])],
+        ),
         ("a |& b", [("", ["a"]), ("|", ["b"])]),
         ("a &&\n  # why\n\n  b", [("", ["a"]), ("&&", ["b"])]),
         ("a \\\n  b\\\nc", [("", ["a", "bc"])]),
@@ -32,7 +35,10 @@ def words_of(text):
         (r'a "b\"c\\d\e\$f" ', [("", ["a", r'b"c\d\e$f'])]),
         ("a $b ${c} $(d) `e` \"$f\" $'g' $((1+1))", [("", ["a", *[None] * 7])]),
         ("a $ b$ \"c$\" '$d'", [("", ["a", "$", "b$", "c$", "$d"])]),
-        ("a *.py b? [c] {d,e} {} ~ ~/f g~ x=~/y", [("", ["a", None, None, None, None, "{}", None, None, "g~", None])]),
+        (
+            "a *.py b? [c] {d,e} {} ~ ~/f g~ x=~/y",
+            [("", ["a", None, None, None, None, "{}", None, None, "g~", None])],
+        ),
         ("a \"*\" '?' \\*", [("", ["a", "*", "?", "*"])]),
         ("a {} b{}c 0{},} {}{} {} }", [("", ["a", "{}", "b{}c", None, None, "{}", "}"])]),
         ("[ -f x ]", [("", ["[", "-f", "x", "]"])]),
@@ -106,9 +112,16 @@ def test_what_is_not_read_ends_a_script(text, before):
 )
 def test_here_documents(text, bodies):
     script = parse(text)
-    assert [r.body for command in script.commands for r in command.redirects if r.operator in ("<<", "<<-")] == bodies
+    assert [
+        r.body
+        for command in script.commands
+        for r in command.redirects
+        if r.operator in ("<<", "<<-")
+    ] == bodies
     if BASH and None not in bodies and len(bodies) == 1 and "tee" not in text:
-        shown = subprocess.run([BASH, "-c", text], capture_output=True, text=True, check=True).stdout
+        shown = subprocess.run(
+            [BASH, "-c", text], capture_output=True, text=True, check=True
+        ).stdout
         assert shown.removesuffix("x\n" if "echo x" in text else "") == bodies[0]
 
 
@@ -137,9 +150,28 @@ def test_what_runs_beside_the_others_is_marked():
 
 PIECE = st.one_of(
     st.text("abcXYZ019_-./:,@%+=^]}!é\u00a0", min_size=1, max_size=6),
-    st.text(st.characters(codec="utf-8", exclude_characters="'\0"), max_size=8).map(lambda text: f"'{text}'"),
-    st.text(st.characters(codec="utf-8", exclude_characters='"\0$`\\'), max_size=8).map(lambda text: f'"{text}"'),
-    st.sampled_from(['"\\$"', '"\\`"', '"\\\\"', '"\\""', '"\\a"', '"a\\\nb"', "\\\n", '"$"', '"$ "', "a#b", "a~b", "{}"]),
+    st.text(st.characters(codec="utf-8", exclude_characters="'\0"), max_size=8).map(
+        lambda text: f"'{text}'"
+    ),
+    st.text(st.characters(codec="utf-8", exclude_characters='"\0$`\\'), max_size=8).map(
+        lambda text: f'"{text}"'
+    ),
+    st.sampled_from(
+        [
+            '"\\$"',
+            '"\\`"',
+            '"\\\\"',
+            '"\\""',
+            '"\\a"',
+            '"a\\\nb"',
+            "\\\n",
+            '"$"',
+            '"$ "',
+            "a#b",
+            "a~b",
+            "{}",
+        ]
+    ),
     st.characters(codec="utf-8", exclude_characters="\n\0").map(lambda char: "\\" + char),
 )
 WORD = st.lists(PIECE, min_size=1, max_size=4).map("".join)
@@ -186,7 +218,14 @@ HOSTILE = [
 ]
 
 
-@given(st.lists(st.sampled_from([*HOSTILE, "a", " ", ")", "}", "EOF", "<", ">", "b=", "*", "~", "\x00", "\ud800"]), max_size=60))
+@given(
+    st.lists(
+        st.sampled_from(
+            [*HOSTILE, "a", " ", ")", "}", "EOF", "<", ">", "b=", "*", "~", "\x00", "\ud800"]
+        ),
+        max_size=60,
+    )
+)
 def test_any_text_is_read(pieces):
     parse("".join(pieces))
 
@@ -197,7 +236,20 @@ def test_any_characters_are_read(text):
 
 
 @pytest.mark.parametrize(
-    "piece", [*HOSTILE, "$()", '"$(a)"', "`a`", "cat <<A\nA\n", "\\\n", "a ", "<<A ", '$("', "x=$(", "$(<<A\n"]
+    "piece",
+    [
+        *HOSTILE,
+        "$()",
+        '"$(a)"',
+        "`a`",
+        "cat <<A\nA\n",
+        "\\\n",
+        "a ",
+        "<<A ",
+        '$("',
+        "x=$(",
+        "$(<<A\n",
+    ],
 )
 def test_time_grows_with_length_only(piece):
     def taken(size):

@@ -20,7 +20,11 @@ TEN = "".join(f"line {number}\n" for number in range(1, 11))
 
 def looks(script, output, code=0, *, done=True, **more):
     events = script_events(parse(script), Result(code, done and code == 0, output, **more), "")
-    return [(one.path, one.first, one.first + len(one.lines) - 1) for one in events if isinstance(one, Observe)]
+    return [
+        (one.path, one.first, one.first + len(one.lines) - 1)
+        for one in events
+        if isinstance(one, Observe)
+    ]
 
 
 def lines(first, last):
@@ -62,7 +66,11 @@ def numbered(first, last):
         ("tail -n +5 f | head -4", lines(5, 8), [("f", 5, 8)]),
         ("cat f | sed -n '5,9p' | head -2", lines(5, 6), [("f", 5, 6)]),
         ("cat f; echo --; cat g", TEN + "--\n" + TEN, [("f", 1, 10), ("g", 1, 10)]),
-        ("cat f && echo '=== g ===' && head -2 g", TEN + "=== g ===\n" + lines(1, 2), [("f", 1, 10), ("g", 1, 2)]),
+        (
+            "cat f && echo '=== g ===' && head -2 g",
+            TEN + "=== g ===\n" + lines(1, 2),
+            [("f", 1, 10), ("g", 1, 2)],
+        ),
         ("cat f; echo ---; cat g", TEN + "---\nx\n---\ny\n", []),
         ("cat f; echo ---; cat g", "no end---\nx\n---\ny\n", []),
         ("cat f; echo ---; cat g", "no end---\nx\ny\n", [("f", 1, 1), ("g", 1, 2)]),
@@ -84,8 +92,16 @@ def numbered(first, last):
         ("cat f", "cat: f: No such file or directory\n", []),
         ("printf '%s\\n' a b; cat f", "a\nb\n" + TEN, [("f", 1, 10)]),
         ("echo -n a; cat f", "a" + TEN, []),
-        ("grep -n line f", "3:line 3\n7:line 7\n8-line 8\n--\n11:line 11\n", [("f", 3, 3), ("f", 7, 8), ("f", 11, 11)]),
-        ("grep -rn line src", "src/a:3:line\nsrc/a-4-more\nsrc/b:1:line\n", [("src/a", 3, 3), ("src/a", 4, 4), ("src/b", 1, 1)]),
+        (
+            "grep -n line f",
+            "3:line 3\n7:line 7\n8-line 8\n--\n11:line 11\n",
+            [("f", 3, 3), ("f", 7, 8), ("f", 11, 11)],
+        ),
+        (
+            "grep -rn line src",
+            "src/a:3:line\nsrc/a-4-more\nsrc/b:1:line\n",
+            [("src/a", 3, 3), ("src/a", 4, 4), ("src/b", 1, 1)],
+        ),
         ("grep -rn line src", "src/a:3:line\nwhat is this\n", []),
         ("grep -rn line src", "other/a:3:line\n", []),
         ("grep -n -B1 x f g", "f-2-a\nf:3:x\n", [("f", 2, 2), ("f", 3, 3)]),
@@ -104,7 +120,11 @@ def numbered(first, last):
         ("git show HEAD:f | sed -n '1,10p'", TEN, []),
         ("git show HEAD~2:f.py | grep -n line", "3:line 3\n", []),
         ("git cat-file -p HEAD:f.py", TEN, []),
-        ("git show HEAD:f.py; echo '--- now'; cat f.py", TEN + "--- now\n" + TEN, [("f.py", 1, 10)]),
+        (
+            "git show HEAD:f.py; echo '--- now'; cat f.py",
+            TEN + "--- now\n" + TEN,
+            [("f.py", 1, 10)],
+        ),
         ("cd sub && cat f", TEN, [("sub/f", 1, 10)]),
         ('cd "$X" && cat f', TEN, []),
         ("cd sub; cat f", "bash: line 1: cd: sub: No such file or directory\n" + TEN, []),
@@ -124,14 +144,24 @@ def test_a_cut_output_shows_what_is_before_the_cut():
 
 
 def test_a_window_may_lack_empty_lines_before_it():
-    events = list(script_events(parse("sed -n '5,20p' f"), Result(0, done=True, text=lines(6, 20), stripped=True), ""))
+    events = list(
+        script_events(
+            parse("sed -n '5,20p' f"), Result(0, done=True, text=lines(6, 20), stripped=True), ""
+        )
+    )
     assert [(one.first, one.slack) for one in events] == [(5, 1)]
-    events = list(script_events(parse("sed -n '5,20p' f"), Result(0, done=True, text=lines(5, 20), stripped=True), ""))
+    events = list(
+        script_events(
+            parse("sed -n '5,20p' f"), Result(0, done=True, text=lines(5, 20), stripped=True), ""
+        )
+    )
     assert [(one.first, one.slack) for one in events] == [(5, 0)]
 
 
 def test_the_end_of_a_beginning_wants_a_long_file():
-    events = list(script_events(parse("head -20 f | tail -5"), Result(0, done=True, text=lines(16, 20)), ""))
+    events = list(
+        script_events(parse("head -20 f | tail -5"), Result(0, done=True, text=lines(16, 20)), "")
+    )
     assert [(one.first, one.least) for one in events] == [(16, 20)]
 
 
@@ -165,8 +195,14 @@ def test_diffs(script, output, found):
 
 
 def test_renames_that_are_told():
-    events = script_events(parse("git add -A && git status --short"), Result(0, done=True, text="R  a -> b\n M c\n"), "")
-    assert [(one.path, one.to, one.told) for one in events if isinstance(one, Move)] == [("a", "b", True)]
+    events = script_events(
+        parse("git add -A && git status --short"),
+        Result(0, done=True, text="R  a -> b\n M c\n"),
+        "",
+    )
+    assert [(one.path, one.to, one.told) for one in events if isinstance(one, Move)] == [
+        ("a", "b", True)
+    ]
 
 
 def random_files(random, folder):
@@ -174,7 +210,19 @@ def random_files(random, folder):
     for name in ("a.py", "b.py", "sub/c.py"):
         count = random.choice([0, 1, 3, 8, 20, 40])
         texts = [
-            random.choice(["", "", "---", "x = 1", "    y", "12:z", "a.py:3:x", "  7\tq", f"u{random.random()}"])
+            random.choice(
+                [
+                    "",
+                    "",
+                    "---",
+                    "x = 1",
+                    "    y",
+                    "12:z",
+                    "a.py:3:x",
+                    "  7\tq",
+                    f"u{random.random()}",
+                ]
+            )
             for _ in range(count)
         ]
         text = "\n".join(texts) + random.choice(["\n", "\n", ""])
@@ -236,7 +284,10 @@ def holds(look, files):
     if look.least > len(known):
         return True
     seen = [bare(line) for line in look.lines]
-    return any(known[look.first - 1 + by : look.first - 1 + by + len(seen)] == seen for by in range(min(look.slack, 30) + 1))
+    return any(
+        known[look.first - 1 + by : look.first - 1 + by + len(seen)] == seen
+        for by in range(min(look.slack, 30) + 1)
+    )
 
 
 @pytest.mark.skipif(BASH is None, reason="bash is not installed")
@@ -246,7 +297,13 @@ def test_every_look_is_true_of_the_files(tmp_path, seed):
     for _ in range(12):
         files = random_files(random, tmp_path)
         script = random_script(random)
-        done = subprocess.run([BASH, "-c", script], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        done = subprocess.run(
+            [BASH, "-c", script],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
         output = done.stdout.decode()
         stripped = random.random() < 0.5
         if stripped:

@@ -11,11 +11,19 @@ from vacr.attribution.shell.results import result_of
 
 
 def called(output, *, name="shell", command="cat f", state=DONE, **native):
-    return Call(name, {"command": command}, "e", "c", "m", "", state=state, output=output, native=native)
+    return Call(
+        name, {"command": command}, "e", "c", "m", "", state=state, output=output, native=native
+    )
 
 
-CODEX = "Chunk ID: 1a\nWall time: 0.1 seconds\nProcess exited with code {}\nOriginal token count: 9\nOutput:\n{}"
-GEMINI = "Command: cat f\nDirectory: (root)\nOutput: {}\nError: {}\nExit Code: {}\nSignal: 0\nProcess Group PGID: 7"
+CODEX = (
+    "Chunk ID: 1a\nWall time: 0.1 seconds\nProcess exited with code {}\nOriginal token "
+    "count: 9\nOutput:\n{}"
+)
+GEMINI = (
+    "Command: cat f\nDirectory: (root)\nOutput: {}\nError: {}\nExit Code: {}\nSignal: 0\n"
+    "Process Group PGID: 7"
+)
 
 
 @pytest.mark.parametrize(
@@ -26,18 +34,39 @@ GEMINI = "Command: cat f\nDirectory: (root)\nOutput: {}\nError: {}\nExit Code: {
         (called(CODEX.format(1, "a\n")), 1, False, "a\n", False),
         (called("Exit code: 0\nWall time: 1 seconds\nOutput:\na\n"), 0, True, "a\n", False),
         (
-            called("Exit code: 0\nWall time: 1 seconds\nTotal output lines: 9\nOutput:\nTotal output lines: 9\n\na\n"),
+            called(
+                "Exit code: 0\nWall time: 1 seconds\nTotal output lines: 9\nOutput:\nTotal "
+                "output lines: 9\n\na\n"
+            ),
             0,
             True,
             "a\n",
             False,
         ),
-        (called("Wall time: 1 seconds\nProcess running with session ID 3\nOutput:\na\nhal"), None, False, "a", True),
+        (
+            called("Wall time: 1 seconds\nProcess running with session ID 3\nOutput:\na\nhal"),
+            None,
+            False,
+            "a",
+            True,
+        ),
         (called(CODEX.format(0, "a\nb…12 tokens truncated…c\nd\n")), 0, True, "a", True),
         (called("a\nb\n\n... [12 lines truncated] ...\n\nc\n"), None, True, "a\nb\n", True),
         (called("a\n[... omitted 3 of 9 lines ...]\nb\n"), None, True, "a", True),
-        (called("<persisted-output>\nOutput too large (9KB). Full output saved to: x\n"), None, True, "", True),
-        (called("a\n\n<bash_metadata>\nbash tool truncated output\n</bash_metadata>"), None, True, "a\n", True),
+        (
+            called("<persisted-output>\nOutput too large (9KB). Full output saved to: x\n"),
+            None,
+            True,
+            "",
+            True,
+        ),
+        (
+            called("a\n\n<bash_metadata>\nbash tool truncated output\n</bash_metadata>"),
+            None,
+            True,
+            "a\n",
+            True,
+        ),
         (called(GEMINI.format("a\nb", "(none)", 0)), 0, True, "a\nb", False),
         (called(GEMINI.format("(empty)", "(none)", 0)), 0, True, "", False),
         (called(GEMINI.format("a", "oh no", 2)), 2, False, "a", False),
@@ -45,9 +74,27 @@ GEMINI = "Command: cat f\nDirectory: (root)\nOutput: {}\nError: {}\nExit Code: {
         (called("a\n", metadata={"exit": 3}), 3, False, "a\n", False),
         (called("a\n", exit_code=2), 2, False, "a\n", False),
         (called("Exit code 1\na\n", state=FAILED), 1, False, "a\n", False),
-        (called("x", toolUseResult={"stdout": "a", "stderr": "", "interrupted": False}), None, True, "a", False),
-        (called("x", toolUseResult={"stdout": "a\nb", "stderr": "", "interrupted": True}), None, False, "a", True),
-        (called("x", toolUseResult={"stdout": "a\nb", "stderr": "", "backgroundTaskId": "1"}), None, False, "a", True),
+        (
+            called("x", toolUseResult={"stdout": "a", "stderr": "", "interrupted": False}),
+            None,
+            True,
+            "a",
+            False,
+        ),
+        (
+            called("x", toolUseResult={"stdout": "a\nb", "stderr": "", "interrupted": True}),
+            None,
+            False,
+            "a",
+            True,
+        ),
+        (
+            called("x", toolUseResult={"stdout": "a\nb", "stderr": "", "backgroundTaskId": "1"}),
+            None,
+            False,
+            "a",
+            True,
+        ),
     ],
 )
 def test_results(call, code, done, text, cut):

@@ -1,4 +1,6 @@
-"""Claude Code records its patches with two spaces for each tab that indents a line; the file has tabs."""
+"""Claude Code records its patches with two spaces for each tab that indents a line; the file has
+tabs.
+"""
 
 import hashlib
 
@@ -16,7 +18,16 @@ PATCH = [
         "oldLines": 6,
         "newStart": 1,
         "newLines": 7,
-        "lines": [" func main() {", "   if ok {", "-    run(1)", "+    run(2)", "+    stop()", "   }", "     odd()", " }"],
+        "lines": [
+            " func main() {",
+            "   if ok {",
+            "-    run(1)",
+            "+    run(2)",
+            "+    stop()",
+            "   }",
+            "     odd()",
+            " }",
+        ],
     }
 ]
 
@@ -43,12 +54,16 @@ def test_a_file_with_tabs_keeps_them(tmp_path, original, read):
 
 def test_what_the_call_spells_tells_that_a_file_has_tabs(tmp_path):
     old, new = "\tif ok {\n\t\trun(1)\n", "\tif ok {\n\t\trun(2)\n\t\tstop()\n"
-    (tracked,) = replayed(records_of(tmp_path, recorded(None, old, new, read=False)))[0].files.values()
+    (tracked,) = replayed(records_of(tmp_path, recorded(None, old, new, read=False)))[
+        0
+    ].files.values()
     assert tracked.file.line(4) == "\t\tstop()\n"
     assert tracked.file.line(5) == "\t}\n"
 
 
 def test_a_file_with_spaces_keeps_them(tmp_path):
     old, new = "  if ok {\n    run(1)\n", "  if ok {\n    run(2)\n    stop()\n"
-    (tracked,) = replayed(records_of(tmp_path, recorded(None, old, new, read=False)))[0].files.values()
+    (tracked,) = replayed(records_of(tmp_path, recorded(None, old, new, read=False)))[
+        0
+    ].files.values()
     assert tracked.file.line(5) == "  }\n"

@@ -2,7 +2,16 @@
 
 import pytest
 
-from tests.attribution.sessions import ROOT, Claude, Codex, Gemini, OpenCode, cursor_editor, records_of, rows
+from tests.attribution.sessions import (
+    ROOT,
+    Claude,
+    Codex,
+    Gemini,
+    OpenCode,
+    cursor_editor,
+    records_of,
+    rows,
+)
 from vacr.attribution import replayed
 
 WRITE = "cat > made.txt <<'E'\nalpha\nE"
@@ -28,7 +37,15 @@ def test_a_folder_that_the_transcript_tells_holds_for_the_next_call(tmp_path):
     assert made(tmp_path, claude) == BELOW
 
 
-ENTERED = ["cd sub", "cd sub && make", "cd sub; ls", "cd /elsewhere", "pushd sub", "cd sub && cd -", "cd sub && grep -n 1 a"]
+ENTERED = [
+    "cd sub",
+    "cd sub && make",
+    "cd sub; ls",
+    "cd /elsewhere",
+    "pushd sub",
+    "cd sub && cd -",
+    "cd sub && grep -n 1 a",
+]
 ENTERED += ["cd sub && for x in 1; do echo 1:$x; done"]
 
 
@@ -80,7 +97,9 @@ def test_what_does_not_change_the_folder_of_other_commands(tmp_path, command):
     assert made(tmp_path, claude) == HERE
 
 
-@pytest.mark.parametrize(("command", "error"), [("cd sub && make", True), ("cd sub && make && grep -n x f", False)])
+@pytest.mark.parametrize(
+    ("command", "error"), [("cd sub && make", True), ("cd sub && make && grep -n x f", False)]
+)
 def test_a_call_that_may_have_failed_changes_no_folder(tmp_path, command, error):
     claude = Claude()
     shell(claude, command, "Exit code 2\nmake: *** [all]" if error else "", error=error)
@@ -126,7 +145,11 @@ def test_a_sub_agent_has_a_shell_of_its_own(tmp_path):
 
 def test_a_session_that_goes_on_from_another_may_have_begun_anywhere(tmp_path):
     claude = Claude()
-    claude.line("user", message={"role": "user", "content": "This session is being continued."}, isCompactSummary=True)
+    claude.line(
+        "user",
+        message={"role": "user", "content": "This session is being continued."},
+        isCompactSummary=True,
+    )
     shell(claude, WRITE)
     shell(claude, "cd sub")
     assert made(tmp_path, claude) == NOWHERE
@@ -154,7 +177,12 @@ def test_git_tells_paths_from_the_top_of_the_work_tree(tmp_path, folder, told, p
     claude = Claude()
     claude.user("go on")
     shell(claude, "git status --short", after=folder)
-    shell(claude, "git diff", f"diff --git a/{told} b/{told}\n--- a/{told}\n+++ b/{told}\n@@ -1 +1 @@\n-a\n+b\n", before=folder)
+    shell(
+        claude,
+        "git diff",
+        f"diff --git a/{told} b/{told}\n--- a/{told}\n+++ b/{told}\n@@ -1 +1 @@\n-a\n+b\n",
+        before=folder,
+    )
     replay, _ = replayed(records_of(tmp_path, claude.data()))
     assert list(replay.files) == [f"{ROOT}/{path}"]
 
@@ -164,25 +192,45 @@ def test_each_call_of_codex_begins_in_its_own_folder(tmp_path):
     codex.shell("cd sub && ls")
     codex.shell(WRITE)
     call_id = codex.function("exec_command", {"cmd": WRITE, "workdir": "sub"})
-    codex.output(call_id, "Wall time: 0.1 seconds\nProcess exited with code 0\nOutput:\n", "function_call_output")
+    codex.output(
+        call_id,
+        "Wall time: 0.1 seconds\nProcess exited with code 0\nOutput:\n",
+        "function_call_output",
+    )
     assert rows(records_of(tmp_path, codex.data())) == HERE + BELOW
 
 
 def test_each_call_of_gemini_begins_in_its_own_folder(tmp_path):
     gemini = Gemini()
-    for arguments in ({"command": "cd sub"}, {"command": WRITE}, {"command": WRITE, "dir_path": "sub"}):
+    for arguments in (
+        {"command": "cd sub"},
+        {"command": WRITE},
+        {"command": WRITE, "dir_path": "sub"},
+    ):
         gemini.call("run_shell_command", arguments, "Output: (empty)\nError: (none)\nExit Code: 0")
     assert rows(records_of(tmp_path, gemini.data(), "session.json")) == HERE + BELOW
 
 
 def test_each_call_of_opencode_begins_in_its_own_folder(tmp_path):
     opencode = OpenCode()
-    for arguments in ({"command": "cd sub"}, {"command": WRITE}, {"command": WRITE, "workdir": SUB}):
+    for arguments in (
+        {"command": "cd sub"},
+        {"command": WRITE},
+        {"command": WRITE, "workdir": SUB},
+    ):
         opencode.call("bash", arguments, "", {"exit": 0})
     assert rows(records_of(tmp_path, opencode.data(), "session.json")) == HERE + BELOW
 
 
 def test_the_shell_of_cursor_goes_on_and_tells_no_folder(tmp_path):
-    ran = [{"command": WRITE}, {"command": "cd sub"}, {"command": WRITE}, {"command": WRITE, "cwd": SUB}]
-    tools = [{"name": "run_terminal_cmd", "params": arguments, "result": {"output": "", "exitCode": 0}} for arguments in ran]
+    ran = [
+        {"command": WRITE},
+        {"command": "cd sub"},
+        {"command": WRITE},
+        {"command": WRITE, "cwd": SUB},
+    ]
+    tools = [
+        {"name": "run_terminal_cmd", "params": arguments, "result": {"output": "", "exitCode": 0}}
+        for arguments in ran
+    ]
     assert rows(cursor_editor(tmp_path, *tools)) == HERE + BELOW

@@ -21,16 +21,41 @@ class Told:
     def line(self, **members: Any) -> None:
         """Add a line as the host writes it."""
         self.clock += 1
-        common = {"uuid": f"{self.name}-{len(self.lines)}", "sessionId": self.name, "cwd": ROOT, "version": "2.1.0"}
+        common = {
+            "uuid": f"{self.name}-{len(self.lines)}",
+            "sessionId": self.name,
+            "cwd": ROOT,
+            "version": "2.1.0",
+        }
         stamp = f"2026-03-01T{self.clock // 3600:02}:{self.clock // 60 % 60:02}:{self.clock % 60:02}.000Z"
         self.lines.append({**common, "timestamp": stamp, **members})
 
-    def call(self, tool: str, arguments: dict[str, Any], output: str = "ok", result: Any = None, *, error: bool = False) -> str:
+    def call(
+        self,
+        tool: str,
+        arguments: dict[str, Any],
+        output: str = "ok",
+        result: Any = None,
+        *,
+        error: bool = False,
+    ) -> str:
         """Let the agent call a tool."""
         call_id = f"{self.name}-call-{len(self.lines)}"
-        block: dict[str, Any] = {"type": "tool_use", "id": call_id, "name": tool, "input": arguments}
-        self.line(type="assistant", message={"role": "assistant", "model": self.model, "content": [block]})
-        block = {"type": "tool_result", "tool_use_id": call_id, "content": output, "is_error": error}
+        block: dict[str, Any] = {
+            "type": "tool_use",
+            "id": call_id,
+            "name": tool,
+            "input": arguments,
+        }
+        self.line(
+            type="assistant", message={"role": "assistant", "model": self.model, "content": [block]}
+        )
+        block = {
+            "type": "tool_result",
+            "tool_use_id": call_id,
+            "content": output,
+            "is_error": error,
+        }
         more = {} if result is None else {"toolUseResult": result}
         self.line(type="user", message={"role": "user", "content": [block]}, **more)
         return call_id
@@ -38,22 +63,40 @@ class Told:
     def read(self, path: str, text: str) -> None:
         """Let the agent read a whole file."""
         lines = text.split("\n")
-        file = {"filePath": f"{ROOT}/{path}", "content": text, "startLine": 1, "numLines": len(lines), "totalLines": len(lines)}
+        file = {
+            "filePath": f"{ROOT}/{path}",
+            "content": text,
+            "startLine": 1,
+            "numLines": len(lines),
+            "totalLines": len(lines),
+        }
         self.call("Read", {"file_path": f"{ROOT}/{path}"}, "…", {"type": "text", "file": file})
 
     def edit(self, path: str, old: str, new: str, **more: Any) -> str:
         """Let the agent replace a text."""
         arguments = {"file_path": f"{ROOT}/{path}", "old_string": old, "new_string": new, **more}
-        return self.call("Edit", arguments, "The file has been updated successfully.", {"filePath": f"{ROOT}/{path}"})
+        return self.call(
+            "Edit",
+            arguments,
+            "The file has been updated successfully.",
+            {"filePath": f"{ROOT}/{path}"},
+        )
 
     def write(self, path: str, text: str, kind: str = "create") -> str:
         """Let the agent write a file."""
         result = {"type": kind, "filePath": f"{ROOT}/{path}", "content": text}
-        return self.call("Write", {"file_path": f"{ROOT}/{path}", "content": text}, "File written.", result)
+        return self.call(
+            "Write", {"file_path": f"{ROOT}/{path}", "content": text}, "File written.", result
+        )
 
     def bash(self, command: str, output: str = "") -> str:
         """Let the agent run a command."""
-        return self.call("Bash", {"command": command}, output, {"stdout": output, "stderr": "", "interrupted": False})
+        return self.call(
+            "Bash",
+            {"command": command},
+            output,
+            {"stdout": output, "stderr": "", "interrupted": False},
+        )
 
     def native(self) -> bytes:
         """Give the session as the host keeps it."""

@@ -26,7 +26,10 @@ def hook(state: Path, *arguments: str, given: bytes = b"", **more) -> None:
 
 def spooled(state: Path) -> dict[tuple[str, str], list[bytes]]:
     """Give the payloads of all spools, by agent and session."""
-    return {(spool.agent, spool.session): [event.payload for event in all_events(spool.path)] for spool in spools(state)}
+    return {
+        (spool.agent, spool.session): [event.payload for event in all_events(spool.path)]
+        for spool in spools(state)
+    }
 
 
 def all_events(path: Path) -> list[Event]:

@@ -12,7 +12,9 @@ from vacr.capture.contents import Content
 from vacr.capture.hunks import hunks
 from vacr.capture.rewrites import added, changes, splice, splices
 
-LINES = st.lists(st.binary(max_size=6).map(lambda line: line.replace(b"\n", b"") + b"\n"), max_size=12)
+LINES = st.lists(
+    st.binary(max_size=6).map(lambda line: line.replace(b"\n", b"") + b"\n"), max_size=12
+)
 
 
 def told(seen, now):
@@ -21,7 +23,11 @@ def told(seen, now):
 
 @given(st.binary(max_size=60), st.binary(max_size=60), st.binary(max_size=60))
 def test_a_splice_makes_the_one_of_the_other(front, middle, back):
-    for old, new in ((front + back, front + middle + back), (front + middle + back, back), (middle, front)):
+    for old, new in (
+        (front + back, front + middle + back),
+        (front + middle + back, back),
+        (middle, front),
+    ):
         at, cut, data = splice(old, new)
         assert old[:at] + data + old[at + cut :] == new
         assert len(data) + len(old) - cut == len(new)
@@ -73,7 +79,9 @@ def test_many_lines_that_are_the_same_are_compared_in_no_time():
     assert time.process_time() - began < 5
 
 
-@given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 10), st.binary(max_size=10)), max_size=20))
+@given(
+    st.lists(st.tuples(st.integers(0, 30), st.integers(0, 10), st.binary(max_size=10)), max_size=20)
+)
 def test_content_follows_changes(steps):
     content, plain = Content(held=bytearray()), b""
     for where, much, data in steps:
@@ -81,7 +89,11 @@ def test_content_follows_changes(steps):
         cut = min(much, len(plain) - at)
         content.change(at, cut, data)
         plain = plain[:at] + data + plain[at + cut :]
-        assert (content.size, bytes(content.held), content.lines) == (len(plain), plain, plain.count(b"\n"))
+        assert (content.size, bytes(content.held), content.lines) == (
+            len(plain),
+            plain,
+            plain.count(b"\n"),
+        )
         assert content.tail == plain[-4096:]
 
 

@@ -50,7 +50,10 @@ def test_a_torn_end_is_cut_and_nothing_else(tmp_path_factory, payloads, data):
     written(path, *payloads)
     whole = path.read_bytes()
     cut = data.draw(st.integers(0, len(whole)))
-    path.write_bytes(whole[:cut] + data.draw(st.binary(max_size=40)).replace(whole[cut : cut + 1], b"") * (cut < len(whole)))
+    path.write_bytes(
+        whole[:cut]
+        + data.draw(st.binary(max_size=40)).replace(whole[cut : cut + 1], b"") * (cut < len(whole))
+    )
     found, head = recovered(path)
     assert found == payloads[: len(found)]
     size, complete = 0, 0
@@ -107,7 +110,9 @@ def test_a_length_that_was_overwritten_is_not_read_for(tmp_path):
 
 
 def test_a_full_disk_leaves_the_chain_as_it_was(tmp_path):
-    """The limit on a file's size stands for the disk: a write beyond it fails after it was done in part."""
+    """The limit on a file's size stands for the disk: a write beyond it fails after it was done in
+    part.
+    """
     import resource
     import signal
 
@@ -115,7 +120,10 @@ def test_a_full_disk_leaves_the_chain_as_it_was(tmp_path):
     chain = Chain(path)
     list(chain.recover())
     head = chain.append([b"one"])
-    before, handler = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    before, handler = (
+        resource.getrlimit(resource.RLIMIT_FSIZE),
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN),
+    )
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
     try:
         with pytest.raises(NotWritten):

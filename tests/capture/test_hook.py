@@ -58,7 +58,20 @@ def test_an_event_is_kept_as_it_came_in_the_spool_of_its_session(tmp_path, agent
 
 
 @pytest.mark.parametrize(
-    "session", ["../../../etc/passwd", "..", ".", "/abs", "a/b", "a\0b", ".hidden", "%2E%2E", "ü" * 300, "x" * 5000, "a b\n"]
+    "session",
+    [
+        "../../../etc/passwd",
+        "..",
+        ".",
+        "/abs",
+        "a/b",
+        "a\0b",
+        ".hidden",
+        "%2E%2E",
+        "ü" * 300,
+        "x" * 5000,
+        "a b\n",
+    ],
 )
 def test_no_session_leads_out_of_the_spool(tmp_path, session):
     hook(tmp_path, "claude-code", given=json.dumps({"session_id": session}).encode())
@@ -76,7 +89,9 @@ def test_what_comes_as_an_argument_is_an_event_too(tmp_path):
 
 def test_others_may_not_read_what_is_spooled(tmp_path):
     state = tmp_path / "state"
-    subprocess.run([*COMMAND, "claude-code"], input=EVENT, env=environment(state), umask=0, check=True)
+    subprocess.run(
+        [*COMMAND, "claude-code"], input=EVENT, env=environment(state), umask=0, check=True
+    )
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in [state, *state.rglob("*")]}
     assert modes == {"state": 0o700, "spool": 0o700, "claude-code": 0o700, "s-1.spool": 0o600}
 
@@ -90,7 +105,9 @@ def test_a_large_event_is_kept_whole(tmp_path):
 @pytest.mark.parametrize("whole", [True, False])
 def test_an_agent_that_does_not_close_its_end_is_not_waited_for(tmp_path, whole):
     sent = EVENT if whole else EVENT[:-3]
-    with subprocess.Popen([*COMMAND, "claude-code"], env=environment(tmp_path), stdin=subprocess.PIPE) as running:
+    with subprocess.Popen(
+        [*COMMAND, "claude-code"], env=environment(tmp_path), stdin=subprocess.PIPE
+    ) as running:
         running.stdin.write(sent)
         running.stdin.flush()
         assert running.wait() == 0
@@ -99,7 +116,9 @@ def test_an_agent_that_does_not_close_its_end_is_not_waited_for(tmp_path, whole)
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_what_came_before_a_signal_is_kept(tmp_path, number):
-    with subprocess.Popen([*COMMAND, "claude-code"], env=environment(tmp_path), stdin=subprocess.PIPE) as running:
+    with subprocess.Popen(
+        [*COMMAND, "claude-code"], env=environment(tmp_path), stdin=subprocess.PIPE
+    ) as running:
         running.stdin.write(EVENT[:-1])
         running.stdin.flush()
         while not waits(running):
@@ -111,7 +130,9 @@ def test_what_came_before_a_signal_is_kept(tmp_path, number):
 
 def waits(running: subprocess.Popen) -> bool:
     """Tell whether the script has its own handlers, and has read all that it was sent."""
-    fields = dict(line.split(":", 1) for line in Path(f"/proc/{running.pid}/status").read_text().splitlines())
+    fields = dict(
+        line.split(":", 1) for line in Path(f"/proc/{running.pid}/status").read_text().splitlines()
+    )
     handled = int(fields["SigCgt"], 16) >> (signal.SIGTERM - 1) & 1
     left = fcntl.ioctl(running.stdin, termios.FIONREAD, b"\0" * 4)
     return bool(handled) and left == b"\0" * 4
@@ -195,7 +216,9 @@ def test_the_notes_do_not_grow_for_ever(tmp_path):
 
 def test_only_what_is_needed_is_imported(tmp_path):
     command = [sys.executable, "-I", "-S", "-X", "importtime", script.__file__, "claude-code"]
-    done = subprocess.run(command, input=EVENT, env=environment(tmp_path), capture_output=True, check=True)
+    done = subprocess.run(
+        command, input=EVENT, env=environment(tmp_path), capture_output=True, check=True
+    )
     nothing = [sys.executable, "-I", "-S", "-X", "importtime", "-c", "import os"]
     empty = subprocess.run(nothing, capture_output=True, check=True)
     assert imported(done.stderr) - imported(empty.stderr) <= {"binascii", "select"}
@@ -225,7 +248,9 @@ def test_hook_and_package_find_the_same_folder(variables):
     assert os.fsdecode(script.state_folder(encoded)) == str(state_folder(variables))
 
 
-@pytest.mark.parametrize("variables", [{"HOME": ""}, {"HOME": "h"}, {}, {"HOME": "", "XDG_STATE_HOME": "x"}], ids=str)
+@pytest.mark.parametrize(
+    "variables", [{"HOME": ""}, {"HOME": "h"}, {}, {"HOME": "", "XDG_STATE_HOME": "x"}], ids=str
+)
 def test_without_a_home_that_of_the_account_counts(variables, monkeypatch):
     """Also where the process itself has such a HOME, by which Python would go."""
     monkeypatch.setenv("HOME", "")
@@ -275,17 +300,28 @@ def test_names_that_cannot_be_synced_lose_no_event(tmp_path, monkeypatch):
 
 
 @given(
-    st.dictionaries(st.text(max_size=5), st.recursive(st.text() | st.integers() | st.none(), st.lists, max_leaves=5), max_size=5),
+    st.dictionaries(
+        st.text(max_size=5),
+        st.recursive(st.text() | st.integers() | st.none(), st.lists, max_leaves=5),
+        max_size=5,
+    ),
     st.text(min_size=1),
     st.booleans(),
 )
 def test_the_session_is_found_wherever_it_stands(members, session, last):
     own = {"session_id": session}
-    value = members | own if last else own | {name: item for name, item in members.items() if name != "session_id"}
+    value = (
+        members | own
+        if last
+        else own | {name: item for name, item in members.items() if name != "session_id"}
+    )
     for ascii_only in (True, False):
         payload = json.dumps(value, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
         expected = session.encode("utf-8", "surrogatepass")
-        assert script.session_of(payload, b"session_id") in (expected, expected.decode("utf-8", "replace").encode())
+        assert script.session_of(payload, b"session_id") in (
+            expected,
+            expected.decode("utf-8", "replace").encode(),
+        )
 
 
 @given(st.binary(max_size=200))

@@ -19,9 +19,16 @@ def home(tmp_path):
 
 
 def vacr(home, *arguments, **variables):
-    environment = {"HOME": str(home), "PATH": "/usr/bin:/bin", "VACR_STATE": f"{home}/state", **variables}
+    environment = {
+        "HOME": str(home),
+        "PATH": "/usr/bin:/bin",
+        "VACR_STATE": f"{home}/state",
+        **variables,
+    }
     command = [sys.executable, "-m", "vacr", "hook", *arguments]
-    return subprocess.run(command, env=environment, cwd=home, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    return subprocess.run(
+        command, env=environment, cwd=home, capture_output=True, text=True, stdin=subprocess.DEVNULL
+    )
 
 
 def test_a_dry_run_shows_the_change_and_makes_none(home):
@@ -33,11 +40,15 @@ def test_a_dry_run_shows_the_change_and_makes_none(home):
 
 def test_a_change_of_a_file_in_one_line_can_be_read(home):
     path = home / ".claude" / "settings.json"
-    path.write_text('{"model":"opus","hooks":{"Stop":[{"hooks":[{"type":"command","command":"true"}]}]}}')
+    path.write_text(
+        '{"model":"opus","hooks":{"Stop":[{"hooks":[{"type":"command","command":"true"}]}]}}'
+    )
     done = vacr(home, "install", "--dry-run")
     assert '\n+    "SessionStart": [\n' in done.stdout
     assert "\n-" not in done.stdout.replace("\n---", "")
-    assert done.stdout.endswith("(Laid out to be read. In the file, what is in one line stays in one line.)\n")
+    assert done.stdout.endswith(
+        "(Laid out to be read. In the file, what is in one line stays in one line.)\n"
+    )
     (told,) = json.loads(vacr(home, "install", "--dry-run", "--format", "json").stdout)["agents"]
     assert told["diff"].count("\n+{") == 1
     assert vacr(home, "install", "--yes").returncode == 0
@@ -79,9 +90,21 @@ def test_install_status_uninstall(home):
     status = vacr(home, "status", "--format", "json")
     (row,) = json.loads(status.stdout)["agents"]
     assert status.returncode == 0
-    assert (row["agent"], row["scope"], row["state"], row["sessions"]) == ("claude-code", "user", "installed", 0)
-    command = json.loads((home / ".claude" / "settings.json").read_text())["hooks"]["Stop"][0]["hooks"][0]["command"]
-    subprocess.run(["sh", "-c", command], input=b'{"session_id":"s"}', check=True, env={"VACR_STATE": f"{home}/state"})
+    assert (row["agent"], row["scope"], row["state"], row["sessions"]) == (
+        "claude-code",
+        "user",
+        "installed",
+        0,
+    )
+    command = json.loads((home / ".claude" / "settings.json").read_text())["hooks"]["Stop"][0][
+        "hooks"
+    ][0]["command"]
+    subprocess.run(
+        ["sh", "-c", command],
+        input=b'{"session_id":"s"}',
+        check=True,
+        env={"VACR_STATE": f"{home}/state"},
+    )
     assert " 1     38 B " in vacr(home, "status").stdout
     done = vacr(home, "uninstall", "--yes", "--format", "json")
     assert json.loads(done.stdout)["agents"][0]["state"] == "uninstalled"
@@ -125,7 +148,10 @@ def test_no_agent_at_all(tmp_path):
 def test_a_state_folder_that_cannot_be_made(home):
     done = vacr(home, "install", "--yes", VACR_STATE="/proc/x")
     assert done.returncode == 3
-    assert "vacr: /proc/x: no folder can be made there\n  State is kept there; the variable VACR_STATE" in done.stderr
+    assert (
+        "vacr: /proc/x: no folder can be made there\n  State is kept there; the variable VACR_STATE"
+        in done.stderr
+    )
     assert (home / ".claude" / "settings.json").read_text() == SETTINGS
 
 

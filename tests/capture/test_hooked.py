@@ -24,7 +24,11 @@ def watcher(tmp_path):
 
 
 def tell(tmp_path, number, session="s"):
-    hook(tmp_path, "claude-code", given=b'{"session_id":"%s","number":%d}' % (session.encode(), number))
+    hook(
+        tmp_path,
+        "claude-code",
+        given=b'{"session_id":"%s","number":%d}' % (session.encode(), number),
+    )
 
 
 def captured(tmp_path):
@@ -35,7 +39,9 @@ def captured(tmp_path):
     for name in names(tmp_path / "journal"):
         with path_of(tmp_path / "journal", name).open("rb") as file:
             notes = [read(payload, name, 0) for _, payload in frames(file, name, Scan(), NOTHING)]
-        found += [int(note["data"].split(b":")[-1][:-1]) for note in notes if note["kind"] == "event"]
+        found += [
+            int(note["data"].split(b":")[-1][:-1]) for note in notes if note["kind"] == "event"
+        ]
     return found
 
 
@@ -60,7 +66,9 @@ def test_events_are_read_once(tmp_path, watcher):
 def test_what_was_read_is_removed_and_nothing_is_lost_or_doubled(tmp_path, watcher, monkeypatch):
     tell(tmp_path, 0)
     (one,) = spools(tmp_path)
-    late = os.open(one.path, os.O_WRONLY | os.O_APPEND)  # a hook that has opened it, and writes when it gets to it
+    late = os.open(
+        one.path, os.O_WRONLY | os.O_APPEND
+    )  # a hook that has opened it, and writes when it gets to it
     tell(tmp_path, 1, session="other")
     frame = next(spool for spool in spools(tmp_path) if spool.session == "other").path.read_bytes()
     later(watcher, monkeypatch)
@@ -150,7 +158,9 @@ def test_events_wait_for_the_transcript_that_comes_after_them(machine):
     watching.sees(machine.transcript("another"))
     assert machine.names() == [machine.name_of(machine.transcript("another"))]
     add(path, lines(2))
-    watching.until(lambda: (found := machine.state_of(machine.name_of(path))) is not None and found.events == 1)
+    watching.until(
+        lambda: (found := machine.state_of(machine.name_of(path))) is not None and found.events == 1
+    )
     watching.stop()
     assert len(machine.names()) == 2
     machine.holds()

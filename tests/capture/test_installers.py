@@ -1,4 +1,6 @@
-"""Installers: settings files get our entries and lose them again, and nothing else in them changes."""
+"""Installers: settings files get our entries and lose them again, and nothing else in them
+changes.
+"""
 
 import json
 import shutil
@@ -28,7 +30,10 @@ FILES = {
     "no hooks": '{\n  "model": "opus"\n}\n',
     "tabs": '{\n\t"model": "opus"\n}',
     "one line": '{"model":"opus","x":[1,2]}',
-    "comments": '// mine\n{\n  // first\n  "model": "opus", // liked\n  /* and */ "x": 1 // last\n  // end\n}\n// after\n',
+    "comments": (
+        '// mine\n{\n  // first\n  "model": "opus", // liked\n  /* and */ "x": 1 // '
+        "last\n  // end\n}\n// after\n"
+    ),
     "trailing commas": f"""{{
     "x": [1, 2,],
     "hooks": {{
@@ -87,7 +92,11 @@ def test_entries_go_out_though_the_file_is_another_by_then(text):
 
 
 def test_an_older_command_is_replaced():
-    old = settings.installed('{\n  "a": 1\n}\n', NESTED, {"Stop": "/gone/python -I /old/vacr/capture/hook.py claude-code"})
+    old = settings.installed(
+        '{\n  "a": 1\n}\n',
+        NESTED,
+        {"Stop": "/gone/python -I /old/vacr/capture/hook.py claude-code"},
+    )
     new = settings.installed(old, NESTED, OURS)
     assert settings.commands(new) == {event: [command] for event, command in OURS.items()}
     assert settings.uninstalled(new) == '{\n  "a": 1\n}\n'
@@ -303,7 +312,9 @@ def test_settings_are_where_the_agent_has_them(tmp_path, name, variables, path):
 
 
 def test_projects_have_settings_too(tmp_path):
-    assert AGENTS["claude-code"].path(LOCAL, {}, tmp_path) == tmp_path / ".claude/settings.local.json"
+    assert (
+        AGENTS["claude-code"].path(LOCAL, {}, tmp_path) == tmp_path / ".claude/settings.local.json"
+    )
     assert AGENTS["codex-cli"].path(PROJECT, {}, tmp_path) == tmp_path / ".codex/hooks.json"
     with pytest.raises(UsageError, match="--local"):
         AGENTS["codex-cli"].path(LOCAL, {}, tmp_path)
@@ -311,9 +322,17 @@ def test_projects_have_settings_too(tmp_path):
 
 @pytest.mark.parametrize(
     ("told", "more"),
-    [("2.1.197 (Claude Code)", True), ("2.1.101 (Claude Code)", True), ("2.1.100", False), ("1.0.85", False), ("?", False)],
+    [
+        ("2.1.197 (Claude Code)", True),
+        ("2.1.101 (Claude Code)", True),
+        ("2.1.100", False),
+        ("1.0.85", False),
+        ("?", False),
+    ],
 )
-def test_an_event_that_would_void_the_settings_of_an_older_version_is_left_out(tmp_path, told, more):
+def test_an_event_that_would_void_the_settings_of_an_older_version_is_left_out(
+    tmp_path, told, more
+):
     (tmp_path / "claude").write_text(f"#!/bin/sh\necho '{told}'\n")
     (tmp_path / "claude").chmod(0o755)
     events = AGENTS["claude-code"].commands({"PATH": f"{tmp_path}:/bin:/usr/bin"})
@@ -324,13 +343,17 @@ def test_an_event_that_would_void_the_settings_of_an_older_version_is_left_out(t
 
 @pytest.mark.parametrize("name", [name for name, agent in AGENTS.items() if agent.layout])
 @pytest.mark.parametrize("gone", [False, True])
-@pytest.mark.parametrize("shell", [shell for shell in ("sh", "bash", "zsh", "fish") if shutil.which(shell)])
+@pytest.mark.parametrize(
+    "shell", [shell for shell in ("sh", "bash", "zsh", "fish") if shutil.which(shell)]
+)
 def test_a_shell_runs_the_command_and_says_only_what_the_agent_wants(tmp_path, name, gone, shell):
     agent = AGENTS[name]
     for event, command in agent.commands({"PATH": ""}).items():
         line = command.replace("hook.py", "gone.py") if gone else command
         sent = b'{"session_id":"s","conversation_id":"s"}'
-        done = subprocess.run([shell, "-c", line], input=sent, capture_output=True, env={"VACR_STATE": str(tmp_path)})
+        done = subprocess.run(
+            [shell, "-c", line], input=sent, capture_output=True, env={"VACR_STATE": str(tmp_path)}
+        )
         assert (done.returncode, done.stderr) == (0, b"")
         assert done.stdout.decode().strip() == agent.answers.get(event, agent.answer)
     assert bool(spooled(tmp_path)) != gone
@@ -364,7 +387,10 @@ def test_the_plugin_tells_what_is_done_and_waits_for_nothing(tmp_path):
     """)
     state = tmp_path / "state"
     subprocess.run(
-        ["node", tmp_path / "run.mjs"], check=True, env={"PATH": "", "VACR_STATE": str(state)}, executable=shutil.which("node")
+        ["node", tmp_path / "run.mjs"],
+        check=True,
+        env={"PATH": "", "VACR_STATE": str(state)},
+        executable=shutil.which("node"),
     )
     told = []
     for _ in range(600):  # hooks that were started are not waited for

@@ -100,10 +100,17 @@ def test_epochs_follow_each_other_and_old_keys_are_erased(journal, folder):
     (folder / "epoch-key.pem").write_bytes(keys.pop())
     with pytest.raises(UnreadableInput, match="the key that the last checkpoint names is gone"):
         Journal(folder)
-    assert found(folder) == ["the key that is there is not the one that the last checkpoint names: later ones are missing"]
+    assert found(folder) == [
+        (
+            "the key that is there is not the one that the last checkpoint names: later ones are "
+            "missing"
+        )
+    ]
 
 
-@pytest.mark.parametrize("moment", ["before the checkpoint", "before the key is in its place", "half erased"])
+@pytest.mark.parametrize(
+    "moment", ["before the checkpoint", "before the key is in its place", "half erased"]
+)
 def test_an_epoch_that_was_interrupted_is_ended(journal, folder, moment, monkeypatch):
     captured(journal, b"one\n")
     if moment == "before the checkpoint":
@@ -191,9 +198,14 @@ def test_rewritten_history_is_named_and_what_was_first_seen_is_kept(journal, fol
     session.change(part, (0, part.content.size, b""))
     journal.checkpoint()
     seen = [finding.partition(" after")[0] for finding in found(folder)]
-    assert seen == [f"{NAME}: abc.jsonl: line 2 changed", f"{NAME}: abc.jsonl: lines 1 to 4 vanished"]
+    assert seen == [
+        f"{NAME}: abc.jsonl: line 2 changed",
+        f"{NAME}: abc.jsonl: lines 1 to 4 vanished",
+    ]
     assert contents(folder) == {"abc.jsonl": b""}
-    assert first_seen(path_of(folder, NAME), NAME, session.head) == {"abc.jsonl": b"one\ntwo\nthree\nfour\n"}
+    assert first_seen(path_of(folder, NAME), NAME, session.head) == {
+        "abc.jsonl": b"one\ntwo\nthree\nfour\n"
+    }
 
 
 def test_a_file_beside_that_is_written_anew_is_no_finding_and_named(journal, folder):
@@ -284,7 +296,9 @@ def test_no_journal_is_an_error_that_says_so(tmp_path):
 
 
 def test_an_older_copy_of_all_of_it_is_not_found_out_without_an_anchor(journal, folder, tmp_path):
-    """What a chain cannot show, said plainly: whoever puts back all of an older state leaves a journal that holds."""
+    """What a chain cannot show, said plainly: whoever puts back all of an older state leaves a
+    journal that holds.
+    """
     captured(journal, b"one\n")
     journal.checkpoint()
     shutil.copytree(folder, tmp_path / "older")

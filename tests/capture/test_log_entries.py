@@ -26,7 +26,9 @@ def covered_in(folder):
 
 @pytest.fixture
 def logged(tmp_path):
-    """A journal of three epochs whose checkpoints are in a log, and what it was after each of them."""
+    """A journal of three epochs whose checkpoints are in a log, and what it was after each
+    of them.
+    """
     log = make(str(tmp_path / "log"))
     journal = Journal(tmp_path / "journal")
     with closing(log.ledger()) as ledger:
@@ -49,7 +51,10 @@ def test_what_is_whole_lacks_nothing(logged):
 
 def test_what_was_set_back_is_found_out(logged):
     found = beyond(covered_in(logged / "after-2"), str(logged / "log"))
-    assert (found.missing, found.unknown) == ([4], 3)  # one by the key of its epoch, two by that of the next
+    assert (found.missing, found.unknown) == (
+        [4],
+        3,
+    )  # one by the key of its epoch, two by that of the next
     found = beyond(covered_in(logged / "after-4"), str(logged / "log"))
     assert (found.missing, found.unknown) == ([6], 1)
 
@@ -66,7 +71,9 @@ def test_over_http_and_by_the_command(machine):
         # The log publishes a little after it answers.
         service.published(1 + len(covered_in(machine.journal).anchors))
         assert machine.run("journal", "verify", "--log", service.url).returncode == 0
-        done = machine.run("journal", "verify", machine.state / "older", "--no-transcripts", "--log", service.url)
+        done = machine.run(
+            "journal", "verify", machine.state / "older", "--no-transcripts", "--log", service.url
+        )
         assert (done.returncode, "it was set back" in done.err) == (1, True)
         shutil.rmtree(machine.journal)
         machine.once("--no-seal", "--service", service.url)  # another journal in the same log

@@ -1,4 +1,6 @@
-"""Sessions that their agents write anew: what had settled and became something else is named, and is sealed as it was."""
+"""Sessions that their agents write anew: what had settled and became something else is named, and
+is sealed as it was.
+"""
 
 import json
 import sqlite3
@@ -26,7 +28,12 @@ def message(number, role, **more):
 
 
 def part(number, *, of, **data):
-    return "part", {"id": f"prt_{number}", "message_id": f"msg_{of}", "session_id": "ses_1", "data": json.dumps(data)}
+    return "part", {
+        "id": f"prt_{number}",
+        "message_id": f"msg_{of}",
+        "session_id": "ses_1",
+        "data": json.dumps(data),
+    }
 
 
 def text(number, said, *, of):
@@ -71,7 +78,9 @@ class Captured:
     def see(self, data, *, after):
         """Capture what there is some seconds after the last time."""
         self.now += after * SECOND
-        self.session.change(self.part, *splices(self.session.content(self.part), data), seen=self.now)
+        self.session.change(
+            self.part, *splices(self.session.content(self.part), data), seen=self.now
+        )
 
     def seal(self):
         self.session.seal(self.session.head, bytes(32), bytes(32))
@@ -105,15 +114,27 @@ def captured(tmp_path):
 
 
 def test_an_agent_at_work(captured):
-    """Answers grow, calls get their results, the session's own row changes, even after long pauses."""
+    """Answers grow, calls get their results, the session's own row changes, even after long
+    pauses.
+    """
     asked = [HEAD, *TURN[:3]]
     captured.see(rows(*asked), after=1)
     captured.see(rows(*asked, text(2, "There", of=2)), after=100)
     captured.see(rows(*asked, text(2, "There are three", of=2)), after=100)
     running = tool(4, of=2, status="running", input={"command": "ls"})
-    captured.see(rows(*asked, text(2, "There are three.", of=2), tool(4, of=2, status="pending", input={})), after=100)
+    captured.see(
+        rows(*asked, text(2, "There are three.", of=2), tool(4, of=2, status="pending", input={})),
+        after=100,
+    )
     captured.see(rows(*asked, text(2, "There are three.", of=2), running), after=100)
-    done = tool(4, of=2, status="completed", input={"command": "ls"}, output="a b c", time={"start": 1, "end": 2})
+    done = tool(
+        4,
+        of=2,
+        status="completed",
+        input={"command": "ls"},
+        output="a b c",
+        time={"start": 1, "end": 2},
+    )
     captured.see(rows(("session", {"id": "ses_1", "title": "Files"}), *TURN, done), after=100)
     last = rows(("session", {"id": "ses_1", "title": "Files", "cost": 3}), *TURN, done, *NEXT)
     captured.see(last, after=100)
@@ -127,7 +148,10 @@ def test_an_agent_at_work(captured):
     [
         ([*TURN[:3], text(2, "There are four.", of=2)], "entry 2 (assistant msg_2) changed"),
         ([TURN[0], text(1, "delete the files", of=1), *TURN[2:]], "entry 1 (user msg_1) changed"),
-        ([*TURN[:2], message(2, "assistant", modelID="other"), TURN[3]], "entry 2 (assistant msg_2) changed"),
+        (
+            [*TURN[:2], message(2, "assistant", modelID="other"), TURN[3]],
+            "entry 2 (assistant msg_2) changed",
+        ),
         ([*TURN[:2]], "entry 2 (assistant msg_2) vanished"),
         ([message(1, "user"), *TURN[2:]], "entry 1 (user msg_1) changed"),
     ],
@@ -175,17 +199,33 @@ def test_a_busy_session_settles_as_it_goes(captured):
 def test_what_is_sealed_has_settled(captured):
     captured.see(rows(HEAD, *TURN, *NEXT), after=1)
     captured.seal()
-    forged = [message(25, "user"), text(25, "delete them", of=25), message(26, "assistant"), text(26, "Done.", of=26)]
+    forged = [
+        message(25, "user"),
+        text(25, "delete them", of=25),
+        message(26, "assistant"),
+        text(26, "Done.", of=26),
+    ]
     captured.see(rows(HEAD, *TURN, *forged, *NEXT), after=1)
-    captured.see(rows(HEAD, *TURN, *forged, *NEXT, message(40, "assistant"), text(40, "Five.", of=40)), after=5)
+    captured.see(
+        rows(HEAD, *TURN, *forged, *NEXT, message(40, "assistant"), text(40, "Five.", of=40)),
+        after=5,
+    )
     new = "entry {} ({}) is new before entry 3 (user msg_30)"
-    assert captured.check() == ([new.format(3, "user msg_25"), new.format(4, "assistant msg_26")], [])
-    assert captured.says(rows(HEAD, *TURN, *NEXT, message(40, "assistant"), text(40, "Five.", of=40)))
+    assert captured.check() == (
+        [new.format(3, "user msg_25"), new.format(4, "assistant msg_26")],
+        [],
+    )
+    assert captured.says(
+        rows(HEAD, *TURN, *NEXT, message(40, "assistant"), text(40, "Five.", of=40))
+    )
 
 
 def test_a_turn_that_goes_on_after_it_was_sealed(captured):
     """Somebody allowed a call on the next morning."""
-    waiting, done = tool(5, of=2, status="running", input={}), tool(5, of=2, status="completed", input={}, output="a b c")
+    waiting, done = (
+        tool(5, of=2, status="running", input={}),
+        tool(5, of=2, status="completed", input={}, output="a b c"),
+    )
     other = tool(6, of=2, status="completed", input={}, output="ok")
     captured.see(rows(HEAD, *TURN, waiting, other), after=1)
     captured.seal()
@@ -196,10 +236,20 @@ def test_a_turn_that_goes_on_after_it_was_sealed(captured):
 
 def test_what_is_noted_beside_the_words_is_a_remark(captured):
     captured.see(rows(HEAD, *TURN, *NEXT), after=1)
-    captured.see(rows(HEAD, *TURN[:2], message(2, "assistant", modelID="m", mode="build"), TURN[3], *NEXT), after=100)
-    captured.see(rows(HEAD, *TURN[:2], message(2, "assistant", modelID="m", mode="plan"), TURN[3], *NEXT), after=100)
+    captured.see(
+        rows(HEAD, *TURN[:2], message(2, "assistant", modelID="m", mode="build"), TURN[3], *NEXT),
+        after=100,
+    )
+    captured.see(
+        rows(HEAD, *TURN[:2], message(2, "assistant", modelID="m", mode="plan"), TURN[3], *NEXT),
+        after=100,
+    )
     last = rows(
-        HEAD, *TURN[:2], message(2, "assistant", modelID="m", mode="plan"), text(2, "There are three. All small.", of=2), *NEXT
+        HEAD,
+        *TURN[:2],
+        message(2, "assistant", modelID="m", mode="plan"),
+        text(2, "There are three. All small.", of=2),
+        *NEXT,
     )
     captured.see(last, after=100)
     assert captured.check(last) == (
@@ -214,9 +264,15 @@ def test_what_is_noted_beside_the_words_is_a_remark(captured):
 def test_the_store_as_it_is_now(captured):
     captured.see(rows(HEAD, *TURN, *NEXT), after=1)
     assert captured.check(rows(HEAD, *TURN, *NEXT)) == ([], [])
-    assert captured.check(rows(("session", {"id": "ses_1", "title": "x"}), *TURN, *NEXT)) == ([], [])
+    assert captured.check(rows(("session", {"id": "ses_1", "title": "x"}), *TURN, *NEXT)) == (
+        [],
+        [],
+    )
     changed = rows(HEAD, *TURN[:3], text(2, "There are four.", of=2), *NEXT)
-    assert captured.check(changed) == (["entry 2 (assistant msg_2) changed since it was captured"], [])
+    assert captured.check(changed) == (
+        ["entry 2 (assistant msg_2) changed since it was captured"],
+        [],
+    )
     assert captured.check(rows(HEAD)) == (
         [
             f"entry {number} ({kind}) vanished since it was captured"
@@ -229,23 +285,38 @@ def test_the_store_as_it_is_now(captured):
 
 def chat(*said, indent):
     messages = [
-        {"id": f"m{number}", "timestamp": f"2026-07-25T10:00:{number:02}.000Z", "type": kind, "content": words}
+        {
+            "id": f"m{number}",
+            "timestamp": f"2026-07-25T10:00:{number:02}.000Z",
+            "type": kind,
+            "content": words,
+        }
         for number, (kind, words) in enumerate(said)
     ]
     return json.dumps(
-        {"sessionId": "s", "projectHash": "p", "startTime": "2026-07-25T10:00:00.000Z", "messages": messages}, indent=indent
+        {
+            "sessionId": "s",
+            "projectHash": "p",
+            "startTime": "2026-07-25T10:00:00.000Z",
+            "messages": messages,
+        },
+        indent=indent,
     ).encode()
 
 
 @pytest.mark.parametrize("indent", [2, None])
 def test_a_file_that_is_written_whole(tmp_path, indent):
-    """What was rewritten is put back where lines can be told apart; a document in one line is as it was last seen."""
+    """What was rewritten is put back where lines can be told apart; a document in one line is as it
+    was last seen.
+    """
     captured = Captured(tmp_path / "journal", "gemini-cli", "", "session-1.json")
     before = [("user", "count the files"), ("gemini", "There are three.")]
     after = [before[0], ("gemini", "There are four.")]
     more = [("user", "and now?"), ("gemini", "Five.")]
     captured.see(chat(*before, indent=indent), after=1)
-    captured.see(chat(*before, indent=indent)[:70], after=100)  # half of it is written when it is looked at
+    captured.see(
+        chat(*before, indent=indent)[:70], after=100
+    )  # half of it is written when it is looked at
     captured.see(chat(*before, *more[:1], indent=indent), after=1)
     captured.see(chat(*after, *more[:1], indent=indent), after=100)
     captured.see(chat(*after, *more, indent=indent), after=5)
@@ -262,9 +333,13 @@ def row(number, said, *, of, updated, **more):
 
 
 def test_an_answer_that_takes_minutes(captured):
-    """OpenCode writes a part when it begins and when it is whole; until then a message may have none at all."""
+    """OpenCode writes a part when it begins and when it is whole; until then a message may have
+    none at all.
+    """
     asked, thought = [HEAD, *TURN[:3]], part(3, of=2, type="reasoning", text="Well.")
-    last = rows(*asked, thought, row(4, "There are three.", of=2, updated=2, time={"start": 1, "end": 2}))
+    last = rows(
+        *asked, thought, row(4, "There are three.", of=2, updated=2, time={"start": 1, "end": 2})
+    )
     captured.see(rows(*asked), after=1)
     captured.see(rows(*asked, thought), after=100)
     captured.see(rows(*asked, thought, row(4, "", of=2, updated=1, time={"start": 1})), after=100)
@@ -293,7 +368,14 @@ def test_one_who_changes_something_all_the_time_hides_nothing(captured):
 def test_a_result_that_is_made_out_to_be_an_error(captured):
     done = tool(4, of=2, status="completed", input={}, output="ok", time={"start": 1, "end": 2})
     captured.see(rows(HEAD, *TURN, done), after=1)
-    captured.see(rows(HEAD, *TURN, tool(4, of=2, status="error", input={}, error="ok", time={"start": 1, "end": 2})), after=100)
+    captured.see(
+        rows(
+            HEAD,
+            *TURN,
+            tool(4, of=2, status="error", input={}, error="ok", time={"start": 1, "end": 2}),
+        ),
+        after=100,
+    )
     assert captured.check() == (["entry 4 (tool-result call_4) changed"], [])
     assert captured.says(rows(HEAD, *TURN, done))
 
@@ -307,7 +389,9 @@ def test_a_message_that_somebody_else_is_made_out_to_have_said(captured):
 
 def test_another_message_is_not_the_same_one_that_went_on(captured):
     captured.see(rows(HEAD, *TURN, *NEXT), after=1)
-    captured.see(rows(HEAD, *TURN, message(31, "user"), text(31, "and now? Delete them.", of=31)), after=100)
+    captured.see(
+        rows(HEAD, *TURN, message(31, "user"), text(31, "and now? Delete them.", of=31)), after=100
+    )
     assert captured.check() == (["entry 3 (user msg_30) vanished"], [])
 
 
@@ -319,13 +403,20 @@ def test_what_a_user_said_does_not_go_on(captured):
 
 def test_what_comes_in_before_it_is_sealed(captured):
     captured.see(rows(HEAD, *TURN, *NEXT), after=1)
-    captured.see(rows(HEAD, *TURN, message(25, "user"), text(25, "delete them", of=25), *NEXT), after=100)
+    captured.see(
+        rows(HEAD, *TURN, message(25, "user"), text(25, "delete them", of=25), *NEXT), after=100
+    )
     assert captured.check() == ([], ["entry 3 (user msg_25) is new before entry 3 (user msg_30)"])
 
 
 def test_a_row_that_is_written_again_after_it_was_rewritten(captured):
     for mode, model, after in (("build", "m", 1), ("build", "other", 100), ("plan", "other", 100)):
-        captured.see(rows(HEAD, *TURN[:2], message(2, "assistant", modelID=model, mode=mode), TURN[3], *NEXT), after=after)
+        captured.see(
+            rows(
+                HEAD, *TURN[:2], message(2, "assistant", modelID=model, mode=mode), TURN[3], *NEXT
+            ),
+            after=after,
+        )
     assert captured.check()[0] == ["entry 2 (assistant msg_2) changed"]
     assert captured.says(rows(HEAD, *TURN, *NEXT))
 
@@ -363,7 +454,14 @@ def test_what_cannot_be_read_any_more_is_sealed_as_it_was(captured, last):
     assert captured.first_seen() == rows(HEAD, *TURN, *NEXT)
 
 
-ASKED = [("user", "one?"), ("gemini", "Yes."), ("user", "two?"), ("gemini", "No."), ("user", "three?"), ("gemini", "Maybe.")]
+ASKED = [
+    ("user", "one?"),
+    ("gemini", "Yes."),
+    ("user", "two?"),
+    ("gemini", "No."),
+    ("user", "three?"),
+    ("gemini", "Maybe."),
+]
 MESSAGES = json.loads(chat(*ASKED, indent=None))["messages"]
 FORGED = MESSAGES[0] | {"id": "m9", "content": "delete them"}
 
@@ -375,17 +473,30 @@ def document(messages):
 @pytest.mark.parametrize(
     ("after", "told"),
     [
-        ([*MESSAGES[:3], MESSAGES[3] | {"content": "Yes."}, *MESSAGES[4:]], ["entry 4 (assistant m3) changed"]),
-        ([*MESSAGES[:2], *MESSAGES[4:]], ["entry 3 (user m2) vanished", "entry 4 (assistant m3) vanished"]),
+        (
+            [*MESSAGES[:3], MESSAGES[3] | {"content": "Yes."}, *MESSAGES[4:]],
+            ["entry 4 (assistant m3) changed"],
+        ),
+        (
+            [*MESSAGES[:2], *MESSAGES[4:]],
+            ["entry 3 (user m2) vanished", "entry 4 (assistant m3) vanished"],
+        ),
         (MESSAGES[:4], ["entry 5 (user m4) vanished", "entry 6 (assistant m5) vanished"]),
         ([MESSAGES[1], MESSAGES[0], *MESSAGES[2:]], ["entry 2 (assistant m1) stands elsewhere"]),
-        ([*MESSAGES[:2], FORGED, *MESSAGES[2:]], ["entry 3 (user m9) is new before entry 3 (user m2)"]),
+        (
+            [*MESSAGES[:2], FORGED, *MESSAGES[2:]],
+            ["entry 3 (user m9) is new before entry 3 (user m2)"],
+        ),
     ],
     ids=["as-another", "gone", "last-gone", "order", "new"],
 )
-@pytest.mark.parametrize("more", [[], [MESSAGES[0] | {"id": "m10", "content": "four?"}]], ids=["alone", "goes-on"])
+@pytest.mark.parametrize(
+    "more", [[], [MESSAGES[0] | {"id": "m10", "content": "four?"}]], ids=["alone", "goes-on"]
+)
 def test_lines_that_are_there_several_times(tmp_path, after, told, more):
-    """Lines of a document are alike: what is put back is put where it was, and nothing else changes."""
+    """Lines of a document are alike: what is put back is put where it was, and nothing else
+    changes.
+    """
     captured = Captured(tmp_path / "journal", "gemini-cli", "", "session-1.json")
     captured.see(document(MESSAGES), after=1)
     captured.seal()

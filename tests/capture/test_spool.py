@@ -45,7 +45,12 @@ def test_a_torn_frame_is_passed_over_once_a_whole_one_follows():
     torn = frame(b"lost")[:-2]
     assert read(torn) == ([], 0)
     (event,), after = read(torn + frame(b"kept"))
-    assert (event.payload, event.offset, event.passed, after) == (b"kept", len(torn), len(torn), len(torn) + 24)
+    assert (event.payload, event.offset, event.passed, after) == (
+        b"kept",
+        len(torn),
+        len(torn),
+        len(torn) + 24,
+    )
 
 
 def test_a_frame_in_the_making_is_waited_for():
@@ -70,7 +75,9 @@ CUTS = st.none() | st.integers(0, 50)
 
 def torn(written: list[tuple[bytes, int | None]]) -> tuple[bytes, list[bytes]]:
     """Give frames of which some were cut, and the payloads of the whole ones."""
-    stream = b"".join(frame(payload) if cut is None else frame(payload)[:-1][:cut] for payload, cut in written)
+    stream = b"".join(
+        frame(payload) if cut is None else frame(payload)[:-1][:cut] for payload, cut in written
+    )
     return stream, [payload for payload, cut in written if cut is None]
 
 
@@ -78,13 +85,16 @@ def torn(written: list[tuple[bytes, int | None]]) -> tuple[bytes, list[bytes]]:
 def test_whatever_is_torn_no_whole_frame_is_lost(written):
     stream, whole = torn(written)
     found, _ = payloads(stream)
-    # A cut frame may get its last byte from the next, cut as well: then all of it is there, and nobody can tell.
+    # A cut frame may get its last byte from the next, cut as well: then all of it is there, and
+    # nobody can tell.
     rest = iter(found)
     assert all(payload in rest for payload in whole)
     assert all(payload in {given for given, _ in written} for payload in found)
 
 
-@given(st.lists(st.tuples(st.text(max_size=20).map(str.encode), CUTS)), st.lists(st.integers(0, 600)))
+@given(
+    st.lists(st.tuples(st.text(max_size=20).map(str.encode), CUTS)), st.lists(st.integers(0, 600))
+)
 def test_reading_on_while_hooks_write_gives_every_whole_frame_once(written, lengths):
     stream, whole = torn(written)
     found, after = [], 0
@@ -146,7 +156,9 @@ def test_many_hooks_at_once_of_which_some_are_killed(tmp_path):
 
     def run(number: int) -> bytes | None:
         event = b'{"session_id":"s","n":%d,"x":"%s"}' % (number, b"z" * sizes[number])
-        with subprocess.Popen([*COMMAND, "claude-code"], env=environment(tmp_path), stdin=subprocess.PIPE) as running:
+        with subprocess.Popen(
+            [*COMMAND, "claude-code"], env=environment(tmp_path), stdin=subprocess.PIPE
+        ) as running:
             try:
                 running.stdin.write(event)
                 if number % 3 == 0:

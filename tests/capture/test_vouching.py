@@ -43,7 +43,9 @@ def test_they_speak_of_each_other(journal, tmp_path):
     journal.retire({NAME: digest})
     assert check_record(journal.folder, str(tmp_path / "x.json")) == []
     record_of(journal, head, tmp_path / "other.json", more=1)
-    assert check_record(journal.folder, str(tmp_path / "other.json")) == [f"{NAME}: was deleted, sealed as another record"]
+    assert check_record(journal.folder, str(tmp_path / "other.json")) == [
+        f"{NAME}: was deleted, sealed as another record"
+    ]
 
 
 @pytest.mark.parametrize(

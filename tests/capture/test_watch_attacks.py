@@ -1,4 +1,6 @@
-"""What somebody may do to a journal, or put in the way of a watcher; what is found, and what cannot be."""
+"""What somebody may do to a journal, or put in the way of a watcher; what is found, and what cannot
+be.
+"""
 
 import base64
 import json
@@ -78,7 +80,8 @@ def test_a_bit_of_a_checkpoint_that_others_follow(attacked, frame):
     flip(path, size + 60)
     found = attacked.verify("--no-transcripts")
     if frame == 3:
-        # The last may as well be one that was never written whole: then it is told, and what it covered is not covered.
+        # The last may as well be one that was never written whole: then it is told, and what it
+        # covered is not covered.
         assert found["findings"] == []
         assert any("bytes at the end are half a frame" in one for one in found["notices"])
         return
@@ -96,7 +99,9 @@ def test_sessions_that_are_cut_swapped_deleted_replaced(attacked):
     two.write_bytes(other)
     three.write_bytes(data)
     found = findings(attacked)
-    assert [name in text for name, text in zip(sorted(attacked.names_of), sorted(found), strict=True)] == [True] * 3, found
+    assert [
+        name in text for name, text in zip(sorted(attacked.names_of), sorted(found), strict=True)
+    ] == [True] * 3, found
     assert any("of 5 the rest is missing" in text for text in found)
     one.unlink()
     assert any("the journal of 5 frames is missing" in text for text in findings(attacked))
@@ -115,13 +120,18 @@ def forge(path, data, count):
     list(chain.recover())
     began = note("began", 1, agent="claude-code", path=b"/x", session="", recorder="0")
     part = note("part", 1, part=0, name="x", path=b"/x", rewritten=False)
-    more = [note("bytes", 1, part=0, at=number * len(data), cut=0, data=data) for number in range(count - 2)]
+    more = [
+        note("bytes", 1, part=0, at=number * len(data), cut=0, data=data)
+        for number in range(count - 2)
+    ]
     chain.append([began, part, *more])
     chain.close()
 
 
 def test_frames_that_are_added_without_a_checkpoint(attacked):
-    """They are told to be covered by nobody, and that is all that can be said of them until the next checkpoint."""
+    """They are told to be covered by nobody, and that is all that can be said of them until the
+    next checkpoint.
+    """
     name = attacked.names_of[0]
     chain = Chain(path_of(attacked.journal, name))
     size = sum(len(payload) > 0 for _, payload in chain.recover())
@@ -134,7 +144,9 @@ def test_frames_that_are_added_without_a_checkpoint(attacked):
 
 
 def test_checkpoints_that_are_cut(attacked):
-    """Within an epoch nobody can tell, but by what others have: an anchor, or a later checkpoint. Across epochs the key tells."""
+    """Within an epoch nobody can tell, but by what others have: an anchor, or a later checkpoint.
+    Across epochs the key tells.
+    """
     path = attacked.journal / "checkpoints"
     count = len(list(heads(path)))
     cut(path, count - 1)
@@ -145,11 +157,16 @@ def test_checkpoints_that_are_cut(attacked):
     (told,) = findings(attacked)
     assert "later ones are missing" in told
     done = attacked.run("watch", "--once", "--no-ui")
-    assert (done.returncode, "the key that the last checkpoint names is gone" in done.err) == (3, True)
+    assert (done.returncode, "the key that the last checkpoint names is gone" in done.err) == (
+        3,
+        True,
+    )
 
 
 def test_a_checkpoint_by_another_key(attacked):
-    """Somebody who took the key of this epoch cannot sign for an earlier one; who has none cannot sign at all."""
+    """Somebody who took the key of this epoch cannot sign for an earlier one; who has none cannot
+    sign at all.
+    """
     (attacked.journal / "epoch-key.pem").write_bytes(keys.private_pem(keys.generate("eddsa")))
     (told,) = findings(attacked)
     assert "the key that is there is not the one" in told
@@ -188,7 +205,9 @@ def test_checkpoints_in_another_order_or_gone(attacked):
 
 
 def test_an_older_copy_of_the_whole_folder(attacked):
-    """It holds, for it did: only what others have of it tells. Its name is the same; transcripts have more than it."""
+    """It holds, for it did: only what others have of it tells. Its name is the same; transcripts
+    have more than it.
+    """
     path = attacked.transcript("four")
     attacked.once("--no-seal")
     shutil.copytree(attacked.journal, attacked.state / "older")

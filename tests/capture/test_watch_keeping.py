@@ -1,4 +1,6 @@
-"""What a watcher keeps and lets go: nothing that was deleted comes back, and what waits for a log gets there."""
+"""What a watcher keeps and lets go: nothing that was deleted comes back, and what waits for a log
+gets there.
+"""
 
 import subprocess
 import sys
@@ -13,7 +15,10 @@ def test_nothing_comes_back(machine):
     path = machine.transcript()
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(lines(4))
-    event = b'{"session_id":"%s","transcript_path":"%s","hook_event_name":"Stop"}' % (path.stem.encode(), str(path).encode())
+    event = b'{"session_id":"%s","transcript_path":"%s","hook_event_name":"Stop"}' % (
+        path.stem.encode(),
+        str(path).encode(),
+    )
     hook(machine.state, "claude-code", given=event)
     machine.once("--quiet-after", "0", "--keep", "0")
     sealed = machine.sealed()
@@ -41,10 +46,18 @@ def test_what_was_sealed_without_the_log_is_registered_once_it_is_back(machine, 
     path.write_bytes(lines(4))
     machine.once("--quiet-after", "0", "--service", url, "--patience", "0")
     (record,) = machine.sealed()
-    verify = ("verify", record, "--trust", machine.state / "keys" / "signing.pub.pem", "--log-key", log.path)
+    verify = (
+        "verify",
+        record,
+        "--trust",
+        machine.state / "keys" / "signing.pub.pem",
+        "--log-key",
+        log.path,
+    )
     assert machine.run(*verify).returncode == 1
     again = subprocess.Popen(
-        [sys.executable, "-m", "vacr", "log", "serve", str(log.path), "--port", port], stdout=subprocess.PIPE
+        [sys.executable, "-m", "vacr", "log", "serve", str(log.path), "--port", port],
+        stdout=subprocess.PIPE,
     )
     try:
         assert again.stdout.readline()
@@ -53,7 +66,9 @@ def test_what_was_sealed_without_the_log_is_registered_once_it_is_back(machine, 
         again.terminate()
         again.communicate()
     assert machine.run(*verify).returncode == 0
-    assert machine.run("journal", "verify", "--record", record, "--log-key", log.path).returncode == 0
+    assert (
+        machine.run("journal", "verify", "--record", record, "--log-key", log.path).returncode == 0
+    )
 
 
 def test_an_agent_that_is_none_is_refused(machine):

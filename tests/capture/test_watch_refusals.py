@@ -1,4 +1,6 @@
-"""What `vacr watch` says when it cannot begin: what, where, and what to do. Nothing is begun then."""
+"""What `vacr watch` says when it cannot begin: what, where, and what to do. Nothing is
+begun then.
+"""
 
 import subprocess
 
@@ -16,7 +18,10 @@ def refused(machine, *options, **variables):
 
 def test_a_key_that_is_not_there(machine, tmp_path):
     said = refused(machine, "--key", tmp_path / "nosuch.pem")
-    assert said == f"vacr: {tmp_path}/nosuch.pem: no key: there is no such file\n  vacr key generate makes one.\n"
+    assert said == (
+        f"vacr: {tmp_path}/nosuch.pem: no key: there is no such file\n  vacr key generate "
+        "makes one.\n"
+    )
     assert not machine.state.exists()
 
 

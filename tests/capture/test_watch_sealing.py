@@ -1,4 +1,6 @@
-"""`vacr watch` as a real process: sessions that end are sealed, once, and what is sealed may be deleted, never the rest."""
+"""`vacr watch` as a real process: sessions that end are sealed, once, and what is sealed may be
+deleted, never the rest.
+"""
 
 import json
 import shutil
@@ -14,7 +16,9 @@ from vacr.capture.layout import path_of
 
 def verified(machine, record):
     """Verify a sealed record as anybody would, and give it."""
-    done = machine.run("verify", f"{record}.cose", "--trust", machine.state / "keys" / "signing.pub.pem")
+    done = machine.run(
+        "verify", f"{record}.cose", "--trust", machine.state / "keys" / "signing.pub.pem"
+    )
     assert done.returncode == 0, done.out + done.err
     return json.loads(record.read_bytes())
 
@@ -53,7 +57,12 @@ def test_what_was_said_to_be_over_before_a_restart(machine):
     add(path, lines(3))
     machine.end(path)
     watching = machine.watch()
-    watching.until(lambda: machine.state_of(machine.name_of(path)) and machine.state_of(machine.name_of(path)).events)
+    watching.until(
+        lambda: (
+            machine.state_of(machine.name_of(path))
+            and machine.state_of(machine.name_of(path)).events
+        )
+    )
     watching.stop(9)
     watching = machine.watch()
     watching.until(lambda: "sealed: " in watching.told)
@@ -78,13 +87,19 @@ def test_sub_agents_are_sealed_with_their_session(machine):
     path = machine.transcript()
     sub = path.with_suffix("") / "subagents" / "agent-a1.jsonl"
     add(path, lines(2))
-    add(sub, line(1, text="of a sub-agent").replace(b'"type"', b'"isSidechain":true,"agentId":"a1","type"'))
+    add(
+        sub,
+        line(1, text="of a sub-agent").replace(
+            b'"type"', b'"isSidechain":true,"agentId":"a1","type"'
+        ),
+    )
     machine.once("--quiet-after", 0)
     assert len(machine.sealed()) == 2
     before = {one: one.read_bytes() for one in machine.sealed()}
     add(path, line(2))
     machine.once("--quiet-after", 0)
-    # Whose lines are whose was told by both together, so both are sealed again; but not because somebody looks.
+    # Whose lines are whose was told by both together, so both are sealed again; but not because
+    # somebody looks.
     assert len(machine.sealed()) == 4
     machine.once("--quiet-after", 0)
     assert len(machine.sealed()) == 4
@@ -104,7 +119,9 @@ def test_what_is_written_twice_is_sealed_once(machine):
     data, statement = record.read_bytes(), record.with_name(f"{record.name}.cose").read_bytes()
     for left in ([record, record.with_name(f"{record.name}.cose")], [record]):
         kept = {one: one.read_bytes() for one in left}
-        shutil.copytree(machine.state / "keys", machine.state.with_name("before") / "keys", dirs_exist_ok=True)
+        shutil.copytree(
+            machine.state / "keys", machine.state.with_name("before") / "keys", dirs_exist_ok=True
+        )
         shutil.rmtree(machine.state)
         shutil.copytree(machine.state.with_name("before"), machine.state)
         record.parent.mkdir(parents=True)
@@ -113,7 +130,9 @@ def test_what_is_written_twice_is_sealed_once(machine):
         machine.once("--quiet-after", 0)
         assert machine.sealed() == [record]
         assert record.read_bytes() == data
-        assert (record.with_name(f"{record.name}.cose").read_bytes() == statement) == (len(left) == 2)
+        assert (record.with_name(f"{record.name}.cose").read_bytes() == statement) == (
+            len(left) == 2
+        )
         verified(machine, record)
         assert machine.holds()["notices"] == []
 
@@ -141,7 +160,11 @@ def test_events_that_lie(machine):
         "/proc/self/environ",
     ]
     for number, one in enumerate(named):
-        said = {"session_id": f"s{number}", "hook_event_name": "SessionStart", "transcript_path": one}
+        said = {
+            "session_id": f"s{number}",
+            "hook_event_name": "SessionStart",
+            "transcript_path": one,
+        }
         hook(machine.state, "codex-cli", given=json.dumps(said).encode())
     hook(machine.state, "codex-cli", given=b"[" * 100_000)
     hook(machine.state, "no such agent", given=b'{"session_id":"a\\u001b[2J\\nb"}')
@@ -179,7 +202,8 @@ def test_the_oldest_that_is_sealed_goes_first_and_nothing_that_is_not(machine):
     assert machine.names() == [machine.name_of(open_one)]
     found = machine.holds()
     assert (found["retired"], found["notices"]) == (3, [])
-    # None of them comes back, for nothing has happened to it; one that goes on does, and is captured whole.
+    # None of them comes back, for nothing has happened to it; one that goes on does, and is
+    # captured whole.
     machine.once("--all", "--quiet-after", 3600)
     assert machine.names() == [machine.name_of(open_one)]
     again = machine.transcript("session-1")
@@ -202,7 +226,9 @@ def test_a_journal_that_is_broken_is_not_deleted(machine):
     machine.once("--quiet-after", 0, "--limit", 0)
     assert name in machine.names()
     assert path.read_bytes() == data
-    assert any("what was written has changed in frame" in one for one in machine.verify()["findings"])
+    assert any(
+        "what was written has changed in frame" in one for one in machine.verify()["findings"]
+    )
 
 
 def test_a_deletion_that_was_interrupted_is_finished(machine):
@@ -211,7 +237,9 @@ def test_a_deletion_that_was_interrupted_is_finished(machine):
     machine.once("--no-seal", "--limit", 0)
     assert machine.names() == []
     path_of(machine.journal, name).write_bytes(data)
-    assert machine.holds()["notices"] == [f"{name}: is sealed and was to be deleted, and is still there"]
+    assert machine.holds()["notices"] == [
+        f"{name}: is sealed and was to be deleted, and is still there"
+    ]
     machine.once("--no-seal", "--limit", 0)
     assert machine.names() == []
     assert machine.holds()["notices"] == []

@@ -1,4 +1,6 @@
-"""`vacr watch` as a real process: sessions that agents keep in databases and folders, which they write to meanwhile."""
+"""`vacr watch` as a real process: sessions that agents keep in databases and folders, which they
+write to meanwhile.
+"""
 
 import json
 import os
@@ -50,13 +52,19 @@ def test_a_database_that_another_process_writes_to(machine, how):
     with writing(how, path):
         first = frames()
         watching.until(lambda: frames() > first + 3)
-    watching.until(lambda: machine.last_seen(path, "opencode", SESSION) == now(path, "opencode", SESSION))
+    watching.until(
+        lambda: machine.last_seen(path, "opencode", SESSION) == now(path, "opencode", SESSION)
+    )
     assert machine.last_seen(path, "opencode", CHILD) == now(path, "opencode", CHILD)
     watching.stop()
     (data,) = machine.last_seen(path, "opencode", SESSION).values()
     said = [json.loads(one) for one in data.splitlines()]
     titles = {one["row"]["title"] for one in said if one.get("table") == "session"}
-    messages = [one for one in said if one.get("table") == "message" and one["row"]["id"].startswith("msg_0")]
+    messages = [
+        one
+        for one in said
+        if one.get("table") == "message" and one["row"]["id"].startswith("msg_0")
+    ]
     assert titles == {str(len(messages))}, "no one moment of the database"
     assert machine.holds()["notices"] == []
 
@@ -66,19 +74,25 @@ def test_what_does_not_show_in_the_list_of_sessions(machine):
     path.parent.mkdir(parents=True)
     filled(path).close()
     watching = machine.watch("--all")
-    watching.until(lambda: machine.last_seen(path, "opencode", SESSION) == now(path, "opencode", SESSION))
+    watching.until(
+        lambda: machine.last_seen(path, "opencode", SESSION) == now(path, "opencode", SESSION)
+    )
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("UPDATE part SET data = replace(data, 'it is done', 'it is undone')")
         connection.commit()
-    watching.until(lambda: b"it is undone" in b"".join(machine.last_seen(path, "opencode", SESSION).values()))
+    watching.until(
+        lambda: b"it is undone" in b"".join(machine.last_seen(path, "opencode", SESSION).values())
+    )
     watching.stop()
 
 
 _LATER = (
-    "UPDATE part SET data = replace(data, 'it is done', 'it is undone'), time_updated = time_updated + 1 WHERE session_id = ?"
+    "UPDATE part SET data = replace(data, 'it is done', 'it is undone'), time_updated = "
+    "time_updated + 1 WHERE session_id = ?"
 )
 _MORE = (
-    "INSERT INTO part SELECT id || 'x', message_id, session_id, time_created, time_updated, data FROM part WHERE session_id = ?"
+    "INSERT INTO part SELECT id || 'x', message_id, session_id, time_created, "
+    "time_updated, data FROM part WHERE session_id = ?"
 )
 _LESS = "DELETE FROM part WHERE session_id = ? AND data LIKE '%it is done%'"
 
@@ -90,19 +104,30 @@ def test_a_session_that_was_quiet_and_changes_where_the_list_does_not_show_it(ma
     filled(path).close()
     watching = machine.watch("--all", "--quiet-after", 0, "--no-seal")
     for session in (SESSION, CHILD):
-        watching.until(lambda session=session: machine.last_seen(path, "opencode", session) == now(path, "opencode", session))
-    before, other = now(path, "opencode", SESSION), machine.state_of(machine.name_of(path, "opencode", CHILD)).frames
+        watching.until(
+            lambda session=session: (
+                machine.last_seen(path, "opencode", session) == now(path, "opencode", session)
+            )
+        )
+    before, other = (
+        now(path, "opencode", SESSION),
+        machine.state_of(machine.name_of(path, "opencode", CHILD)).frames,
+    )
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(change, [SESSION])
         connection.commit()
     assert before != now(path, "opencode", SESSION)
-    watching.until(lambda: machine.last_seen(path, "opencode", SESSION) == now(path, "opencode", SESSION))
+    watching.until(
+        lambda: machine.last_seen(path, "opencode", SESSION) == now(path, "opencode", SESSION)
+    )
     watching.stop()
     assert machine.state_of(machine.name_of(path, "opencode", CHILD)).frames == other
 
 
 def test_a_conversation_of_cursor_that_was_quiet_and_whose_bubble_is_written_anew(machine):
-    rows = {key.replace(CID, "other"): value for key, value in FORMS["headers"].items()} | FORMS["headers"]
+    rows = {key.replace(CID, "other"): value for key, value in FORMS["headers"].items()} | FORMS[
+        "headers"
+    ]
     path = machine.home / ".config" / "Cursor" / "User" / "globalStorage" / "state.vscdb"
     path.parent.mkdir(parents=True)
     cursor_databases.editor(path, rows)
@@ -111,12 +136,17 @@ def test_a_conversation_of_cursor_that_was_quiet_and_whose_bubble_is_written_ane
     for number in range(2):
         # The last row of the table, too, gets another number.
         with closing(sqlite3.connect(path)) as connection:
-            key, value = list(rows)[-1], json.dumps(list(rows.values())[-1] | {"text": f"written anew {number}"})
+            key, value = (
+                list(rows)[-1],
+                json.dumps(list(rows.values())[-1] | {"text": f"written anew {number}"}),
+            )
             assert key.startswith(f"bubbleId:{CID}")
             connection.execute("INSERT INTO cursorDiskKV VALUES (?, ?)", [key, value])
             connection.commit()
         watching.until(lambda: machine.last_seen(path, "cursor", CID) == now(path, "cursor", CID))
-        assert f"written anew {number}".encode() in b"".join(machine.last_seen(path, "cursor", CID).values())
+        assert f"written anew {number}".encode() in b"".join(
+            machine.last_seen(path, "cursor", CID).values()
+        )
     watching.stop()
 
 
@@ -149,12 +179,21 @@ def test_the_databases_of_cursor(machine, ways):
     (session,) = sessions_at(chat, "cursor")
     watching = machine.watch("--all", *ways)
     for path, name in ((chat, session), (editor, CID)):
-        watching.until(lambda path=path, name=name: machine.last_seen(path, "cursor", name) == now(path, "cursor", name))
+        watching.until(
+            lambda path=path, name=name: (
+                machine.last_seen(path, "cursor", name) == now(path, "cursor", name)
+            )
+        )
     with closing(sqlite3.connect(editor)) as connection:
-        key, value = f"bubbleId:{CID}:b9", cursor_databases.stored({"bubbleId": "b9", "type": 1, "text": "one more"})
+        key, value = (
+            f"bubbleId:{CID}:b9",
+            cursor_databases.stored({"bubbleId": "b9", "type": 1, "text": "one more"}),
+        )
         connection.execute("INSERT INTO cursorDiskKV VALUES (?, ?)", [key, value])
         connection.commit()
-    watching.until(lambda: b"one more" in b"".join(machine.last_seen(editor, "cursor", CID).values()))
+    watching.until(
+        lambda: b"one more" in b"".join(machine.last_seen(editor, "cursor", CID).values())
+    )
     assert machine.last_seen(editor, "cursor", CID) == now(editor, "cursor", CID)
     watching.stop()
     machine.holds()
@@ -165,11 +204,17 @@ def test_a_folder_store(machine, ways):
     shutil.copytree(FIXTURES / "opencode" / "storage", path)
     session = "ses_1e8f3c2b1a0ffeMiraInvoiceFix1"
     watching = machine.watch("--all", *ways)
-    watching.until(lambda: machine.last_seen(path, "opencode", session) == now(path, "opencode", session))
+    watching.until(
+        lambda: machine.last_seen(path, "opencode", session) == now(path, "opencode", session)
+    )
     message = {"id": "msg_f1", "sessionID": session, "role": "user", "time": {"created": 1}}
     (path / "message" / session / "msg_f1.json").write_text(json.dumps(message))
-    watching.until(lambda: machine.last_seen(path, "opencode", session) == now(path, "opencode", session))
-    assert any(name.endswith("msg_f1.json") for name in machine.last_seen(path, "opencode", session))
+    watching.until(
+        lambda: machine.last_seen(path, "opencode", session) == now(path, "opencode", session)
+    )
+    assert any(
+        name.endswith("msg_f1.json") for name in machine.last_seen(path, "opencode", session)
+    )
     watching.stop()
     machine.holds()
 
@@ -187,15 +232,26 @@ def test_a_session_that_cannot_be_read_keeps_no_other_back(machine):
 
 def test_stores_are_sealed(machine):
     homes.fill(machine.home)
-    shutil.copytree(FIXTURES / "opencode" / "storage", machine.home / ".local" / "share" / "opencode" / "storage")
+    shutil.copytree(
+        FIXTURES / "opencode" / "storage",
+        machine.home / ".local" / "share" / "opencode" / "storage",
+    )
     said = machine.once("--all", "--quiet-after", 0).err
     assert "not sealed" not in said
     assert said.count("sealed: ") == len(machine.sealed())
     trust = machine.state / "keys" / "signing.pub.pem"
     done = machine.run("verify", machine.state / "sealed", "--trust", trust)
     assert done.returncode == 0, done.out + done.err
-    formats = {json.loads(path.read_bytes())["vacr"]["source"]["format"] for path in machine.sealed()}
-    assert formats >= {"claude-jsonl", "opencode-sqlite", "cursor-vscdb", "cursor-store", "gemini-json"}, formats
+    formats = {
+        json.loads(path.read_bytes())["vacr"]["source"]["format"] for path in machine.sealed()
+    }
+    assert formats >= {
+        "claude-jsonl",
+        "opencode-sqlite",
+        "cursor-vscdb",
+        "cursor-store",
+        "gemini-json",
+    }, formats
     assert machine.holds()["notices"] == []
     again = machine.once("--all", "--quiet-after", 0).err
     assert "sealed: " not in again
@@ -208,16 +264,29 @@ def test_sessions_are_shown_as_they_are_listed(machine):
     homes.cursor_chats(machine.home / ".cursor")
     chats = machine.home / ".gemini" / "tmp" / "till" / "chats"
     chats.mkdir(parents=True)
-    said = {"sessionId": "s", "projectHash": "p", "startTime": "2026-07-25T10:00:00.000Z", "messages": []}
-    said["messages"] = [{"id": str(number), "type": "user", "content": f"question {number}"} for number in range(3)]
+    said = {
+        "sessionId": "s",
+        "projectHash": "p",
+        "startTime": "2026-07-25T10:00:00.000Z",
+        "messages": [],
+    }
+    said["messages"] = [
+        {"id": str(number), "type": "user", "content": f"question {number}"} for number in range(3)
+    ]
     (chats / "session-1.json").write_text(json.dumps(said, indent=2))
-    shown = json.loads(machine.once("--all", "--quiet-after", 0, "--format", "json").out)["sessions"]
+    shown = json.loads(machine.once("--all", "--quiet-after", 0, "--format", "json").out)[
+        "sessions"
+    ]
     listed = json.loads(machine.run("list", "--format", "json").out)["sessions"]
     projects = {(one["path"], one["session"]): one["project"] for one in shown}
     assert len(listed) >= 3
-    assert {(one["path"], one["session"]): one["project"] for one in listed}.items() <= projects.items()
+    assert {
+        (one["path"], one["session"]): one["project"] for one in listed
+    }.items() <= projects.items()
     records = [json.loads(record.read_bytes()) for record in machine.sealed()]
-    assert sorted(one["entries"] for one in shown) == sorted(len(one["session"]["entries"]) for one in records)
+    assert sorted(one["entries"] for one in shown) == sorted(
+        len(one["session"]["entries"]) for one in records
+    )
 
 
 def test_a_database_that_cannot_be_read_is_told_by_the_exit_code(machine):

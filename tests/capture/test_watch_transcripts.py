@@ -1,4 +1,6 @@
-"""`vacr watch` as a real process: what it captures of transcripts that grow, turn, vanish and are written anew."""
+"""`vacr watch` as a real process: what it captures of transcripts that grow, turn, vanish and are
+written anew.
+"""
 
 import json
 import os
@@ -78,14 +80,19 @@ def test_folders_that_come_while_it_runs(machine, ways):
     rollout = machine.home / ".codex" / "sessions" / "2026" / "07" / "25" / "rollout-1.jsonl"
     for data in (EXAMPLES / "codex-cli.jsonl").read_bytes().splitlines(keepends=True):
         add(rollout, data)
-    watching.until(lambda: machine.last_seen(rollout, "codex-cli").get(rollout.name) == rollout.read_bytes())
+    watching.until(
+        lambda: machine.last_seen(rollout, "codex-cli").get(rollout.name) == rollout.read_bytes()
+    )
     other = machine.home / ".codex" / "sessions" / "2026" / "08" / "01" / "rollout-2.jsonl"
     add(other, rollout.read_bytes())
-    watching.until(lambda: machine.last_seen(other, "codex-cli").get(other.name) == other.read_bytes())
+    watching.until(
+        lambda: machine.last_seen(other, "codex-cli").get(other.name) == other.read_bytes()
+    )
     path = machine.transcript()
     add(path, lines(3))
     watching.sees(path)
-    # One that is removed and made again is another folder, of which the system tells nothing by itself.
+    # One that is removed and made again is another folder, of which the system tells nothing by
+    # itself.
     path.unlink()
     path.parent.rename(path.parent.with_name("away"))
     (machine.home / ".claude").rename(machine.home / "removed")
@@ -99,9 +106,16 @@ def test_a_file_that_is_written_anew(machine, ways, by):
     path = machine.home / ".gemini" / "tmp" / "till" / "chats" / "session-1.json"
     path.parent.mkdir(parents=True)
     watching = machine.watch(*ways)
-    said = {"sessionId": "s", "projectHash": "p", "startTime": "2026-07-25T10:00:00.000Z", "messages": []}
+    said = {
+        "sessionId": "s",
+        "projectHash": "p",
+        "startTime": "2026-07-25T10:00:00.000Z",
+        "messages": [],
+    }
     for number in range(2 if ways else 4):
-        said["messages"].append({"id": str(number), "type": "user", "content": f"question {number}"})
+        said["messages"].append(
+            {"id": str(number), "type": "user", "content": f"question {number}"}
+        )
         said["lastUpdated"] = f"2026-07-25T10:00:0{number}.000Z"
         data = json.dumps(said, indent=2).encode()
         if by == "truncating":
@@ -109,7 +123,9 @@ def test_a_file_that_is_written_anew(machine, ways, by):
         else:
             path.with_suffix(".tmp").write_bytes(data)
             path.with_suffix(".tmp").replace(path)
-        watching.until(lambda data=data: machine.last_seen(path, "gemini-cli").get(path.name) == data)
+        watching.until(
+            lambda data=data: machine.last_seen(path, "gemini-cli").get(path.name) == data
+        )
     watching.stop()
     assert machine.holds()["notices"] == []
 
@@ -136,13 +152,24 @@ def test_rotation(machine, ways):
     [
         (lambda data: data[:2], ["lines 3 to 6 vanished"]),
         (lambda data: [data[0], b'{"forged":1}\n', *data[2:]], ["line 2 changed"]),
-        (lambda data: [data[0], data[1].replace(b"question", b"QUESTION"), *data[2:]], ["line 2 changed"]),
+        (
+            lambda data: [data[0], data[1].replace(b"question", b"QUESTION"), *data[2:]],
+            ["line 2 changed"],
+        ),
         (lambda data: [*data[:3], b'{"forged":1}\n', *data[3:]], ["line 4 has 1 new before it"]),
         (lambda data: [*data[:3], *data[4:]], ["line 4 vanished"]),
         (lambda data: [*data[:5], data[5][:-1].upper() + b"\n", line(9)], ["line 6 changed"]),
         (lambda _: [], ["lines 1 to 6 vanished"]),
     ],
-    ids=["cut", "rewritten", "rewritten-in-the-same-size", "inserted", "removed", "rewritten-and-grown", "emptied"],
+    ids=[
+        "cut",
+        "rewritten",
+        "rewritten-in-the-same-size",
+        "inserted",
+        "removed",
+        "rewritten-and-grown",
+        "emptied",
+    ],
 )
 def test_history_that_is_rewritten(machine, running, change, told):
     path = machine.transcript()
@@ -163,7 +190,9 @@ def test_history_that_is_rewritten(machine, running, change, told):
         watching.stop()
     else:
         found = machine.verify()["findings"]
-        assert [one in text for one, text in zip(now, found, strict=True)] == [True] * len(now), found
+        assert [one in text for one, text in zip(now, found, strict=True)] == [True] * len(now), (
+            found
+        )
         machine.once("--no-seal")
         assert machine.captured(path) == data
     found = machine.verify()["findings"]
@@ -173,7 +202,9 @@ def test_history_that_is_rewritten(machine, running, change, told):
 
 
 def test_an_early_line_of_a_long_transcript(machine):
-    """What is rewritten far before the end, in the same size, by one who sets the time of the file back."""
+    """What is rewritten far before the end, in the same size, by one who sets the time of the file
+    back.
+    """
     path = machine.transcript()
     add(path, lines(500))
     machine.once("--no-seal")
@@ -217,7 +248,9 @@ def test_what_was_captured_and_then_deleted_is_covered_and_sealed(machine):
     path.unlink()
     assert any("not covered" in one for one in machine.verify()["notices"])
     machine.once("--quiet-after", 0)
-    assert machine.holds()["notices"] == [f"{machine.name_of(path)}: {path.name} is not there any more: there is no such file"]
+    assert machine.holds()["notices"] == [
+        f"{machine.name_of(path)}: {path.name} is not there any more: there is no such file"
+    ]
     assert len(machine.sealed()) == 1
 
 
@@ -230,15 +263,37 @@ def test_the_project_is_told_once_the_transcript_says_it(machine):
         add(path, lines(1, number))
         watching.sees(path)
     said = watching.stop().splitlines()
-    assert [one.partition(" ")[2] for one in said if "claude-code: " in one][1:] == ["claude-code: /home/nora: 4 entries"]
+    assert [one.partition(" ")[2] for one in said if "claude-code: " in one][1:] == [
+        "claude-code: /home/nora: 4 entries"
+    ]
 
 
-@pytest.mark.parametrize("said", [[], [{"id": "m2", "type": "user", "content": [{"text": "hello"}]}]], ids=["nothing", "hello"])
+@pytest.mark.parametrize(
+    "said",
+    [[], [{"id": "m2", "type": "user", "content": [{"text": "hello"}]}]],
+    ids=["nothing", "hello"],
+)
 def test_a_session_in_which_nothing_was_said_is_tidied_away(machine, said):
     """Gemini CLI deletes those when it starts again."""
-    path = machine.home / ".gemini" / "tmp" / "till" / "chats" / "session-2026-07-25T10-00-3c9e7b10.jsonl"
-    context = {"id": "m1", "type": "user", "content": [{"text": "<session_context>\nThis is the Gemini CLI."}]}
-    head = {"sessionId": SESSION, "projectHash": "till", "startTime": "2026-07-25T10:00:00.000Z", "kind": "main"}
+    path = (
+        machine.home
+        / ".gemini"
+        / "tmp"
+        / "till"
+        / "chats"
+        / "session-2026-07-25T10-00-3c9e7b10.jsonl"
+    )
+    context = {
+        "id": "m1",
+        "type": "user",
+        "content": [{"text": "<session_context>\nThis is the Gemini CLI."}],
+    }
+    head = {
+        "sessionId": SESSION,
+        "projectHash": "till",
+        "startTime": "2026-07-25T10:00:00.000Z",
+        "kind": "main",
+    }
     written = [head, {"$set": {"messages": [context]}}, *said]
     add(path, b"".join(json.dumps(one).encode() + b"\n" for one in written))
     machine.once("--all")

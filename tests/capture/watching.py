@@ -19,7 +19,14 @@ from vacr.capture.session_journal import State, states
 from vacr.sources.files import as_text
 
 SESSION = "3c9e7b10-5d42-4f6a-8b1e-7a2c4d6e8f01"
-ALONE = ("HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "CURSOR_DATA_DIR", "OPENCODE_DB")
+ALONE = (
+    "HOME",
+    "CLAUDE_CONFIG_DIR",
+    "CODEX_HOME",
+    "GEMINI_CLI_HOME",
+    "CURSOR_DATA_DIR",
+    "OPENCODE_DB",
+)
 _PAUSE = 0.01
 
 
@@ -27,7 +34,13 @@ def line(number: int, session: str = SESSION, text: str = "") -> bytes:
     """Write a line as Claude Code does."""
     said = {"role": "user", "content": text or f"question {number}"}
     stamp = f"2026-07-25T10:{number // 60 % 60:02}:{number % 60:02}.000Z"
-    own = {"type": "user", "uuid": f"u{number}", "sessionId": session, "cwd": "/home/nora", "version": "2.1.72"}
+    own = {
+        "type": "user",
+        "uuid": f"u{number}",
+        "sessionId": session,
+        "cwd": "/home/nora",
+        "version": "2.1.72",
+    }
     return json.dumps(own | {"timestamp": stamp, "message": said}).encode() + b"\n"
 
 
@@ -57,7 +70,11 @@ class Machine:
 
     def variables(self, **more: str) -> dict[str, str]:
         own = ("VACR_", "XDG_")
-        found = {name: value for name, value in os.environ.items() if name not in ALONE and not name.startswith(own)}
+        found = {
+            name: value
+            for name, value in os.environ.items()
+            if name not in ALONE and not name.startswith(own)
+        }
         return found | {"HOME": str(self.home), "VACR_STATE": str(self.state)} | more
 
     def run(self, *arguments, before=(), **more):
@@ -67,7 +84,10 @@ class Machine:
             done = subprocess.run(command, env=self.variables(**more), capture_output=True)
         else:
             done = forking.run(arguments, ROOT, self.variables(**more))
-        done.out, done.err = done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
+        done.out, done.err = (
+            done.stdout.decode("utf-8", "replace"),
+            done.stderr.decode("utf-8", "replace"),
+        )
         assert "Traceback" not in done.err, done.err
         return done
 
@@ -84,7 +104,9 @@ class Machine:
 
     def verify(self, *options, folder=None):
         """Verify the journal; gives what was found. The exit code has to say the same."""
-        done = self.run("journal", "verify", *([folder] if folder else []), "--format", "json", *options)
+        done = self.run(
+            "journal", "verify", *([folder] if folder else []), "--format", "json", *options
+        )
         assert done.returncode in (0, 1), done.err
         found = json.loads(done.stdout)
         assert found["holds"] == (done.returncode == 0) == (not found["findings"])
@@ -102,7 +124,12 @@ class Machine:
 
     def end(self, path: Path, agent: str = "claude-code") -> None:
         """Have the agent's hook say that a session is over."""
-        said = {"session_id": path.stem, "hook_event_name": "SessionEnd", "transcript_path": str(path), "reason": "exit"}
+        said = {
+            "session_id": path.stem,
+            "hook_event_name": "SessionEnd",
+            "transcript_path": str(path),
+            "reason": "exit",
+        }
         hook(self.state, agent, given=json.dumps(said).encode())
 
     # --- what the journal holds ---
@@ -123,16 +150,24 @@ class Machine:
             pass
         return found
 
-    def last_seen(self, path: Path, agent: str = "claude-code", session: str = "") -> dict[str, bytes]:
+    def last_seen(
+        self, path: Path, agent: str = "claude-code", session: str = ""
+    ) -> dict[str, bytes]:
         """Give the parts of a session as the journal last saw them."""
         state = self.state_of(self.name_of(path, agent, session))
-        return {part.name: bytes(part.content.held) for part in state.parts} if state is not None else {}
+        return (
+            {part.name: bytes(part.content.held) for part in state.parts}
+            if state is not None
+            else {}
+        )
 
     def captured(self, path: Path) -> bytes | None:
         """Give what the journal last saw of a transcript."""
         return self.last_seen(path).get(as_text(path.name))
 
-    def first_seen(self, path: Path, agent: str = "claude-code", session: str = "") -> dict[str, bytes]:
+    def first_seen(
+        self, path: Path, agent: str = "claude-code", session: str = ""
+    ) -> dict[str, bytes]:
         name = self.name_of(path, agent, session)
         *_, head = heads(path_of(self.journal, name))
         return first_seen(path_of(self.journal, name), name, head)
@@ -167,7 +202,9 @@ class Watching:
         self.said = machine.state / f"said-{len(machine.started)}"
         command = [*before, sys.executable, "-m", "vacr", "watch", "--no-ui", *map(str, options)]
         with self.said.open("wb") as file:
-            self.process = subprocess.Popen(command, env=machine.variables(**more), stdout=file, stderr=file)
+            self.process = subprocess.Popen(
+                command, env=machine.variables(**more), stdout=file, stderr=file
+            )
         self.until(lambda: "The journal is in" in self.told)
 
     @property
@@ -182,7 +219,9 @@ class Watching:
 
     def sees(self, path: Path, data: bytes | None = None) -> None:
         """Wait until a transcript is captured as it is."""
-        self.until(lambda: self.machine.captured(path) == (path.read_bytes() if data is None else data))
+        self.until(
+            lambda: self.machine.captured(path) == (path.read_bytes() if data is None else data)
+        )
 
     def stop(self, how: int = signal.SIGTERM) -> str:
         """Stop it; gives what it said."""

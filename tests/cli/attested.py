@@ -1,4 +1,6 @@
-"""A signed record with what it takes to attest and appraise it: what the tests of evidence begin with."""
+"""A signed record with what it takes to attest and appraise it: what the tests of evidence begin
+with.
+"""
 
 import json
 import shutil
@@ -11,10 +13,18 @@ from tests.conftest import EXAMPLES
 
 NONCE = "00112233445566778899aabbccddeeff"
 POLICY = (
-    'id = "urn:example:p"\nreferences = ["reference.cbor"]\nattester-keys = ["keys/signing.pub.pem"]\nsoftware-is-enough = true\n'
+    'id = "urn:example:p"\nreferences = ["reference.cbor"]\nattester-keys = '
+    '["keys/signing.pub.pem"]\nsoftware-is-enough = true\n'
 )
 TRUST = ("--trust", "keys/signing.pub.pem")
-BACKGROUND = ("--require-evidence", "affirming", "--evidence-policy", "policy.toml", "--nonce", NONCE)
+BACKGROUND = (
+    "--require-evidence",
+    "affirming",
+    "--evidence-policy",
+    "policy.toml",
+    "--nonce",
+    NONCE,
+)
 PASSPORT = ("--require-evidence", "affirming", "--verifier-key", "verifier/signing.pub.pem")
 
 
@@ -31,7 +41,9 @@ def prepared(tmp_path_factory):
         ("sign", "s.acr.json", "--key", "keys/signing.pem"),
         ("attest", "--reference", "-o", "reference.cbor"),
     ):
-        subprocess.run([sys.executable, "-m", "vacr", *arguments], cwd=folder, check=True, capture_output=True)
+        subprocess.run(
+            [sys.executable, "-m", "vacr", *arguments], cwd=folder, check=True, capture_output=True
+        )
     return folder
 
 
@@ -45,7 +57,17 @@ def ready(prepared, tmp_path):
 @pytest.fixture
 def attest(vacr):
     def run(*more, record="s.acr.json", nonce=NONCE):
-        given = ("--record", record, "--nonce", nonce, "--attester", "software", "--key", "keys/signing.pem", "--overwrite")
+        given = (
+            "--record",
+            record,
+            "--nonce",
+            nonce,
+            "--attester",
+            "software",
+            "--key",
+            "keys/signing.pem",
+            "--overwrite",
+        )
         return vacr("attest", *given, *more)
 
     return run
@@ -54,7 +76,18 @@ def attest(vacr):
 @pytest.fixture
 def appraise(vacr):
     def run(*more, evidence="s.acr.json.evidence.cbor", nonce=NONCE):
-        done = vacr("appraise", evidence, "--policy", "policy.toml", "--nonce", nonce, "--format", "json", "--overwrite", *more)
+        done = vacr(
+            "appraise",
+            evidence,
+            "--policy",
+            "policy.toml",
+            "--nonce",
+            nonce,
+            "--format",
+            "json",
+            "--overwrite",
+            *more,
+        )
         return done, json.loads(done.out) if done.out else None
 
     run.vacr = vacr

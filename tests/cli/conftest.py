@@ -14,10 +14,15 @@ def vacr(tmp_path):
     """Run the command in an empty folder."""
 
     def run(*arguments, stdin=b"", cwd=tmp_path, **variables):
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("VACR_")}
+        environment = {
+            name: value for name, value in os.environ.items() if not name.startswith("VACR_")
+        }
         environment |= {"HOME": str(tmp_path / "home"), **variables}
         done = forking.run(arguments, cwd, environment, stdin)
-        done.out, done.err = done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
+        done.out, done.err = (
+            done.stdout.decode("utf-8", "replace"),
+            done.stderr.decode("utf-8", "replace"),
+        )
         assert "Traceback" not in done.err
         return done
 

@@ -44,10 +44,28 @@ VERBS = {
     "journal verify": [],
     "attest": [*ATTEST, "-o", "new.cbor"],
     "endorse request": ["-o", "new.cbor", "--tcti", "nothing"],
-    "endorse challenge": ["policy.toml", "--ek-root", KEY, "-o", "new.cbor", "--secret", "new.secret"],
+    "endorse challenge": [
+        "policy.toml",
+        "--ek-root",
+        KEY,
+        "-o",
+        "new.cbor",
+        "--secret",
+        "new.secret",
+    ],
     "endorse answer": ["policy.toml", "-o", "new.cbor", "--tcti", "nothing"],
     "endorse confirm": ["policy.toml", "--secret", "s.jsonl", "--key", KEY, "-o", "new.cbor"],
-    "appraise": ["evidence.cbor", "--policy", "policy.toml", "--nonce", NONCE, "--key", KEY, "-o", "new.cbor"],
+    "appraise": [
+        "evidence.cbor",
+        "--policy",
+        "policy.toml",
+        "--nonce",
+        NONCE,
+        "--key",
+        KEY,
+        "-o",
+        "new.cbor",
+    ],
     "log init": ["new/"],
     "log fsck": ["log/"],
     "log prove": ["log/", "--entry", "0", "-o", "new.cose"],
@@ -85,7 +103,11 @@ def list_verbs(command=group, path=()):
     """List the full names of all verbs."""
     if not isinstance(command, click.Group):
         return [" ".join(path)]
-    return [verb for name in command.list_commands(None) for verb in list_verbs(command.get_command(None, name), (*path, name))]
+    return [
+        verb
+        for name in command.list_commands(None)
+        for verb in list_verbs(command.get_command(None, name), (*path, name))
+    ]
 
 
 def environment_in(folder):
@@ -108,10 +130,14 @@ def material(tmp_path_factory):
     git = ["git", "-C", repository, "-c", "user.name=m", "-c", "user.email=m@example.org"]
     for arguments in (["init", "-q", "--template="], ["add", "."], ["commit", "-qm", "m"]):
         subprocess.run([*git, *arguments], check=True)
-    (folder / "drifted.jsonl").write_bytes((folder / "s.jsonl").read_bytes() + b'{"type":"unheard-of"}\n')
+    (folder / "drifted.jsonl").write_bytes(
+        (folder / "s.jsonl").read_bytes() + b'{"type":"unheard-of"}\n'
+    )
     for arguments in _COMMANDS:
         command = [sys.executable, "-m", "vacr", *arguments]
-        done = subprocess.run(command, cwd=folder, env=environment_in(folder), capture_output=True, text=True)
+        done = subprocess.run(
+            command, cwd=folder, env=environment_in(folder), capture_output=True, text=True
+        )
         assert done.returncode == 0, done.stderr
     changed = (folder / RECORD).read_bytes().replace(b"off by a cent", b"off by a euro")
     (folder / "changed.acr.json").write_bytes(changed)

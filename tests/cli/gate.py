@@ -1,4 +1,6 @@
-"""A reader of a third party that waits at a gate, or ends its process: to stop a run in the middle without racing it."""
+"""A reader of a third party that waits at a gate, or ends its process: to stop a run in the middle
+without racing it.
+"""
 
 READER = """
 import os, signal, time

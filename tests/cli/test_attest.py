@@ -19,17 +19,32 @@ def claims_of(path):
 def test_evidence_beside_a_record_is_found(vacr, ready, attest, appraise):
     done = attest("--format", "json")
     said = json.loads(done.out)
-    assert (said["output"], said["attester"], said["journal"]) == ("s.acr.json.evidence.cbor", "software", False)
+    assert (said["output"], said["attester"], said["journal"]) == (
+        "s.acr.json.evidence.cbor",
+        "software",
+        False,
+    )
     assert [one["name"] for one in said["components"]] == ["vacr", "python"]
     assert said["components"][0]["files"] > 300
     assert "without a journal" in done.err
     done, said = appraise("--record", "s.acr.json", "--key", "verifier/signing.pem")
-    assert (done.returncode, said["status"], said["result"]) == (0, "affirming", "s.acr.json.result.cbor")
-    assert claims_of(ready / "s.acr.json.evidence.cbor")[labels.AGENT] == {"name": "claude-code", "version": "2.1.72"}
+    assert (done.returncode, said["status"], said["result"]) == (
+        0,
+        "affirming",
+        "s.acr.json.result.cbor",
+    )
+    assert claims_of(ready / "s.acr.json.evidence.cbor")[labels.AGENT] == {
+        "name": "claude-code",
+        "version": "2.1.72",
+    }
     for options in (BACKGROUND, PASSPORT):
         done = vacr("verify", "s.acr.json", *TRUST, *options, "--format", "json")
         (result,) = json.loads(done.out)["results"]
-        assert (done.returncode, result["checks"][-1]["name"], result["checks"][-1]["outcome"]) == (0, "evidence", "passed")
+        assert (done.returncode, result["checks"][-1]["name"], result["checks"][-1]["outcome"]) == (
+            0,
+            "evidence",
+            "passed",
+        )
 
 
 @pytest.mark.usefixtures("ready")
@@ -60,7 +75,16 @@ def test_evidence_in_the_header_of_a_statement(vacr, ready, attest):
 def test_a_statement_stays_as_it_was_where_evidence_cannot_be_written(vacr, ready, attest):
     before = (ready / "s.acr.json.cose").read_bytes()
     (ready / "e.cbor").touch()
-    given = ("--record", "s.acr.json", "--nonce", NONCE, "--attester", "software", "--key", "keys/signing.pem")
+    given = (
+        "--record",
+        "s.acr.json",
+        "--nonce",
+        NONCE,
+        "--attester",
+        "software",
+        "--key",
+        "keys/signing.pem",
+    )
     done = vacr("attest", *given, "-o", "e.cbor", "--into", "s.acr.json.cose")
     assert (done.returncode, "is there and differs" in done.err) == (2, True)
     assert (ready / "s.acr.json.cose").read_bytes() == before
@@ -77,7 +101,8 @@ def test_what_is_no_record_is_told(attest):
 
 
 @pytest.mark.parametrize(
-    ("rules", "named"), [("", "attester-keys"), ('attester-keys = ["keys/signing.pub.pem"]', "software-is-enough")]
+    ("rules", "named"),
+    [("", "attester-keys"), ('attester-keys = ["keys/signing.pub.pem"]', "software-is-enough")],
 )
 def test_what_a_policy_lacks_is_named(ready, attest, appraise, rules, named):
     attest()
@@ -94,18 +119,42 @@ def test_evidence_of_another_record_is_refused(vacr, ready, attest):
     shutil.copy(ready / "s.acr.json.evidence.cbor", ready / "t.acr.json.evidence.cbor")
     done = vacr("verify", ".", *TRUST, *BACKGROUND, "--format", "json")
     results = {one["file"]: one for one in json.loads(done.out)["results"]}
-    assert (results["./s.acr.json"]["verified"], results["./t.acr.json"]["reason"]) == (True, "record-mismatch")
+    assert (results["./s.acr.json"]["verified"], results["./t.acr.json"]["reason"]) == (
+        True,
+        "record-mismatch",
+    )
     assert done.returncode == 1
 
 
 def test_results_as_jwt_and_wrappers_as_json(vacr, ready, attest, appraise):
     assert attest("-o", "evidence.json").returncode == 0
-    assert json.loads((ready / "evidence.json").read_bytes())[0].startswith("application/eat+cwt; eat_profile=")
-    done, said = appraise("--key", "verifier/signing.pem", "-o", "result.jwt", evidence="evidence.json")
+    assert json.loads((ready / "evidence.json").read_bytes())[0].startswith(
+        "application/eat+cwt; eat_profile="
+    )
+    done, said = appraise(
+        "--key", "verifier/signing.pem", "-o", "result.jwt", evidence="evidence.json"
+    )
     assert (done.returncode, said["status"]) == (0, "affirming")
     assert (ready / "result.jwt").read_bytes().count(b".") == 2
-    assert vacr("verify", "s.acr.json", *TRUST, *PASSPORT, "--evidence", "result.jwt", "--nonce", NONCE).returncode == 0
-    assert vacr("verify", "s.acr.json", *TRUST, *PASSPORT, "--evidence", "result.jwt", "--nonce", "ff" * 16).returncode == 1
+    assert (
+        vacr(
+            "verify", "s.acr.json", *TRUST, *PASSPORT, "--evidence", "result.jwt", "--nonce", NONCE
+        ).returncode
+        == 0
+    )
+    assert (
+        vacr(
+            "verify",
+            "s.acr.json",
+            *TRUST,
+            *PASSPORT,
+            "--evidence",
+            "result.jwt",
+            "--nonce",
+            "ff" * 16,
+        ).returncode
+        == 1
+    )
 
 
 def test_the_journal_comes_from_the_record_or_from_options(ready, attest, appraise):
@@ -116,7 +165,10 @@ def test_the_journal_comes_from_the_record_or_from_options(ready, attest, apprai
     wanted = {"identity": b"\xaa" * 32, "frames": 12, "head": b"\xbb" * 32}
     assert "journal" not in attest(record="j.acr.json").err
     assert claims_of(ready / "j.acr.json.evidence.cbor")[labels.JOURNAL] == wanted
-    assert appraise("--record", "j.acr.json", evidence="j.acr.json.evidence.cbor")[1]["journal"] == head
+    assert (
+        appraise("--record", "j.acr.json", evidence="j.acr.json.evidence.cbor")[1]["journal"]
+        == head
+    )
     (ready / "head.json").write_text(json.dumps(head))
     for given in ("head.json", f"{'aa' * 32}:12:{'bb' * 32}"):
         assert attest("--journal-head", given).returncode == 0
@@ -136,10 +188,26 @@ def test_configuration_and_the_agent_are_measured(ready, vacr, attest, appraise)
     assert attest(*given).returncode == 0
     done, said = appraise()
     assert (done.returncode, said["reason"]) == (1, "measurement-unknown")
-    assert vacr("attest", "--reference", "--configuration", "vacr.toml", "-o", "reference.cbor", "--overwrite").returncode == 0
+    assert (
+        vacr(
+            "attest",
+            "--reference",
+            "--configuration",
+            "vacr.toml",
+            "-o",
+            "reference.cbor",
+            "--overwrite",
+        ).returncode
+        == 0
+    )
     done, said = appraise()
-    assert (done.returncode, said["vector"]) == (0, {"file-system": 2, "configuration": 2, "hardware": 0})
-    assert [one["decided"] for one in said["checks"] if one["name"] == "agent:claude-code"] == [False]
+    assert (done.returncode, said["vector"]) == (
+        0,
+        {"file-system": 2, "configuration": 2, "hardware": 0},
+    )
+    assert [one["decided"] for one in said["checks"] if one["name"] == "agent:claude-code"] == [
+        False
+    ]
     (ready / "vacr.toml").write_text("a = 2\n")
     attest(*given)
     assert appraise()[1]["reason"] == "measurement-changed"
@@ -152,7 +220,15 @@ def test_reference_values_that_have_to_be_signed(ready, vacr, attest, appraise):
     done, _ = appraise()
     assert (done.returncode, "not signed" in done.err) == (3, True)
     for key, code in (("keys", 3), ("verifier", 0)):
-        vacr("attest", "--reference", "-o", "reference.cbor", "--overwrite", "--key", f"{key}/signing.pem")
+        vacr(
+            "attest",
+            "--reference",
+            "-o",
+            "reference.cbor",
+            "--overwrite",
+            "--key",
+            f"{key}/signing.pem",
+        )
         assert appraise()[0].returncode == code
 
 
@@ -161,9 +237,11 @@ def test_replayed_evidence(ready, attest, appraise):
     done, said = appraise("--key", "verifier/signing.pem", nonce="ff" * 16)
     assert (done.returncode, said["reason"], set(said["vector"].values())) == (1, "nonce", {99})
     assert not [one for one in said["checks"] if one["tier"] == "affirming"]
-    shown = json.loads(appraise.vacr("inspect", "s.acr.json.evidence.cbor", "s.acr.json.result.cbor", "--format", "json").out)[
-        "files"
-    ]
+    shown = json.loads(
+        appraise.vacr(
+            "inspect", "s.acr.json.evidence.cbor", "s.acr.json.result.cbor", "--format", "json"
+        ).out
+    )["files"]
     assert [one["kind"] for one in shown] == ["token", "token"]
     assert shown[0]["tokens"][0]["key-storage"] == "software"
     assert shown[1]["tokens"][0]["submods"]["vacr"]["ear_status"] == 96
@@ -187,7 +265,10 @@ def test_what_is_no_evidence_gives_no_verdict(ready, attest, appraise):
         "token": (b"eyJ.x.y", "a part of a JWT"),
         "record": ((ready / "s.acr.json").read_bytes(), "not a wrapped message (CMW)"),
         "statement": ((ready / "s.acr.json.cose").read_bytes(), "no token"),
-        "result": ((ready / "s.acr.json.result.cbor").read_bytes(), "this is a result, not evidence"),
+        "result": (
+            (ready / "s.acr.json.result.cbor").read_bytes(),
+            "this is a result, not evidence",
+        ),
         "folder": (None, "a folder, not a file"),
         "nowhere": (None, "there is no such file"),
     }
@@ -203,22 +284,38 @@ def test_what_is_no_evidence_gives_no_verdict(ready, attest, appraise):
 def test_reference_values_of_an_agent_have_its_name(ready, vacr, attest, appraise):
     (ready / "agent").write_text("#!/bin/sh\n")
     (ready / "agent").chmod(0o755)
-    made = ("attest", "--reference", "--agent-executable", "./agent", "-o", "reference.cbor", "--overwrite")
+    made = (
+        "attest",
+        "--reference",
+        "--agent-executable",
+        "./agent",
+        "-o",
+        "reference.cbor",
+        "--overwrite",
+    )
     for more, name in (
         ((), "agent:agent"),
         (("--record", "s.acr.json"), "agent:claude-code"),
         (("--agent", "claude-code"), "agent:claude-code"),
     ):
-        names = [one["name"] for one in json.loads(vacr(*made, *more, "--format", "json").out)["components"]]
+        names = [
+            one["name"]
+            for one in json.loads(vacr(*made, *more, "--format", "json").out)["components"]
+        ]
         assert names == ["vacr", "python", name]
     with (ready / "policy.toml").open("a") as file:
         file.write('required = ["agent"]\n')
     attest("--agent-executable", "./agent")
     done, said = appraise()
     assert done.returncode == 0
-    assert [one["decided"] for one in said["checks"] if one["name"] == "agent:claude-code"] == [True]
+    assert [one["decided"] for one in said["checks"] if one["name"] == "agent:claude-code"] == [
+        True
+    ]
     done = attest("--agent", "codex", "--agent-executable", "./agent")
-    assert (done.returncode, "another one than the record names, claude-code" in done.err) == (2, True)
+    assert (done.returncode, "another one than the record names, claude-code" in done.err) == (
+        2,
+        True,
+    )
     (ready / "agent").write_text("#!/bin/sh\n# changed\n")
     attest("--agent-executable", "./agent")
     assert appraise()[1]["reason"] == "measurement-changed"
@@ -249,12 +346,41 @@ USAGE = {
         "keys/signing.pem",
     ),
     "two things": ("attest", "--reference", "--attestation-key"),
-    "registers that are none": ("attest", "--record", "s.acr.json", "--nonce", NONCE, "--attester", "tpm", "--pcrs", "a"),
+    "registers that are none": (
+        "attest",
+        "--record",
+        "s.acr.json",
+        "--nonce",
+        NONCE,
+        "--attester",
+        "tpm",
+        "--pcrs",
+        "a",
+    ),
     "no such executable": ("attest", "--reference", "--agent-executable", "nowhere"),
     "hardware without evidence": ("verify", "s.acr.json", *TRUST, "--require-hardware"),
-    "evidence that is not asked for": ("verify", "s.acr.json", *TRUST, "--evidence-policy", "policy.toml"),
-    "neither policy nor verifier": ("verify", "s.acr.json", *TRUST, "--require-evidence", "affirming"),
-    "both": ("verify", "s.acr.json", *TRUST, *BACKGROUND, "--verifier-key", "verifier/signing.pub.pem"),
+    "evidence that is not asked for": (
+        "verify",
+        "s.acr.json",
+        *TRUST,
+        "--evidence-policy",
+        "policy.toml",
+    ),
+    "neither policy nor verifier": (
+        "verify",
+        "s.acr.json",
+        *TRUST,
+        "--require-evidence",
+        "affirming",
+    ),
+    "both": (
+        "verify",
+        "s.acr.json",
+        *TRUST,
+        *BACKGROUND,
+        "--verifier-key",
+        "verifier/signing.pub.pem",
+    ),
     "no nonce": ("verify", "s.acr.json", *TRUST, *BACKGROUND[:-2]),
 }
 
@@ -269,16 +395,39 @@ def test_calls_that_are_wrong_say_what_to_do(vacr):
 
 def test_keys_of_this_machine_sign_where_none_is_named(ready, vacr, tmp_path):
     """One for evidence, and another for what is made of it."""
-    done = vacr("attest", "--record", "s.acr.json", "--nonce", NONCE, "--attester", "software", "-o", "evidence.cbor")
+    done = vacr(
+        "attest",
+        "--record",
+        "s.acr.json",
+        "--nonce",
+        NONCE,
+        "--attester",
+        "software",
+        "-o",
+        "evidence.cbor",
+    )
     assert done.returncode == 0, done.err
     own = tmp_path / "home" / ".local" / "state" / "vacr" / "keys"
-    policy = f'id = "p"\nreferences = ["reference.cbor"]\nattester-keys = ["{own}/signing.pub.pem"]\nsoftware-is-enough = true\n'
+    policy = (
+        'id = "p"\nreferences = ["reference.cbor"]\nattester-keys = '
+        f'["{own}/signing.pub.pem"]\nsoftware-is-enough = true\n'
+    )
     (ready / "own.toml").write_text(policy)
     appraise = ("appraise", "evidence.cbor", "--policy", "own.toml", "--nonce", NONCE)
     done = vacr(*appraise)
-    assert (done.returncode, "evidence.cbor: affirming" in done.out) == (0, True), done.out + done.err
+    assert (done.returncode, "evidence.cbor: affirming" in done.out) == (0, True), (
+        done.out + done.err
+    )
     assert (own / "signing.pub.pem").read_bytes() != (own / "verifier.pub.pem").read_bytes()
-    verify = ("verify", "s.acr.json", *TRUST, "--require-evidence", "affirming", "--evidence", "evidence.cbor.result.cbor")
+    verify = (
+        "verify",
+        "s.acr.json",
+        *TRUST,
+        "--require-evidence",
+        "affirming",
+        "--evidence",
+        "evidence.cbor.result.cbor",
+    )
     assert vacr(*verify, "--verifier-key", own / "verifier.pub.pem").returncode == 0
     assert vacr(*verify, "--verifier-key", own / "signing.pub.pem").returncode == 1
     done = vacr(*appraise)

@@ -28,7 +28,9 @@ def test_a_session_and_its_record_give_the_same(vacr, tmp_path):
     done = vacr("attribute", "s.acr.json")
     assert (done.returncode, done.out) == (0, "s.attributed.acr.json: 1 file, lines: 1 ai\n")
     assert vacr("attribute", "s.jsonl", "-o", "n/").returncode == 0
-    assert (tmp_path / "n" / "s.attributed.acr.json").read_bytes() == (tmp_path / "s.attributed.acr.json").read_bytes()
+    assert (tmp_path / "n" / "s.attributed.acr.json").read_bytes() == (
+        tmp_path / "s.attributed.acr.json"
+    ).read_bytes()
     assert vacr("validate", "s.attributed.acr.json").returncode == 0
     assert vacr("attribute", "s.acr.json").out.endswith(", unchanged\n")
     assert vacr("convert", "s.attributed.acr.json", "--to", "v1").returncode == 0
@@ -75,14 +77,27 @@ def test_a_base(vacr, tmp_path, session):
     repository = tmp_path / "with space"
     repository.mkdir()
     (repository / "a.py").write_text(TEXT)
-    for command in (["init", "-q"], ["add", "."], ["-c", "user.name=m", "-c", "user.email=m@x", "commit", "-qm", "x"]):
+    for command in (
+        ["init", "-q"],
+        ["add", "."],
+        ["-c", "user.name=m", "-c", "user.email=m@x", "commit", "-qm", "x"],
+    ):
         subprocess.run(["git", "-C", repository, *command], check=True)
-    session.lines = [line for line in session.lines if "Read" not in json.dumps(line) and '"startLine"' not in json.dumps(line)]
+    session.lines = [
+        line
+        for line in session.lines
+        if "Read" not in json.dumps(line) and '"startLine"' not in json.dumps(line)
+    ]
     (tmp_path / "s.jsonl").write_bytes(session.native())
     done = vacr("attribute", "s.jsonl", "--base", repository, "--format", "json")
     assert json.loads(done.out)["records"][0]["lines"] == {"ai": 1}
     assert vacr("attribute", "s.attributed.acr.json", "--check").returncode == 1
-    assert vacr("attribute", "s.attributed.acr.json", "--check", "--base", f"{repository}@HEAD").returncode == 0
+    assert (
+        vacr(
+            "attribute", "s.attributed.acr.json", "--check", "--base", f"{repository}@HEAD"
+        ).returncode
+        == 0
+    )
     for wrong, code in ((f"{repository}@nope", 3), (tmp_path / "nowhere", 2)):
         done = vacr("attribute", "s.jsonl", "--base", wrong)
         assert done.returncode == code
@@ -105,13 +120,22 @@ def test_of_two_recordings_of_a_session_the_longer_counts(vacr, tmp_path, sessio
 def test_what_cannot_be_read_keeps_no_other_from_its_verdict(vacr, tmp_path):
     vacr("attribute", "s.jsonl")
     (tmp_path / "bad.acr.json").write_text("{")
-    for names in (["bad.acr.json", "s.attributed.acr.json"], ["s.attributed.acr.json", "bad.acr.json"]):
+    for names in (
+        ["bad.acr.json", "s.attributed.acr.json"],
+        ["s.attributed.acr.json", "bad.acr.json"],
+    ):
         done = vacr("attribute", "--check", *names)
-        assert (done.returncode, done.out) == (3, "s.attributed.acr.json: attributed as the record yields\n")
+        assert (done.returncode, done.out) == (
+            3,
+            "s.attributed.acr.json: attributed as the record yields\n",
+        )
         assert "bad.acr.json" in done.err
     (tmp_path / "invalid.acr.json").write_text('{"version": "3.0.0-draft", "session": {}}')
     done = vacr("attribute", "--check", "bad.acr.json", "invalid.acr.json", "--format", "json")
-    assert (done.returncode, [one["same"] for one in json.loads(done.out)["results"]]) == (1, [False, False])
+    assert (done.returncode, [one["same"] for one in json.loads(done.out)["results"]]) == (
+        1,
+        [False, False],
+    )
 
 
 @pytest.mark.usefixtures("session")
@@ -137,9 +161,17 @@ def test_a_record_that_was_changed_proves_nothing(vacr, tmp_path, session):
     vacr("attribute", "s.jsonl")
     path = tmp_path / "s.attributed.acr.json"
     path.write_bytes(path.read_bytes().replace(b"Thank you", b"Go on now"))
-    for arguments in (["attribute"], ["attribute", "--history"], ["attribute", "--check"], ["replay"]):
+    for arguments in (
+        ["attribute"],
+        ["attribute", "--history"],
+        ["attribute", "--check"],
+        ["replay"],
+    ):
         done = vacr(*arguments, path)
-        assert (done.returncode, "was changed after it was made" in done.out + done.err) == (1, True), arguments
+        assert (done.returncode, "was changed after it was made" in done.out + done.err) == (
+            1,
+            True,
+        ), arguments
 
 
 @pytest.mark.usefixtures("session")
@@ -151,7 +183,9 @@ def test_records_are_checked_with_those_they_were_made_with(vacr, tmp_path):
     vacr("attribute", "s.jsonl", "t.jsonl", "-o", "joined/")
     vacr("attribute", "s.jsonl", "-o", "alone/")
     vacr("attribute", "t.jsonl", "-o", "alone/")
-    alone, joined = ((tmp_path / folder / "s.attributed.acr.json").read_bytes() for folder in ("alone", "joined"))
+    alone, joined = (
+        (tmp_path / folder / "s.attributed.acr.json").read_bytes() for folder in ("alone", "joined")
+    )
     assert alone != joined
     for names in (["joined"], ["alone"], ["alone", "joined"]):
         done = vacr("attribute", "--check", *names)
@@ -163,7 +197,10 @@ def test_records_are_checked_with_those_they_were_made_with(vacr, tmp_path):
 @pytest.mark.usefixtures("session")
 def test_what_a_check_needs_is_said(vacr, tmp_path):
     path = tmp_path / "s.attributed.acr.json"
-    for member, said in (("version", "another version of vacr"), ("files", "is not what the record yields")):
+    for member, said in (
+        ("version", "another version of vacr"),
+        ("files", "is not what the record yields"),
+    ):
         path.unlink(missing_ok=True)
         vacr("attribute", "s.jsonl")
         record = json.loads(path.read_bytes())
@@ -196,7 +233,9 @@ def test_sessions_in_a_folder_have_results_of_their_own_names(vacr, tmp_path, se
     (tmp_path / "in/notes.txt").write_text("no session\n")
     names = {"s.attributed.acr.json", "below/s.attributed.acr.json"}
     assert vacr("attribute", "in", "-o", "out/").returncode == 0
-    assert {path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").rglob("*.json")} == names
+    assert {
+        path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").rglob("*.json")
+    } == names
     vacr("record", "in", "-o", "records/")
     assert vacr("attribute", "records", "-o", "out/").out.count(", unchanged") == 2
     third = Told("u", start=900)
@@ -212,7 +251,11 @@ def test_a_folder_without_sessions_is_told(vacr, tmp_path):
     (tmp_path / "empty").mkdir()
     for verb in ("attribute", "replay"):
         done = vacr(verb, "empty")
-        assert (done.returncode, "no session" in done.err, "vacr list -v" in done.err) == (3, True, True)
+        assert (done.returncode, "no session" in done.err, "vacr list -v" in done.err) == (
+            3,
+            True,
+            True,
+        )
 
 
 @pytest.mark.usefixtures("session")
@@ -234,7 +277,10 @@ def test_what_does_not_go_together_is_refused(vacr):
 
 @pytest.mark.usefixtures("session")
 def test_history_is_the_same_in_either_format(vacr):
-    assert vacr("attribute", "s.jsonl", "--history", "--format", "json").out == vacr("attribute", "s.jsonl", "--history").out
+    assert (
+        vacr("attribute", "s.jsonl", "--history", "--format", "json").out
+        == vacr("attribute", "s.jsonl", "--history").out
+    )
 
 
 @pytest.mark.usefixtures("session")
@@ -251,7 +297,14 @@ def test_a_base_of_another_project_is_told(vacr, tmp_path):
 
 
 def test_replay_writes_what_is_known_whole(vacr, tmp_path, session):
-    session.call("Edit", {"file_path": f"{ROOT}/b.py", "old_string": "old words here", "new_string": "new words here"})
+    session.call(
+        "Edit",
+        {
+            "file_path": f"{ROOT}/b.py",
+            "old_string": "old words here",
+            "new_string": "new words here",
+        },
+    )
     (tmp_path / "s.jsonl").write_bytes(session.native())
     done = vacr("replay", "s.jsonl", "--out", "tree", "--format", "json")
     report = {file["path"]: file["complete"] for file in json.loads(done.out)["files"]}
@@ -304,7 +357,9 @@ def test_a_record_of_version_2_gives_what_it_gives_in_version_3(vacr, tmp_path):
     vacr("convert", "s.acr.json", "--to", "v2", "-o", "old.acr.json")
     assert vacr("attribute", "s.acr.json", "-o", "new.acr.json").returncode == 0
     assert vacr("attribute", "old.acr.json", "-o", "back.acr.json").returncode == 0
-    new, back = (json.loads((tmp_path / name).read_bytes()) for name in ("new.acr.json", "back.acr.json"))
+    new, back = (
+        json.loads((tmp_path / name).read_bytes()) for name in ("new.acr.json", "back.acr.json")
+    )
     assert new == back
 
 
@@ -323,7 +378,10 @@ def test_what_cannot_be_read_is_named(vacr, tmp_path):
     done = vacr("attribute", "bad.acr.json")
     assert (done.returncode, done.err.startswith("vacr: bad.acr.json: line 1")) == (3, True)
     done = vacr("replay", "part.acr.json")
-    assert (done.returncode, done.err.startswith("vacr: part.acr.json: this is no record")) == (3, True)
+    assert (done.returncode, done.err.startswith("vacr: part.acr.json: this is no record")) == (
+        3,
+        True,
+    )
 
 
 @pytest.mark.usefixtures("two")

@@ -38,7 +38,9 @@ def worked(repo, tmp_path):
 
 
 def blame(vacr, repo, *arguments, records="records", code=0):
-    done = vacr("blame", *arguments, "--records", repo.parent / records, "--format", "json", cwd=repo)
+    done = vacr(
+        "blame", *arguments, "--records", repo.parent / records, "--format", "json", cwd=repo
+    )
     assert done.returncode == code, done.err
     return json.loads(done.stdout)
 
@@ -78,7 +80,10 @@ def test_each_line_has_its_commit_model_conversation_prompt_and_evidence(vacr, w
     done = vacr("blame", "app.py", "--records", worked.parent / "records", cwd=worked)
     shown = done.out.splitlines()
     assert len(shown) == 13
-    assert shown[6] == f"{name[:8]}  anthropic/claude-opus-4-6  session-  replayed  Sum up the lines   7)     for line in lines:"
+    assert shown[6] == (
+        f"{name[:8]}  anthropic/claude-opus-4-6  session-  replayed  Sum up the lines   7)   "
+        "  for line in lines:"
+    )
     assert shown[0].split() == [shown[0][:8], "unknown", "1)", *shown[0].split()[3:]]
     assert shown[0].index(" 1) ") == shown[6].index(" 7) ")
 
@@ -99,7 +104,15 @@ def test_a_record_that_was_changed_is_left_out(vacr, worked, tmp_path):
     path.write_bytes(path.read_bytes().replace(b"Sum up", b"Add up"))
     done = vacr("blame", "app.py", "--records", path, cwd=worked)
     assert (done.returncode, "was changed after it was made" in done.err) == (1, True)
-    done = vacr("blame", "app.py", "--records", tmp_path / "changed", "--records", tmp_path / "records", cwd=worked)
+    done = vacr(
+        "blame",
+        "app.py",
+        "--records",
+        tmp_path / "changed",
+        "--records",
+        tmp_path / "records",
+        cwd=worked,
+    )
     assert (done.returncode, "left out: the record was changed" in done.err) == (0, True)
 
 
@@ -109,7 +122,9 @@ def test_a_commit_is_counted_by_files_and_in_total(vacr, worked):
     name = commit(worked, "Add total")
     report = blame(vacr, worked, "--commit", "HEAD")
     assert report["commit"] == name
-    assert [(file["path"], file["ai"], file["unknown"], file["lines"]) for file in report["files"]] == [
+    assert [
+        (file["path"], file["ai"], file["unknown"], file["lines"]) for file in report["files"]
+    ] == [
         ("app.py", 7, 0, 7),
         ("other.py", 0, 1, 1),
     ]
@@ -132,7 +147,9 @@ def test_what_a_commit_adds_that_has_no_lines_is_named(vacr, worked):
 
 @pytest.fixture
 def branch(worked):
-    """Commit the agent's work on a branch, then work by hand; meanwhile others go on, and what they did is merged."""
+    """Commit the agent's work on a branch, then work by hand; meanwhile others go on, and what they
+    did is merged.
+    """
     git(worked, "checkout", "-q", "-b", "topic")
     first = commit(worked, "Add total")
     git(worked, "checkout", "-q", "main")
@@ -140,7 +157,11 @@ def branch(worked):
     merged = commit(worked, "Go on")
     git(worked, "checkout", "-q", "topic")
     git(worked, "merge", "-q", "--no-edit", "main")
-    text = (worked / "app.py").read_text().replace("line.price * line.count", "line.price * line.amount")
+    text = (
+        (worked / "app.py")
+        .read_text()
+        .replace("line.price * line.count", "line.price * line.amount")
+    )
     (worked / "app.py").write_text(text + "by = 'hand'\n")
     return worked, first, merged, commit(worked, "Mend it")
 
@@ -157,7 +178,8 @@ def test_a_range_of_commits_is_counted_as_one(vacr, branch, span):
     assert {first, last} <= set(report["commits"])
     assert merged not in report["commits"]
     assert [file["path"] for file in report["files"]] == ["app.py"]
-    # Of the commits one by one, the line that was mended would be unknown: the agent's is in another commit.
+    # Of the commits one by one, the line that was mended would be unknown: the agent's is in
+    # another commit.
     assert total(report) == {"ai": 6, "mixed": 1, "unknown": 1}
     assert total(blame(vacr, repo, "--commit", "topic", code=1)) == {"unknown": 2}
 
@@ -166,7 +188,9 @@ def test_a_range_is_told_with_its_ends(vacr, branch):
     repo, _, merged, last = branch
     done = vacr("blame", "--commit", "main..topic", "--records", repo.parent / "records", cwd=repo)
     counts = "6 ai, 1 mixed, 1 unknown"
-    assert done.out == f"app.py: {counts}\n{merged[:12]}..{last[:12]}: 3 commits: 1 file, {counts}\n"
+    assert (
+        done.out == f"app.py: {counts}\n{merged[:12]}..{last[:12]}: 3 commits: 1 file, {counts}\n"
+    )
     done = vacr("blame", "--commit", "topic..main", "--records", repo.parent / "records", cwd=repo)
     assert (done.returncode, "This range adds no line of text." in done.err) == (1, True)
 
@@ -178,11 +202,20 @@ def test_a_range_without_a_common_beginning_is_refused(vacr, branch, tmp_path):
     done = vacr("blame", "--commit", "main..fresh", "--records", tmp_path / "records", cwd=repo)
     assert (done.returncode, "has no beginning that both have" in done.err) == (3, True)
     git(tmp_path, "clone", "-q", "--depth=1", "--no-single-branch", f"file://{repo}", "shallow")
-    done = vacr("blame", "--commit", "origin/main..origin/topic", "--records", tmp_path / "records", cwd=tmp_path / "shallow")
+    done = vacr(
+        "blame",
+        "--commit",
+        "origin/main..origin/topic",
+        "--records",
+        tmp_path / "records",
+        cwd=tmp_path / "shallow",
+    )
     assert (done.returncode, "git fetch --unshallow" in done.err) == (3, True)
 
 
-@pytest.mark.parametrize("made", ["native", "record", "attributed", "with base", "with a base that is gone"])
+@pytest.mark.parametrize(
+    "made", ["native", "record", "attributed", "with base", "with a base that is gone"]
+)
 def test_records_of_any_kind_say_the_same(vacr, worked, tmp_path, made):
     session = tmp_path / "records/session-one.jsonl"
     if made == "record":
@@ -211,7 +244,9 @@ def test_records_of_any_kind_say_the_same(vacr, worked, tmp_path, made):
 def test_the_work_tree_counts_before_anything_is_committed(vacr, worked):
     report = blame(vacr, worked, "app.py")
     assert kinds(report) == AI
-    assert [line["commit"].strip("0") == "" for line in report["lines"]] == [kind == "ai" for kind in AI]
+    assert [line["commit"].strip("0") == "" for line in report["lines"]] == [
+        kind == "ai" for kind in AI
+    ]
     assert kinds(blame(vacr, worked, "app.py", "--rev", "HEAD", code=1)) == ["unknown"] * 6
     (worked / "new.py").write_text("by = 'hand'\n")
     assert kinds(blame(vacr, worked, "new.py", code=1)) == ["unknown"]
@@ -221,7 +256,9 @@ def rebase(repo):
     commit(repo)
     git(repo, "checkout", "-q", "-b", "work")
     git(repo, "checkout", "-q", "-B", "main", "HEAD~1")
-    (repo / "app.py").write_text((repo / "app.py").read_text() + "\n\ndef by_hand():\n    return 'somebody'\n")
+    (repo / "app.py").write_text(
+        (repo / "app.py").read_text() + "\n\ndef by_hand():\n    return 'somebody'\n"
+    )
     commit(repo)
     git(repo, "checkout", "-q", "work")
     git(repo, "rebase", "-q", "main")
@@ -318,7 +355,9 @@ def test_lines_stay_known_whatever_happens_to_their_commit(vacr, worked, happen)
 def test_an_earlier_state_of_the_session_is_known(vacr, repo, tmp_path):
     agent = Agent(repo).asked("Begin").write("new.py", "def begun():\n    return 'not yet'\n")
     first = commit(repo)
-    agent.asked("Go on").read("new.py").edit("new.py", "    return 'not yet'\n", "    return 'done now, at last'\n")
+    agent.asked("Go on").read("new.py").edit(
+        "new.py", "    return 'not yet'\n", "    return 'done now, at last'\n"
+    )
     second = commit(repo)
     agent.save(tmp_path / "records")
     report = blame(vacr, repo, "--commit", first)
@@ -345,12 +384,19 @@ def test_a_line_that_both_wrote_parts_of_is_mixed(vacr, worked):
 
 
 def test_a_line_that_somebody_else_wrote_is_unknown(vacr, worked):
-    after = changed_lines(vacr, worked, "        result += line.price * line.count", "        yield somebody_elses(work)")
+    after = changed_lines(
+        vacr,
+        worked,
+        "        result += line.price * line.count",
+        "        yield somebody_elses(work)",
+    )
     assert after == ["ai"] * 3 + ["unknown"] + ["ai"] * 3
 
 
 def test_a_line_that_somebody_put_in_between_is_unknown(vacr, worked):
-    after = changed_lines(vacr, worked, "    result = 0\n", "    result = 0\n    check_by_hand(lines)\n")
+    after = changed_lines(
+        vacr, worked, "    result = 0\n", "    result = 0\n    check_by_hand(lines)\n"
+    )
     assert after == ["ai"] * 2 + ["unknown"] + ["ai"] * 5
 
 
@@ -359,7 +405,9 @@ def test_lines_of_a_person_that_look_like_the_agents_are_not_the_agents(vacr, re
     agent.edit("app.py", "    return 9\n", "    if a:\n        return None\n    return 9\n}\n}\n")
     agent.save(tmp_path / "records")
     git(repo, "checkout", "-q", ".")
-    (repo / "other.py").write_text("def other(b):\n    if a:\n        return None\n}\n}\n\n    return 9\n")
+    (repo / "other.py").write_text(
+        "def other(b):\n    if a:\n        return None\n}\n}\n\n    return 9\n"
+    )
     commit(repo)
     assert total(blame(vacr, repo, "--commit", "HEAD", code=1)) == {"unknown": 7}
 
@@ -382,12 +430,20 @@ def test_what_the_agent_reverted_is_not_the_agents(vacr, repo, tmp_path):
 
 def test_a_person_is_named_only_where_the_session_proves_it(vacr, worked, tmp_path):
     agent = Agent(worked, "two", start=600).asked("Look").read("app.py")
-    text = (worked / "app.py").read_text().replace("def last", "def by_hand_and_noticed():\n    return 'somebody'\n\n\ndef last")
+    text = (
+        (worked / "app.py")
+        .read_text()
+        .replace("def last", "def by_hand_and_noticed():\n    return 'somebody'\n\n\ndef last")
+    )
     (worked / "app.py").write_text(text)
-    snippet = "\n".join(f"{number:6}→{line}" for number, line in enumerate(text.split("\n")[:-1], 1))
+    snippet = "\n".join(
+        f"{number:6}→{line}" for number, line in enumerate(text.split("\n")[:-1], 1)
+    )
     data = {"type": "edited_text_file", "filename": str(worked / "app.py"), "snippet": snippet}
     agent._add("user", "")
-    agent.lines[-1] = {name: value for name, value in agent.lines[-1].items() if name != "message"} | {
+    agent.lines[-1] = {
+        name: value for name, value in agent.lines[-1].items() if name != "message"
+    } | {
         "type": "attachment",
         "attachment": data,
     }
@@ -400,12 +456,20 @@ def test_a_person_is_named_only_where_the_session_proves_it(vacr, worked, tmp_pa
 def test_two_conversations_stay_apart(vacr, worked, tmp_path):
     commit(worked)
     agent = Agent(worked, "two", "claude-haiku-4-5", start=600).asked("Now a mean").read("app.py")
-    agent.edit("app.py", "    return 9\n", "    return 9\n\n\ndef mean(values):\n    return sum(values) / len(values)\n")
+    agent.edit(
+        "app.py",
+        "    return 9\n",
+        "    return 9\n\n\ndef mean(values):\n    return sum(values) / len(values)\n",
+    )
     agent.save(tmp_path / "records")
     commit(worked)
     report = blame(vacr, worked, "app.py")
     assert report["models"] == {"anthropic/claude-opus-4-6": 7, "anthropic/claude-haiku-4-5": 4}
-    assert {line.get("session-id") for line in report["lines"]} == {None, "session-one", "session-two"}
+    assert {line.get("session-id") for line in report["lines"]} == {
+        None,
+        "session-one",
+        "session-two",
+    }
 
 
 @pytest.mark.parametrize("options", [[], ["--object-format=sha256"]])
@@ -475,7 +539,12 @@ def test_what_cannot_be_blamed_is_refused(vacr, worked, tmp_path, arguments, cod
     (worked / "link.py").symlink_to("app.py")
     (worked / "picture.png").write_bytes(b"\0\n")
     done = vacr(
-        "blame", *arguments, "--records", tmp_path / "records", cwd=worked, GIT_CEILING_DIRECTORIES=f"{tmp_path}{os.pathsep}/"
+        "blame",
+        *arguments,
+        "--records",
+        tmp_path / "records",
+        cwd=worked,
+        GIT_CEILING_DIRECTORIES=f"{tmp_path}{os.pathsep}/",
     )
     assert (done.returncode, message in done.err) == (code, True), done.err
 
@@ -495,14 +564,19 @@ def test_a_bad_record_in_a_folder_does_not_keep_the_others_back(vacr, worked, tm
     (tmp_path / "records/bad.acr.json").write_text("{")
     (tmp_path / "records/other.json").write_text("[]")
     (tmp_path / "records/no.acr.json").write_text('{"session": 1}')
-    odd = {"session": {"entries": []}, "file-attribution": {"files": [{"path": 1, "conversations": 7}]}}
+    odd = {
+        "session": {"entries": []},
+        "file-attribution": {"files": [{"path": 1, "conversations": 7}]},
+    }
     (tmp_path / "records/odd.acr.json").write_text(json.dumps(odd))
     assert kinds(blame(vacr, worked, "app.py")) == AI
     done = vacr("blame", "app.py", "--records", tmp_path / "records", "-v", cwd=worked)
     assert "bad.acr.json" in done.err
 
 
-@pytest.mark.parametrize("ours", [5, {"inputs": 5}, {"inputs": {"base": 5, "records": 5}}, {"attribution": {"files": 5}}])
+@pytest.mark.parametrize(
+    "ours", [5, {"inputs": 5}, {"inputs": {"base": 5, "records": 5}}, {"attribution": {"files": 5}}]
+)
 def test_what_a_record_says_about_itself_may_be_anything(vacr, worked, tmp_path, ours):
     assert vacr("attribute", tmp_path / "records/session-one.jsonl", "-o", "odd/").returncode == 0
     path = tmp_path / "odd/session-one.attributed.acr.json"

@@ -26,14 +26,35 @@ def test_version_loads_nothing_else(vacr):
     assert vacr("--version").out == f"vacr {__version__}\n"
     assert vacr("-V").out == f"vacr {__version__}\n"
     loaded = subprocess.run(
-        [sys.executable, "-X", "importtime", "-m", "vacr", "--version"], capture_output=True, check=True
+        [sys.executable, "-X", "importtime", "-m", "vacr", "--version"],
+        capture_output=True,
+        check=True,
     ).stderr.decode()
     names = {line.rpartition("|")[2].strip().partition(".")[0] for line in loaded.splitlines()}
-    assert not names & {"click", "msgspec", "cbor2", "rich", "cryptography", "json", "importlib_metadata", "typing_extensions"}
+    assert not names & {
+        "click",
+        "msgspec",
+        "cbor2",
+        "rich",
+        "cryptography",
+        "json",
+        "importlib_metadata",
+        "typing_extensions",
+    }
 
 
 @pytest.mark.parametrize(
-    "verb", ["record", "restore", "validate", "convert", "schema", "schema show", "schema generate", "completion"]
+    "verb",
+    [
+        "record",
+        "restore",
+        "validate",
+        "convert",
+        "schema",
+        "schema show",
+        "schema generate",
+        "completion",
+    ],
 )
 def test_every_verb_has_help_with_an_example(vacr, verb):
     done = vacr(*verb.split(), "--help")
@@ -43,7 +64,9 @@ def test_every_verb_has_help_with_an_example(vacr, verb):
 
 def test_help_lists_the_verbs(vacr):
     out = vacr("--help").out
-    assert all(verb in out for verb in ("record", "restore", "validate", "convert", "schema", "completion"))
+    assert all(
+        verb in out for verb in ("record", "restore", "validate", "convert", "schema", "completion")
+    )
 
 
 def test_record_writes_into_the_current_folder(vacr, tmp_path):
@@ -64,7 +87,10 @@ def test_record_to_a_file_a_folder_and_standard_output(vacr, tmp_path):
     assert (tmp_path / "records" / "codex-cli.acr.json").exists()
     assert printed.stdout == written
     both = vacr("record", CLAUDE, CODEX, "-o", "-").out.splitlines()
-    assert [json.loads(line)["session"]["agent-meta"]["cli-name"] for line in both] == ["claude-code", "codex-cli"]
+    assert [json.loads(line)["session"]["agent-meta"]["cli-name"] for line in both] == [
+        "claude-code",
+        "codex-cli",
+    ]
 
 
 def test_record_from_standard_input(vacr, tmp_path):
@@ -78,9 +104,13 @@ def test_record_in_cbor_is_what_convert_makes(vacr, tmp_path):
     vacr("record", CLAUDE, CODEX, "--cbor", "-o", "direct/")
     vacr("convert", "claude-code.acr.json", "codex-cli.acr.json", "--to", "cbor")
     for name in ("claude-code", "codex-cli"):
-        assert (tmp_path / f"{name}.acr.cbor").read_bytes() == (tmp_path / "direct" / f"{name}.acr.cbor").read_bytes()
+        assert (tmp_path / f"{name}.acr.cbor").read_bytes() == (
+            tmp_path / "direct" / f"{name}.acr.cbor"
+        ).read_bytes()
         vacr("convert", f"{name}.acr.cbor", "--to", "json", "-o", "back/")
-        assert (tmp_path / "back" / f"{name}.acr.json").read_bytes() == (tmp_path / f"{name}.acr.json").read_bytes()
+        assert (tmp_path / "back" / f"{name}.acr.json").read_bytes() == (
+            tmp_path / f"{name}.acr.json"
+        ).read_bytes()
     assert vacr("validate", "claude-code.acr.cbor").returncode == 0
 
 
@@ -121,7 +151,12 @@ def test_nothing_is_written_into_the_agents_own_store(vacr, tmp_path):
     assert done.returncode == 2
     assert "the agent's own store" in done.err
     assert [path.name for path in store.iterdir()] == ["abc.jsonl"]
-    assert vacr("record", "abc.jsonl", cwd=store, CLAUDE_CONFIG_DIR=str(tmp_path / "elsewhere")).returncode == 0
+    assert (
+        vacr(
+            "record", "abc.jsonl", cwd=store, CLAUDE_CONFIG_DIR=str(tmp_path / "elsewhere")
+        ).returncode
+        == 0
+    )
 
 
 def test_sub_agents_are_recorded_beside_the_session(vacr, tmp_path):
@@ -146,7 +181,9 @@ def test_restore_gives_the_native_bytes_again(vacr, tmp_path):
     done = vacr("restore", f"{main.stem}.acr.json", "-o", "back/")
     assert done.returncode == 0
     assert (tmp_path / "back" / main.name).read_bytes() == main.read_bytes()
-    assert (tmp_path / "back" / main.stem / "tool-results" / "out.txt").read_bytes() == b"a long output\n"
+    assert (
+        tmp_path / "back" / main.stem / "tool-results" / "out.txt"
+    ).read_bytes() == b"a long output\n"
     assert vacr("restore", f"{main.stem}.acr.json", "-o", "back/").returncode == 0
 
 
@@ -157,7 +194,11 @@ def test_restore_gives_the_native_bytes_again(vacr, tmp_path):
         (lambda path: path.write_bytes(b"no zip"), 3, "not a sealed source"),
         (lambda path: rezip(path, "claude-code.jsonl", b"forged"), 1, "not what was recorded"),
         (lambda path: rezip(path, "other.jsonl", b"x"), 1, "lacks claude-code.jsonl"),
-        (lambda path: rezip(path, "claude-code.jsonl", bytes(50_000_000)), 1, "not what was recorded"),
+        (
+            lambda path: rezip(path, "claude-code.jsonl", bytes(50_000_000)),
+            1,
+            "not what was recorded",
+        ),
     ],
     ids=["missing", "no zip file", "forged", "another part", "a bomb"],
 )
@@ -239,7 +280,9 @@ def test_validate_says_what_is_wrong_where_and_which_rule(vacr, tmp_path):
 def test_validate_sees_a_changed_record_by_its_id(vacr, tmp_path):
     vacr("record", CLAUDE)
     text = (tmp_path / "claude-code.acr.json").read_text()
-    (tmp_path / "claude-code.acr.json").write_text(text.replace("rounded to the cent", "rounded to the euro"))
+    (tmp_path / "claude-code.acr.json").write_text(
+        text.replace("rounded to the cent", "rounded to the euro")
+    )
     done = vacr("validate", "claude-code.acr.json")
     assert done.returncode == 1
     assert "the id is that of the content" in done.out
@@ -258,7 +301,9 @@ def test_validate_parts_rules_and_schemas(vacr, tmp_path):
     assert vacr("validate", "thing.json", "--schema", "my.cddl").returncode == 0
     (tmp_path / "thing.json").write_text('{"name": 5}')
     assert vacr("validate", "thing.json", "--schema", "my.cddl").returncode == 1
-    assert vacr("validate", "thing.json", "--schema", "my.cddl", "--rule", "nothing").returncode == 2
+    assert (
+        vacr("validate", "thing.json", "--schema", "my.cddl", "--rule", "nothing").returncode == 2
+    )
     assert vacr("validate", "thing.json", "--rule", "nothing").returncode == 2
     (tmp_path / "broken.cddl").write_text("thing = {")
     broken = vacr("validate", "thing.json", "--schema", "broken.cddl")
@@ -315,7 +360,10 @@ def test_paths_that_cannot_be_read(vacr, tmp_path):
 def test_one_bad_file_does_not_stop_the_others(vacr, tmp_path):
     done = vacr("record", "missing", CLAUDE, EXAMPLES.parent / "README.md", CODEX)
     assert done.returncode == 3
-    assert sorted(path.name for path in tmp_path.glob("*.acr.json")) == ["claude-code.acr.json", "codex-cli.acr.json"]
+    assert sorted(path.name for path in tmp_path.glob("*.acr.json")) == [
+        "claude-code.acr.json",
+        "codex-cli.acr.json",
+    ]
 
 
 def test_a_place_that_cannot_be_written(vacr, tmp_path):
@@ -352,7 +400,13 @@ def test_the_agent_may_be_named(vacr):
 
 
 def test_every_option_has_a_variable(vacr, tmp_path):
-    done = vacr("record", CLAUDE, VACR_RECORD_OUTPUT="from-env/", VACR_RECORD_CBOR="1", VACR_RECORD_FORMAT="json")
+    done = vacr(
+        "record",
+        CLAUDE,
+        VACR_RECORD_OUTPUT="from-env/",
+        VACR_RECORD_CBOR="1",
+        VACR_RECORD_FORMAT="json",
+    )
     assert json.loads(done.out)["records"][0]["output"] == "from-env/claude-code.acr.cbor"
     assert vacr("record", CLAUDE, VACR_RECORD_QUIET="1").out == ""
     assert (tmp_path / "from-env" / "claude-code.acr.cbor").exists()
@@ -368,10 +422,17 @@ def test_schema_show_and_generate(vacr, tmp_path):
     assert vacr("schema", "generate", "--cbor", "--format", "json").returncode == 2
     made = vacr("schema", "generate", "--rule", "entry", "--count", "5", "--seed", "1")
     assert len(made.out.splitlines()) == 5
-    assert made.out == vacr("schema", "generate", "--rule", "entry", "--count", "5", "--seed", "1").out
+    assert (
+        made.out == vacr("schema", "generate", "--rule", "entry", "--count", "5", "--seed", "1").out
+    )
     (tmp_path / "entries.json").write_text(f"[{','.join(made.out.splitlines())}]")
-    assert vacr("validate", "entries.json", "--rule", "[* entry]", "--schema", "v3").returncode in (0, 1)
-    document = json.loads(vacr("schema", "generate", "--rule", "entry", "--format", "json", "--seed", "3").out)
+    assert vacr("validate", "entries.json", "--rule", "[* entry]", "--schema", "v3").returncode in (
+        0,
+        1,
+    )
+    document = json.loads(
+        vacr("schema", "generate", "--rule", "entry", "--format", "json", "--seed", "3").out
+    )
     assert document["schema_version"] == "1"
     assert document["seed"] == 3
 
@@ -379,7 +440,9 @@ def test_schema_show_and_generate(vacr, tmp_path):
 def test_completion(vacr):
     for shell in ("bash", "zsh", "fish"):
         assert "_VACR_COMPLETE" in vacr("completion", shell).out
-    done = vacr("record", "--agent", _VACR_COMPLETE="bash_complete", COMP_WORDS="vacr rec", COMP_CWORD="1")
+    done = vacr(
+        "record", "--agent", _VACR_COMPLETE="bash_complete", COMP_WORDS="vacr rec", COMP_CWORD="1"
+    )
     assert (done.out, done.err, done.returncode) == ("plain,record\n", "", 0)
 
 
@@ -405,7 +468,12 @@ def test_the_name_of_the_output_says_its_form(vacr, tmp_path):
 
 def test_a_closed_pipe_is_no_error(tmp_path):
     command = f'{COMMAND} record "{CLAUDE}" "{CODEX}" -o - | head -c 10'
-    done = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], cwd=tmp_path, capture_output=True, check=False)
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {command}"],
+        cwd=tmp_path,
+        capture_output=True,
+        check=False,
+    )
     assert done.stderr == b""
 
 
@@ -420,7 +488,9 @@ def test_names_cannot_drive_the_terminal(vacr, tmp_path):
 def test_the_command_is_installed(tmp_path):
     command = shutil.which("vacr", path=str(Path(sys.executable).parent))
     assert command
-    assert subprocess.run([command, "--version"], capture_output=True, check=True, cwd=tmp_path).stdout.startswith(b"vacr ")
+    assert subprocess.run(
+        [command, "--version"], capture_output=True, check=True, cwd=tmp_path
+    ).stdout.startswith(b"vacr ")
 
 
 SPAWN = """
@@ -433,7 +503,9 @@ sys.exit(os.waitstatus_to_exitcode(pty.spawn([sys.executable, "-m", "vacr", "rec
 @pytest.mark.usefixtures("terminals")
 def test_progress_is_shown_on_a_terminal_only(tmp_path):
     command = [sys.executable, "-c", SPAWN, str(CLAUDE), str(CODEX)]
-    done = subprocess.run(command, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    done = subprocess.run(
+        command, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, check=False
+    )
     assert done.returncode == 0
     assert b"recording" in done.stdout
     assert b"2/2" in done.stdout
@@ -461,7 +533,10 @@ def test_two_sessions_of_one_name_do_not_replace_each_other(vacr, tmp_path):
     assert done.returncode == 2
     assert "just been written for another session" in done.err
     assert "not an older record of this session" in vacr("record", "b/s.jsonl").err
-    assert json.loads((tmp_path / "s.acr.json").read_bytes())["session"]["agent-meta"]["cli-name"] == "claude-code"
+    assert (
+        json.loads((tmp_path / "s.acr.json").read_bytes())["session"]["agent-meta"]["cli-name"]
+        == "claude-code"
+    )
 
 
 def test_pipes_and_links_are_written_through(vacr, tmp_path):
@@ -481,7 +556,10 @@ def test_pipes_and_links_are_written_through(vacr, tmp_path):
 def test_sub_agents_that_are_named_are_not_recorded_twice(vacr, tmp_path):
     shutil.copytree(FIXTURES / "claude" / "project", tmp_path / "project")
     vacr("record", *sorted((tmp_path / "project").glob("*.jsonl")), "-o", "out/")
-    sessions = [json.loads(path.read_bytes())["session"]["session-id"] for path in (tmp_path / "out").iterdir()]
+    sessions = [
+        json.loads(path.read_bytes())["session"]["session-id"]
+        for path in (tmp_path / "out").iterdir()
+    ]
     assert len(sessions) == len(set(sessions)) == 4
 
 
@@ -499,7 +577,9 @@ def test_a_sealed_source_that_is_out_of_date_is_told(vacr, tmp_path):
 def test_a_changed_record_is_not_restored(vacr, tmp_path):
     vacr("record", CLAUDE, "--seal-source")
     text = (tmp_path / "claude-code.acr.json").read_text()
-    (tmp_path / "claude-code.acr.json").write_text(text.replace("rounded to the cent", "rounded to the euro"))
+    (tmp_path / "claude-code.acr.json").write_text(
+        text.replace("rounded to the cent", "rounded to the euro")
+    )
     done = vacr("restore", "claude-code.acr.json", "-o", "back/")
     assert done.returncode == 1
     assert "changed after it was made" in done.err
@@ -523,13 +603,20 @@ def test_the_verdict_is_told_by_the_exit_code_even_if_nobody_reads(tmp_path):
     (tmp_path / "bad.json").write_text("{}")
     names = " ".join(["bad.json"] * 3000)
     command = f"{COMMAND} validate {names} | head -1"
-    done = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], cwd=tmp_path, capture_output=True, check=False)
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {command}"],
+        cwd=tmp_path,
+        capture_output=True,
+        check=False,
+    )
     assert done.returncode == 1
     assert done.stderr == b""
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
-@pytest.mark.parametrize(("verb", "code"), [("validate nowhere", 3), ("nothing", 2), ("schema show", 3)])
+@pytest.mark.parametrize(
+    ("verb", "code"), [("validate nowhere", 3), ("nothing", 2), ("schema show", 3)]
+)
 def test_where_nothing_can_be_said_the_exit_code_tells_all_the_same(tmp_path, verb, code):
     line = f"{COMMAND} {verb} > /dev/full 2> /dev/full"
     assert subprocess.run(["bash", "-c", line], cwd=tmp_path, check=False).returncode == code
@@ -538,7 +625,12 @@ def test_where_nothing_can_be_said_the_exit_code_tells_all_the_same(tmp_path, ve
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
 def test_a_full_disk_is_an_error_with_a_reason(tmp_path):
     for verb in (f'record "{CLAUDE}" -o -', "schema show"):
-        done = subprocess.run(["bash", "-c", f"{COMMAND} {verb} > /dev/full"], cwd=tmp_path, capture_output=True, check=False)
+        done = subprocess.run(
+            ["bash", "-c", f"{COMMAND} {verb} > /dev/full"],
+            cwd=tmp_path,
+            capture_output=True,
+            check=False,
+        )
         assert done.returncode == 3
         assert b"No space left" in done.stderr
 
@@ -568,16 +660,33 @@ def test_a_native_session_is_no_record_and_a_record_is_no_native_session(vacr):
 
 
 def test_the_wrong_agent_shows_as_drift(vacr):
-    assert vacr("record", CLAUDE, "--agent", "codex-cli", "-o", "x.json", "--strict").returncode == 5
-    assert vacr("record", CODEX, "--agent", "claude-code", "-o", "y.json", "--strict").returncode == 5
+    assert (
+        vacr("record", CLAUDE, "--agent", "codex-cli", "-o", "x.json", "--strict").returncode == 5
+    )
+    assert (
+        vacr("record", CODEX, "--agent", "claude-code", "-o", "y.json", "--strict").returncode == 5
+    )
 
 
 def test_generated_records_are_valid(vacr, tmp_path):
     for schema in ("v3", "v2"):
-        made = vacr("schema", "generate", "--schema", schema, "--rule", "verifiable-agent-record", "--seed", "4", "--count", "3")
+        made = vacr(
+            "schema",
+            "generate",
+            "--schema",
+            schema,
+            "--rule",
+            "verifiable-agent-record",
+            "--seed",
+            "4",
+            "--count",
+            "3",
+        )
         for number, line in enumerate(made.out.splitlines()):
             (tmp_path / f"{schema}-{number}.json").write_text(line)
-            result = json.loads(vacr("validate", f"{schema}-{number}.json", "--format", "json").out)["results"][0]
+            result = json.loads(
+                vacr("validate", f"{schema}-{number}.json", "--format", "json").out
+            )["results"][0]
             assert result["schema"] == f"{schema}.cddl"
 
 
@@ -594,7 +703,9 @@ def test_generated_records_are_valid(vacr, tmp_path):
     ],
 )
 def test_completion_offers_verbs_files_and_values(vacr, words, expected):
-    done = vacr(_VACR_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=str(len(words.split()) - 1))
+    done = vacr(
+        _VACR_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=str(len(words.split()) - 1)
+    )
     assert expected in done.out.splitlines()
 
 
@@ -615,7 +726,9 @@ def test_every_option_of_every_verb_reads_its_variable(vacr):
         for parameter in command.params:
             if isinstance(parameter, click.Option):
                 long = max(parameter.opts, key=len).lstrip("-").replace("-", "_")
-                assert parameter.name == long, f"{' '.join(prefix)} --{long} reads VACR_…_{parameter.name.upper()}"
+                assert parameter.name == long, (
+                    f"{' '.join(prefix)} --{long} reads VACR_…_{parameter.name.upper()}"
+                )
     assert vacr("convert", "missing", VACR_CONVERT_TO="cbor").returncode == 3
 
 
@@ -662,8 +775,14 @@ def test_restore_follows_no_link_out_of_the_folder(vacr, tmp_path):
 
 
 def test_closed_streams_are_no_bug(tmp_path):
-    for command, code in ((f'record "{CLAUDE}" -o - >&-', 3), ("record - <&-", 3), (f'record "{CLAUDE}" 2>&-', 0)):
-        done = subprocess.run(["bash", "-c", f"{COMMAND} {command}"], cwd=tmp_path, capture_output=True, check=False)
+    for command, code in (
+        (f'record "{CLAUDE}" -o - >&-', 3),
+        ("record - <&-", 3),
+        (f'record "{CLAUDE}" 2>&-', 0),
+    ):
+        done = subprocess.run(
+            ["bash", "-c", f"{COMMAND} {command}"], cwd=tmp_path, capture_output=True, check=False
+        )
         assert done.returncode == code, command
     assert (tmp_path / "claude-code.acr.json").exists()
 
@@ -688,15 +807,25 @@ def test_the_checks_above_the_schema_do_not_depend_on_how_the_schema_is_named(va
     record = json.loads((tmp_path / "claude-code.acr.json").read_bytes())
     record["session"]["entries"][5]["id"] = record["session"]["entries"][4]["id"]
     (tmp_path / "bad.json").write_text(json.dumps(record))
-    for options in ([], ["--schema", "v3"], ["--rule", "start"], ["--rule", "(verifiable-agent-record)"]):
+    for options in (
+        [],
+        ["--schema", "v3"],
+        ["--rule", "start"],
+        ["--rule", "(verifiable-agent-record)"],
+    ):
         assert vacr("validate", "bad.json", *options).returncode == 1, options
 
 
 def test_a_users_schema_may_use_our_names_for_other_things(vacr, tmp_path):
     (tmp_path / "v3my.cddl").write_text(
-        "verifiable-agent-record = any\nsigned-agent-record = { * tstr => any }\nsession-trace = [* int]\n"
+        "verifiable-agent-record = any\nsigned-agent-record = { * tstr => any }\nsession-trace "
+        "= [* int]\n"
     )
-    for value, rule in (("5", "verifiable-agent-record"), ('{"session":{}}', "signed-agent-record"), ("[1,2]", "session-trace")):
+    for value, rule in (
+        ("5", "verifiable-agent-record"),
+        ('{"session":{}}', "signed-agent-record"),
+        ("[1,2]", "session-trace"),
+    ):
         (tmp_path / "x.json").write_text(value)
         assert vacr("validate", "x.json", "--schema", "v3my.cddl", "--rule", rule).returncode == 0
 
@@ -729,7 +858,13 @@ def test_signed_records(vacr, tmp_path):
     tampered = payload.replace(b"off by a cent", b"off by a euro")
     assert verdict(tampered, **{"content-hash": hashlib.sha256(tampered).hexdigest()}) == 1
     native = b'{"sessionId":"x","messages":[]}'
-    assert verdict(native, **{"content-hash": hashlib.sha256(native).hexdigest(), "trace-format": "gemini-json"}) == 0
+    assert (
+        verdict(
+            native,
+            **{"content-hash": hashlib.sha256(native).hexdigest(), "trace-format": "gemini-json"},
+        )
+        == 0
+    )
 
 
 def test_a_record_that_only_cbor_can_hold_does_not_stop_the_others(vacr, tmp_path):
@@ -744,7 +879,11 @@ def test_a_record_that_only_cbor_can_hold_does_not_stop_the_others(vacr, tmp_pat
     assert "claude-code.acr.json: valid" in done.out
 
 
-@pytest.mark.parametrize("verb", [("validate",), ("convert", "--to", "v2"), ("restore", "-o", "out/")], ids=lambda verb: verb[0])
+@pytest.mark.parametrize(
+    "verb",
+    [("validate",), ("convert", "--to", "v2"), ("restore", "-o", "out/")],
+    ids=lambda verb: verb[0],
+)
 def test_what_is_no_record_is_refused_with_a_place_and_a_next_step(vacr, verb):
     done = vacr(verb[0], CLAUDE, *verb[1:])
     assert done.returncode == 3
@@ -769,13 +908,17 @@ def test_more_findings_than_are_told(vacr, tmp_path):
 
 
 def test_a_schema_or_version_that_is_not_there(vacr):
-    assert "A schema is v3, v2, v1 or a file in CDDL." in vacr("validate", CLAUDE, "--schema", "v4").err
+    assert (
+        "A schema is v3, v2, v1 or a file in CDDL."
+        in vacr("validate", CLAUDE, "--schema", "v4").err
+    )
     done = vacr("validate", "-", stdin=b'{"version":"9","id":"x","session":{}}')
     assert 'no schema for version text "9", expected 3.* or 2.* or 1.*' in done.out
 
 
 @pytest.mark.parametrize(
-    "arguments", [("record", CLAUDE, "-o", ""), ("record", ""), ("convert", "", "--to", "v2"), ("validate", "")]
+    "arguments",
+    [("record", CLAUDE, "-o", ""), ("record", ""), ("convert", "", "--to", "v2"), ("validate", "")],
 )
 def test_an_empty_name_is_none(vacr, arguments):
     done = vacr(*arguments)
@@ -805,7 +948,9 @@ def test_a_sealed_source_is_mentioned(vacr):
 @pytest.mark.parametrize("form", ["json", "jsonl"])
 def test_records_on_standard_output_have_nothing_between_them(vacr, form):
     plain = vacr("record", CLAUDE, "examples", CODEX, "-o", "-")
-    assert [json.loads(line)["session"]["agent-meta"]["cli-name"] for line in plain.out.splitlines()] == [
+    assert [
+        json.loads(line)["session"]["agent-meta"]["cli-name"] for line in plain.out.splitlines()
+    ] == [
         "claude-code",
         "codex-cli",
     ]

@@ -1,4 +1,6 @@
-"""The same work on a real Dask cluster, of which a worker is killed in the middle: the same records, byte for byte."""
+"""The same work on a real Dask cluster, of which a worker is killed in the middle: the same
+records, byte for byte.
+"""
 
 import json
 import os
@@ -51,20 +53,30 @@ def until(condition, what):
 
 @pytest.fixture
 def cluster(tmp_path):
-    """Give a scheduler's address, two workers that know the reader of the sessions at the gate, and the scheduler."""
+    """Give a scheduler's address, two workers that know the reader of the sessions at the gate, and
+    the scheduler.
+    """
     gate.install(tmp_path / "plugins")
-    variables = {"PYTHONPATH": str(tmp_path / "plugins"), "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "30 s"}
+    variables = {
+        "PYTHONPATH": str(tmp_path / "plugins"),
+        "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "30 s",
+    }
     known = tmp_path / "scheduler.json"
     loopback = ("--host", "127.0.0.1", "--no-dashboard", "--scheduler-file", str(known))
     with ExitStack() as stack:
 
         def start(name, *command):
             log = tmp_path / f"{name}.log"
-            return stack.enter_context(process("dask", *command, cwd=tmp_path, log=log, **variables))
+            return stack.enter_context(
+                process("dask", *command, cwd=tmp_path, log=log, **variables)
+            )
 
         scheduler = start("scheduler", "scheduler", "--port", "0", *loopback)
         until(lambda: known.is_file() and known.stat().st_size, "the scheduler did not start")
-        workers = [start(f"worker{n}", "worker", *loopback, "--nthreads", "1", "--no-nanny") for n in range(2)]
+        workers = [
+            start(f"worker{n}", "worker", *loopback, "--nthreads", "1", "--no-nanny")
+            for n in range(2)
+        ]
         yield json.loads(known.read_text())["address"], workers, scheduler
 
 
@@ -76,20 +88,47 @@ def test_a_worker_that_dies_changes_nothing(vacr, tmp_path, cluster):
         # Each worker's first tasks wait at the gate, so that the kill comes while both are at work.
         line = {"gate": str(tmp_path / f"gate{number % 2}"), "id": f"s{number}"}
         (tmp_path / "in" / f"{number:03}.jsonl").write_text(json.dumps(line) + "\n")
-    command = ("vacr", "record", str(tmp_path / "in"), "-o", str(tmp_path / "far"), "--cluster", address, "--format", "json")
+    command = (
+        "vacr",
+        "record",
+        str(tmp_path / "in"),
+        "-o",
+        str(tmp_path / "far"),
+        "--cluster",
+        address,
+        "--format",
+        "json",
+    )
     with process(*command, cwd=tmp_path, log=tmp_path / "run.log", **plugins) as run:
-        until(lambda: (tmp_path / "gate0.reached").exists() or run.poll() is not None, "no task was begun")
+        until(
+            lambda: (tmp_path / "gate0.reached").exists() or run.poll() is not None,
+            "no task was begun",
+        )
         os.kill(workers[0].pid, signal.SIGKILL)
         workers[0].wait()
         for number in range(2):
             (tmp_path / f"gate{number}").touch()
         assert run.wait(timeout=WAIT) == 0, (tmp_path / "run.log").read_text()
-    document = json.loads([line for line in (tmp_path / "run.log").read_text().splitlines() if line.startswith("{")][-1])
+    document = json.loads(
+        [line for line in (tmp_path / "run.log").read_text().splitlines() if line.startswith("{")][
+            -1
+        ]
+    )
     assert len(document["records"]) == SESSIONS
     assert vacr("record", "in", "-o", "near/", "--jobs", 1, **plugins).returncode == 0
     assert tree(tmp_path / "far") == tree(tmp_path / "near")
     assert len(tree(tmp_path / "far")) == SESSIONS
-    again = vacr("record", tmp_path / "in", "-o", tmp_path / "far", "--cluster", address, "--format", "json", **plugins)
+    again = vacr(
+        "record",
+        tmp_path / "in",
+        "-o",
+        tmp_path / "far",
+        "--cluster",
+        address,
+        "--format",
+        "json",
+        **plugins,
+    )
     assert {record["state"] for record in json.loads(again.out)["records"]} == {"unchanged"}
 
 
@@ -100,10 +139,21 @@ def test_a_scheduler_that_dies_is_told_of_and_the_work_goes_on_elsewhere(vacr, t
     for number in range(SESSIONS):
         line = {"gate": str(tmp_path / "gate"), "id": f"s{number}"}
         (tmp_path / "in" / f"{number:03}.jsonl").write_text(json.dumps(line) + "\n")
-    command = ("vacr", "record", str(tmp_path / "in"), "-o", str(tmp_path / "out"), "--cluster", address)
+    command = (
+        "vacr",
+        "record",
+        str(tmp_path / "in"),
+        "-o",
+        str(tmp_path / "out"),
+        "--cluster",
+        address,
+    )
     quick = {"DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "2 s"}
     with process(*command, cwd=tmp_path, log=tmp_path / "run.log", **plugins, **quick) as run:
-        until(lambda: (tmp_path / "gate.reached").exists() or run.poll() is not None, "no task was begun")
+        until(
+            lambda: (tmp_path / "gate.reached").exists() or run.poll() is not None,
+            "no task was begun",
+        )
         os.kill(scheduler.pid, signal.SIGKILL)
         scheduler.wait()
         assert run.wait(timeout=WAIT) == 4, (tmp_path / "run.log").read_text()

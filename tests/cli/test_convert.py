@@ -17,7 +17,9 @@ def attributed(vacr, tmp_path):
     vacr("record", CLAUDE, "-o", "full.acr.json")
     record = json.loads((tmp_path / "full.acr.json").read_bytes())
     ranges = [{"start-line": 1, "end-line": 2, "content-hash": "ab"}]
-    record["file-attribution"] = {"files": [{"path": "a.py", "conversations": [{"ranges": ranges}]}]}
+    record["file-attribution"] = {
+        "files": [{"path": "a.py", "conversations": [{"ranges": ranges}]}]
+    }
     (tmp_path / "full.acr.json").write_bytes(codec.encode(record))
     return "full.acr.json"
 
@@ -32,10 +34,15 @@ def test_to_version_2_and_back_gives_the_same_bytes(vacr, tmp_path):
         assert done.err == ""
         older = [f"{name}.v2.acr.{form}" for name in ("claude-code", "codex-cli")]
         assert [line.partition(":")[0] for line in done.out.splitlines()] == older
-        assert vacr("validate", *older, "--strict").returncode == vacr("validate", *files, "--strict").returncode
+        assert (
+            vacr("validate", *older, "--strict").returncode
+            == vacr("validate", *files, "--strict").returncode
+        )
         assert vacr("convert", *older, "--to", "v3", "-o", "out/").returncode == 0
         for path in files:
-            assert (tmp_path / path).read_bytes() == (tmp_path / path.replace("in/", "out/")).read_bytes()
+            assert (tmp_path / path).read_bytes() == (
+                tmp_path / path.replace("in/", "out/")
+            ).read_bytes()
 
 
 def test_a_change_shows_in_version_2_as_well(vacr, tmp_path):
@@ -73,7 +80,10 @@ def test_names(vacr, tmp_path, given, to, written):
     assert vacr("validate", written).returncode == 0
 
 
-@pytest.mark.parametrize(("to", "output"), [("v2", "a.acr.cbor"), ("v3", "a.cbor"), ("cbor", "a.acr.json"), ("json", "a.cbor")])
+@pytest.mark.parametrize(
+    ("to", "output"),
+    [("v2", "a.acr.cbor"), ("v3", "a.cbor"), ("cbor", "a.acr.json"), ("json", "a.cbor")],
+)
 def test_a_name_of_the_other_form_is_refused(vacr, tmp_path, to, output):
     vacr("record", CLAUDE)
     done = vacr("convert", "claude-code.acr.json", "--to", to, "-o", output)
@@ -102,7 +112,10 @@ def test_version_1_and_back_on_standard_output(vacr):
         assert done.err == ""
 
 
-@pytest.mark.parametrize("agent", ["claude-code.jsonl", "codex-cli.jsonl", "gemini-cli.jsonl", "opencode.json", "cursor.jsonl"])
+@pytest.mark.parametrize(
+    "agent",
+    ["claude-code.jsonl", "codex-cli.jsonl", "gemini-cli.jsonl", "opencode.json", "cursor.jsonl"],
+)
 def test_every_agents_record_is_valid_in_version_2(vacr, agent):
     vacr("record", EXAMPLES / agent, "-o", "a.acr.json")
     vacr("convert", "a.acr.json", "--to", "v2")
@@ -113,7 +126,9 @@ def test_what_version_1_leaves_behind_is_told(vacr, attributed):
     done = vacr("convert", attributed, "--to", "v1")
     assert done.returncode == 0
     assert "/session/entries (20 entries)" in done.err
-    told = json.loads(vacr("convert", attributed, "--to", "v1", "--format", "json").out)["records"][0]
+    told = json.loads(vacr("convert", attributed, "--to", "v1", "--format", "json").out)["records"][
+        0
+    ]
     assert "/session/entries" in told["left-behind"]
     assert told["state"] == "unchanged"
     assert vacr("convert", attributed, "--to", "v1", "-q").err == ""
@@ -130,7 +145,9 @@ def test_without_an_attribution_there_is_nothing_to_write(vacr, tmp_path):
     assert not (tmp_path / "claude-code.v1.acr.json").exists()
 
 
-@pytest.mark.parametrize("value", [[], {}, {"version": "3.0"}, {"version": "9"}, 5, {"entries": []}])
+@pytest.mark.parametrize(
+    "value", [[], {}, {"version": "3.0"}, {"version": "9"}, 5, {"entries": []}]
+)
 def test_what_is_no_record_is_refused(vacr, value):
     done = vacr("convert", "-", "--to", "v2", "--format", "json", stdin=json.dumps(value).encode())
     assert done.returncode == 1
@@ -161,7 +178,9 @@ def test_nothing_is_written_that_is_too_deep(vacr, tmp_path):
 
 def test_the_schema_of_version_1_is_shown_and_made(vacr, tmp_path):
     assert "agent-convo-record = {" in vacr("schema", "show", "--schema", "v1").out
-    (tmp_path / "a.json").write_bytes(vacr("schema", "generate", "--schema", "v1", "--seed", "4").stdout)
+    (tmp_path / "a.json").write_bytes(
+        vacr("schema", "generate", "--schema", "v1", "--seed", "4").stdout
+    )
     assert vacr("validate", "a.json").out == "a.json: valid (agent-convo-record, schema v1)\n"
 
 

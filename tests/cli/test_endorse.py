@@ -1,9 +1,19 @@
-"""`vacr endorse` without a TPM: what is refused, and what is never written over. With one: tests/evidence/test_walkthrough.py."""
+"""`vacr endorse` without a TPM: what is refused, and what is never written over. With one:
+tests/evidence/test_walkthrough.py.
+"""
 
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from tests.evidence.test_endorsement import MIDDLE, OTHER, ROOT, SECRETS, certificate, challenged, request
+from tests.evidence.test_endorsement import (
+    MIDDLE,
+    OTHER,
+    ROOT,
+    SECRETS,
+    certificate,
+    challenged,
+    request,
+)
 from vacr.evidence import endorsement
 
 CHALLENGE = (
@@ -70,6 +80,16 @@ def test_messages_in_each_others_places(vacr, folder):
         (folder / "empty").touch()
         done = vacr("endorse", "answer", name, "-o", "x.cbor")
         assert (done.returncode, done.err.startswith(f"vacr: {name}: ")) == (3, True)
-    done = vacr("endorse", "confirm", "kept.cbor", "--secret", "answer.cbor", "--key", "keys/signing.pem", "-o", "x.cbor")
+    done = vacr(
+        "endorse",
+        "confirm",
+        "kept.cbor",
+        "--secret",
+        "answer.cbor",
+        "--key",
+        "keys/signing.pem",
+        "-o",
+        "x.cbor",
+    )
     assert (done.returncode, "answer.cbor: this is no secret" in done.err) == (3, True)
     assert not (folder / "x.cbor").exists()

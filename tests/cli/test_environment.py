@@ -1,4 +1,6 @@
-"""What a verb prints does not depend on variables of the environment that have nothing to do with it."""
+"""What a verb prints does not depend on variables of the environment that have nothing to do with
+it.
+"""
 
 import functools
 import subprocess
@@ -17,11 +19,24 @@ ODD = {
     "colours": {"TERM": "xterm-256color", "FORCE_COLOR": "1", "CLICOLOR_FORCE": "1"},
     "no colours": {"NO_COLOR": "1"},
     "pager": {"PAGER": "false", "LESS": "odd", "EDITOR": "false"},
-    "proxies": dict.fromkeys(("http_proxy", "https_proxy", "all_proxy", "HTTPS_PROXY"), "http://127.0.0.1:9"),
+    "proxies": dict.fromkeys(
+        ("http_proxy", "https_proxy", "all_proxy", "HTTPS_PROXY"), "http://127.0.0.1:9"
+    ),
     "continuous integration": {"CI": "true", "GITHUB_ACTIONS": "true", "GITHUB_WORKSPACE": NOWHERE},
-    "git": {"GIT_DIR": NOWHERE, "GIT_WORK_TREE": NOWHERE, "GIT_INDEX_FILE": NOWHERE, "GIT_PAGER": "false"},
-    "git configuration": {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "core.pager", "GIT_CONFIG_VALUE_0": "false"},
-    "folders": dict.fromkeys(("XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"), "not/absolute"),
+    "git": {
+        "GIT_DIR": NOWHERE,
+        "GIT_WORK_TREE": NOWHERE,
+        "GIT_INDEX_FILE": NOWHERE,
+        "GIT_PAGER": "false",
+    },
+    "git configuration": {
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": "core.pager",
+        "GIT_CONFIG_VALUE_0": "false",
+    },
+    "folders": dict.fromkeys(
+        ("XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"), "not/absolute"
+    ),
     "temporary folder": {"TMPDIR": NOWHERE},
     "time zone": {"TZ": "Nowhere/Odd"},
     "old locale": {"LC_ALL": "C"},
@@ -46,7 +61,11 @@ def usual(material):
 @pytest.mark.parametrize("verb", ["list", "show", "blame", "verify"])
 def test_odd_variables_change_nothing(material, usual, verb, odd):
     done, expected = run(verb, material, ODD[odd]), usual(verb)
-    assert (done.returncode, done.stdout, done.stderr) == (expected.returncode, expected.stdout, expected.stderr)
+    assert (done.returncode, done.stdout, done.stderr) == (
+        expected.returncode,
+        expected.stdout,
+        expected.stderr,
+    )
 
 
 @pytest.mark.parametrize("odd", ODD)

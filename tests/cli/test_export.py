@@ -13,7 +13,9 @@ TRAJECTORY = {
     "schema_version": "ATIF-v1.6",
     "session_id": "s",
     "agent": {"name": "a", "version": "1"},
-    "steps": [{"step_id": 1, "source": "user", "message": "hello", "timestamp": "2026-01-01T00:00:00Z"}],
+    "steps": [
+        {"step_id": 1, "source": "user", "message": "hello", "timestamp": "2026-01-01T00:00:00Z"}
+    ],
 }
 
 
@@ -25,9 +27,15 @@ def test_a_record_names_its_export_and_the_export_names_the_record(vacr, tmp_pat
     assert "not held by ATIF: " in done.err
     assert "events (" in done.err
     said = json.loads((tmp_path / "claude-code.atif.json").read_bytes())["extra"]["vacr"]
-    assert said["sha-256"] == hashlib.sha256((tmp_path / "claude-code.acr.json").read_bytes()).hexdigest()
+    assert (
+        said["sha-256"]
+        == hashlib.sha256((tmp_path / "claude-code.acr.json").read_bytes()).hexdigest()
+    )
     assert vacr("export", "claude-code.acr.json", "--to", "atif").out.endswith(", unchanged\n")
-    assert vacr("export", CLAUDE, "--to", "atif", "-o", "-").stdout == (tmp_path / "claude-code.atif.json").read_bytes()
+    assert (
+        vacr("export", CLAUDE, "--to", "atif", "-o", "-").stdout
+        == (tmp_path / "claude-code.atif.json").read_bytes()
+    )
 
 
 def test_a_folder_gives_a_file_each(vacr, tmp_path):
@@ -93,21 +101,39 @@ def test_a_trajectory_becomes_a_record_and_back(vacr, tmp_path):
 
 
 def test_what_failed_has_failed_after_a_round_trip(vacr):
-    assert vacr("export", EXAMPLES / "claude-code.jsonl", "--to", "atif", "-o", "a.atif.json").returncode == 0
+    assert (
+        vacr(
+            "export", EXAMPLES / "claude-code.jsonl", "--to", "atif", "-o", "a.atif.json"
+        ).returncode
+        == 0
+    )
     assert vacr("import", "a.atif.json").returncode == 0
     (row,) = json.loads(vacr("show", "a.acr.json", "--errors", "--format", "json").out)["rows"]
     assert row["tool"] == "Bash"
-    assert vacr("export", "a.acr.json", "--to", "atif", "-o", "a.atif.json").out.count("unchanged") == 1
+    assert (
+        vacr("export", "a.acr.json", "--to", "atif", "-o", "a.atif.json").out.count("unchanged")
+        == 1
+    )
 
 
 def test_a_folder_of_documents_becomes_one_of_records(vacr, tmp_path):
     for name in ("claude-code.jsonl", "codex-cli.jsonl"):
-        done = vacr("export", EXAMPLES / name, "--to", "atif", "-o", f"atif/{name.split('-')[0]}/same.atif.json")
+        done = vacr(
+            "export",
+            EXAMPLES / name,
+            "--to",
+            "atif",
+            "-o",
+            f"atif/{name.split('-')[0]}/same.atif.json",
+        )
         assert done.returncode == 0, done.err
     (tmp_path / "atif" / "notes.json").write_text("{}")
     assert vacr("import", "atif", "-o", "one.acr.json").returncode == 2
     assert vacr("import", "atif", "-o", "records/").returncode == 0
-    found = sorted(path.relative_to(tmp_path / "records").as_posix() for path in (tmp_path / "records").rglob("*.json"))
+    found = sorted(
+        path.relative_to(tmp_path / "records").as_posix()
+        for path in (tmp_path / "records").rglob("*.json")
+    )
     assert found == ["claude/same.acr.json", "codex/same.acr.json"]
     done = vacr("import", "records")
     assert (done.returncode, "names end in .atif.json" in done.err) == (3, True)
@@ -142,12 +168,17 @@ def test_what_cannot_be_imported_is_told(vacr, tmp_path, data, exit_code, told):
 def test_a_signed_statement_names_commit_and_file(vacr, tmp_path):
     vacr("key", "generate", "-o", "keys/")
     vacr("attribute", CLAUDE, "-o", "a.acr.json")
-    done = vacr("export", "a.acr.json", "--to", "in-toto", "--key", "keys/signing.pem", "--commit", "a" * 40)
+    done = vacr(
+        "export", "a.acr.json", "--to", "in-toto", "--key", "keys/signing.pem", "--commit", "a" * 40
+    )
     assert done.returncode == 0, done.err
-    payload = json.loads(base64.b64decode(json.loads((tmp_path / "a.intoto.json").read_bytes())["payload"]))
+    payload = json.loads(
+        base64.b64decode(json.loads((tmp_path / "a.intoto.json").read_bytes())["payload"])
+    )
     assert [subject["name"] for subject in payload["subject"]] == ["commit", "total.py"]
     assert (
-        payload["predicate"]["record"]["digest"]["sha256"] == hashlib.sha256((tmp_path / "a.acr.json").read_bytes()).hexdigest()
+        payload["predicate"]["record"]["digest"]["sha256"]
+        == hashlib.sha256((tmp_path / "a.acr.json").read_bytes()).hexdigest()
     )
 
 

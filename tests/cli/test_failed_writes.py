@@ -1,4 +1,6 @@
-"""A write to standard output or standard error fails: every verb ends with a documented exit code."""
+"""A write to standard output or standard error fails: every verb ends with a documented
+exit code.
+"""
 
 import contextlib
 import functools
@@ -33,7 +35,14 @@ CALLS = {verb: [*verb.split(), *arguments] for verb, arguments in VERBS.items()}
     "export to output": ["export", "s.acr.json", "--to", "markdown", "-o", "-"],
     "view to output": ["view", "s.acr.json", "-o", "-"],
     "sign to output": ["sign", "s.acr.json", "--key", "keys/signing.pem", "-o", "-"],
-    "verify for programs": ["verify", "s.acr.json", "--trust", "keys/signing.pub.pem", "--format", "json"],
+    "verify for programs": [
+        "verify",
+        "s.acr.json",
+        "--trust",
+        "keys/signing.pub.pem",
+        "--format",
+        "json",
+    ],
     "verify a changed record": ["verify", "changed.acr.json", "--trust", "keys/signing.pub.pem"],
     "show for programs": ["show", "s.acr.json", "--format", "jsonl"],
 }
@@ -52,8 +61,12 @@ def test_the_readme_lists_the_exit_codes():
 
 @functools.cache
 def fork_server(buffering):
-    """Start an interpreter whose standard streams are buffered, or not; starting it takes seconds, so it is kept."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    """Start an interpreter whose standard streams are buffered, or not; starting it takes seconds,
+    so it is kept.
+    """
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("PYTHON")
+    }
     return Forking(environment | BUFFERING[buffering])
 
 
@@ -95,7 +108,9 @@ class Ending(NamedTuple):
 
 def run(forking, place, call, stdout, stderr):
     with Path(os.devnull).open("rb") as nothing:
-        return forking.run(CALLS[call], place, environment_in(place), [nothing.fileno(), stdout, stderr])
+        return forking.run(
+            CALLS[call], place, environment_in(place), [nothing.fileno(), stdout, stderr]
+        )
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +135,12 @@ def usual(material, tmp_path_factory):
 
 @pytest.mark.parametrize(
     ("forking", "failing"),
-    [("buffered", "output"), ("buffered", "messages"), ("buffered", "both"), ("unbuffered", "both")],
+    [
+        ("buffered", "output"),
+        ("buffered", "messages"),
+        ("buffered", "both"),
+        ("unbuffered", "both"),
+    ],
     indirect=["forking"],
 )
 @pytest.mark.parametrize("call", CALLS)
@@ -168,10 +188,18 @@ def test_a_real_process_ends_as_a_fork_does(folder, usual, call, variables):
     command = [sys.executable, "-m", "vacr", *CALLS[call]]
     settings = {"cwd": folder, "env": environment_in(folder) | variables}
     with full_device() as full:
-        assert subprocess.run(command, stdout=full, stderr=full, **settings).returncode == UNWRITABLE
-        assert subprocess.run(command, stdout=subprocess.PIPE, stderr=full, **settings).returncode == usual(call).code
+        assert (
+            subprocess.run(command, stdout=full, stderr=full, **settings).returncode == UNWRITABLE
+        )
+        assert (
+            subprocess.run(command, stdout=subprocess.PIPE, stderr=full, **settings).returncode
+            == usual(call).code
+        )
     with closed_pipe() as pipe:
-        assert subprocess.run(command, stdout=pipe, stderr=pipe, **settings).returncode == usual(call).code
+        assert (
+            subprocess.run(command, stdout=pipe, stderr=pipe, **settings).returncode
+            == usual(call).code
+        )
         done = subprocess.run(command, stdout=pipe, stderr=subprocess.PIPE, **settings)
         assert (done.returncode, done.stderr) == (usual(call).code, b"")
 
@@ -196,10 +224,20 @@ def test_a_server_goes_on_when_nobody_reads(folder, verb, variables):
 
 @contextlib.contextmanager
 def serving(place, verb, port, stream, variables):
-    """Start a server whose standard streams are one stream; kill it if it is still there at the end."""
-    command = [sys.executable, "-m", "vacr", *verb.split(), *(word.format(port=port) for word in SERVERS[verb])]
+    """Start a server whose standard streams are one stream; kill it if it is still there at the
+    end.
+    """
+    command = [
+        sys.executable,
+        "-m",
+        "vacr",
+        *verb.split(),
+        *(word.format(port=port) for word in SERVERS[verb]),
+    ]
     environment = environment_in(place) | variables
-    with subprocess.Popen(command, cwd=place, env=environment, stdout=stream, stderr=stream) as server:
+    with subprocess.Popen(
+        command, cwd=place, env=environment, stdout=stream, stderr=stream
+    ) as server:
         try:
             yield server
         finally:
@@ -226,7 +264,9 @@ def test_messages_that_nobody_gets_do_not_stop_a_long_run(material, tmp_path, va
                 os.write(terminal, b"x")
         command = [sys.executable, "-m", "vacr", "record", EXAMPLES, "-o", "new/", "--jobs", "1"]
         environment = environment_in(material) | variables | {"TERM": "xterm"}
-        done = subprocess.run(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=terminal)
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=terminal
+        )
     finally:
         os.close(controller)
         os.close(terminal)
@@ -246,7 +286,9 @@ def test_ctrl_c_ends_a_write_that_waits(folder, call, variables):
         os.set_blocking(writing, True)
         command = [sys.executable, "-m", "vacr", *CALLS[call]]
         environment = environment_in(folder) | variables
-        with subprocess.Popen(command, cwd=folder, env=environment, stdout=writing, stderr=subprocess.PIPE) as process:
+        with subprocess.Popen(
+            command, cwd=folder, env=environment, stdout=writing, stderr=subprocess.PIPE
+        ) as process:
             wait_until_asleep(process.pid)
             process.send_signal(signal.SIGINT)
             messages = process.communicate()[1]
@@ -269,7 +311,10 @@ def wait_until_asleep(pid):
 def test_ctrl_c_is_130_even_if_it_cannot_be_said(folder, variables):
     command = [sys.executable, "-m", "vacr", "record", "-", "-o", "-"]
     settings = {"cwd": folder, "env": environment_in(folder) | variables, "stdin": subprocess.PIPE}
-    with full_device() as full, subprocess.Popen(command, stdout=subprocess.PIPE, stderr=full, **settings) as process:
+    with (
+        full_device() as full,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=full, **settings) as process,
+    ):
         wait_until_asleep(process.pid)
         process.send_signal(signal.SIGINT)
         assert process.wait() == 130

@@ -1,4 +1,6 @@
-"""Names that sessions give themselves, and names in a folder: nothing is written elsewhere, over another, or not at all."""
+"""Names that sessions give themselves, and names in a folder: nothing is written elsewhere, over
+another, or not at all.
+"""
 
 import json
 
@@ -28,7 +30,8 @@ def two_sessions(name: str) -> bytes:
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_session_from_a_pipe_is_written_where_the_user_said(vacr, tmp_path, verb, name):
     done = vacr(*VERBS[verb], "-", "-o", "a/b/c/d/", stdin=two_sessions(HOSTILE[name]))
-    # With the ending of an attributed record, a name of the greatest length is too long: that is told.
+    # With the ending of an attributed record, a name of the greatest length is too long: that is
+    # told.
     assert done.returncode == (3 if (verb, name) == ("attribute", "long") else 0), done.err
     written = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert written
@@ -38,10 +41,16 @@ def test_a_session_from_a_pipe_is_written_where_the_user_said(vacr, tmp_path, ve
 @pytest.mark.parametrize("options", [[], ["--overwrite"]])
 def test_sessions_of_one_file_are_exported_under_names_of_their_own(vacr, tmp_path, options):
     (tmp_path / "both.jsonl").write_bytes(two_sessions("other"))
-    done = vacr("export", "both.jsonl", "--to", "markdown", "-o", "out/", "--format", "json", *options)
+    done = vacr(
+        "export", "both.jsonl", "--to", "markdown", "-o", "out/", "--format", "json", *options
+    )
     told = json.loads(done.out)
     assert (done.returncode, told["errors"]) == (0, [])
-    assert len({one["output"] for one in told["exports"]}) == len(list((tmp_path / "out").iterdir())) == 3
+    assert (
+        len({one["output"] for one in told["exports"]})
+        == len(list((tmp_path / "out").iterdir()))
+        == 3
+    )
 
 
 def test_records_of_one_name_are_exported_side_by_side(vacr, tmp_path):
@@ -55,15 +64,26 @@ def test_records_of_one_name_are_exported_side_by_side(vacr, tmp_path):
 
 def test_traces_of_one_id_are_imported_side_by_side(vacr, tmp_path):
     ranges = [{"ranges": [{"start_line": 1, "end_line": 2}]}]
-    trace = {"version": "0.1.0", "id": "550e8400-e29b-41d4-a716-446655440000", "timestamp": "2026-01-25T10:00:00Z"}
-    lines = [json.dumps(trace | {"files": [{"path": path, "conversations": ranges}]}) for path in "ab"]
+    trace = {
+        "version": "0.1.0",
+        "id": "550e8400-e29b-41d4-a716-446655440000",
+        "timestamp": "2026-01-25T10:00:00Z",
+    }
+    lines = [
+        json.dumps(trace | {"files": [{"path": path, "conversations": ranges}]}) for path in "ab"
+    ]
     (tmp_path / "traces.jsonl").write_text("\n".join(lines))
     assert vacr("import", "traces.jsonl", "-o", "out/", "--overwrite").returncode == 0
-    paths = [json.loads(path.read_bytes())["file-attribution"]["files"][0]["path"] for path in (tmp_path / "out").iterdir()]
+    paths = [
+        json.loads(path.read_bytes())["file-attribution"]["files"][0]["path"]
+        for path in (tmp_path / "out").iterdir()
+    ]
     assert sorted(paths) == ["a", "b"]
 
 
-@pytest.mark.parametrize("name", [".acr.json", "...acr.json", f"{'n' * 245}.acr.json", "a\nb\x1b[31m.acr.json"])
+@pytest.mark.parametrize(
+    "name", [".acr.json", "...acr.json", f"{'n' * 245}.acr.json", "a\nb\x1b[31m.acr.json"]
+)
 def test_a_name_in_a_folder_keeps_nothing_else_back(vacr, tmp_path, name):
     vacr("record", EXAMPLES / "claude-code.jsonl")
     vacr("record", EXAMPLES / "codex-cli.jsonl", "-o", "records/~last.acr.json")

@@ -1,4 +1,6 @@
-"""`vacr list`, and `vacr record` without a session named: what is on this machine, the newest first."""
+"""`vacr list`, and `vacr record` without a session named: what is on this machine, the newest
+first.
+"""
 
 import json
 import os
@@ -18,7 +20,15 @@ from tests.sources.opencode_database import CHILD, SESSION, START, OpenCode
 STORED, STORED_CHILD = "ses_1e8f3c2b1a0ffeMiraInvoiceFix1", "ses_1e8f3c2b1a0ffeChildSession01"
 # Where the machine that runs the tests has its own sessions.
 NOWHERE = dict.fromkeys(
-    ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "OPENCODE_DB", "CURSOR_DATA_DIR"),
+    (
+        "CLAUDE_CONFIG_DIR",
+        "CODEX_HOME",
+        "GEMINI_CLI_HOME",
+        "XDG_DATA_HOME",
+        "XDG_CONFIG_HOME",
+        "OPENCODE_DB",
+        "CURSOR_DATA_DIR",
+    ),
     "",
 )
 
@@ -43,7 +53,9 @@ def home(tmp_path):
 def three(home):
     """Write three sessions, of which the second was used last."""
     for number, minute in ((1, 10), (2, 30), (3, 20)):
-        homes.claude_session(home / ".claude" / "projects" / "x" / f"session-{number}.jsonl", minute)
+        homes.claude_session(
+            home / ".claude" / "projects" / "x" / f"session-{number}.jsonl", minute
+        )
 
 
 def test_the_newest_comes_first(listed, home):
@@ -52,7 +64,16 @@ def test_the_newest_comes_first(listed, home):
     assert head.split() == ["agent", "project", "start", "last", "used", "size", "title"]
     assert [row.split("question ")[1] for row in rows] == ["30", "20", "10"]
     when = ["2026-07-25", "10:30"]
-    assert rows[0].split() == ["claude-code", "/home/nora", *when, *when, "196", "B", "question", "30"]
+    assert rows[0].split() == [
+        "claude-code",
+        "/home/nora",
+        *when,
+        *when,
+        "196",
+        "B",
+        "question",
+        "30",
+    ]
     assert listed("-n", "2", TZ="UTC") == [head, *rows[:2]]
 
 
@@ -69,11 +90,25 @@ def test_for_programs(listed, home):
     assert document["schema_version"] == "1"
     lines = [json.loads(line) for line in listed("--format", "jsonl")]
     assert [{"schema_version": "1", **session} for session in document["sessions"]] == lines
-    assert [one["updated"] for one in lines] == sorted((one["updated"] for one in lines), reverse=True)
+    assert [one["updated"] for one in lines] == sorted(
+        (one["updated"] for one in lines), reverse=True
+    )
     (one,) = [one for one in lines if one["session-id"] == SESSION]
     path = str(home / ".local" / "share" / "opencode" / "opencode.db")
-    about = {"agent": "opencode", "path": path, "session": SESSION, "session-id": SESSION, "project": f"/home/nora/{SESSION}"}
-    about |= {"start": START, "updated": START + 60_000, "size": None, "title": f"Title of {SESSION}", "parent": None}
+    about = {
+        "agent": "opencode",
+        "path": path,
+        "session": SESSION,
+        "session-id": SESSION,
+        "project": f"/home/nora/{SESSION}",
+    }
+    about |= {
+        "start": START,
+        "updated": START + 60_000,
+        "size": None,
+        "title": f"Title of {SESSION}",
+        "parent": None,
+    }
     assert one == about | {"sub-agents": 1, "schema_version": "1"}
     assert all(set(session) == set(one) for session in lines)
 
@@ -92,7 +127,9 @@ def test_sub_agents_are_counted_with_the_session_they_worked_for(listed, home):
     for number, (session, parent) in enumerate(parents.items()):
         database.add_session(session, parent_id=parent, time_updated=START - number)
     database.close()
-    counts = {one["session-id"]: one["sub-agents"] for one in map(json.loads, listed("--format", "jsonl"))}
+    counts = {
+        one["session-id"]: one["sub-agents"] for one in map(json.loads, listed("--format", "jsonl"))
+    }
     assert counts == {SESSION: 2, "ses_of_nobody": 0, "ses_a": 1}
     assert "(+2 sub-agents) Title of" in listed(COLUMNS="120")[1]
 
@@ -101,9 +138,14 @@ def test_sub_agents_are_counted_with_the_session_they_worked_for(listed, home):
 def test_nothing_found(vacr, form):
     done = vacr("list", "--format", form, **NOWHERE)
     assert done.returncode == 1
-    places = "~/.claude, ~/.config/claude, ~/.codex, ~/.gemini, ~/.cursor, ~/.config/Cursor/User, ~/.local/share/opencode"
+    places = (
+        "~/.claude, ~/.config/claude, ~/.codex, ~/.gemini, ~/.cursor, "
+        "~/.config/Cursor/User, ~/.local/share/opencode"
+    )
     assert done.err == f"vacr: no sessions found in {places}\n"
-    assert done.out == ('{"errors":[],"schema_version":"1","sessions":[]}\n' if form == "json" else "")
+    assert done.out == (
+        '{"errors":[],"schema_version":"1","sessions":[]}\n' if form == "json" else ""
+    )
     done = vacr("record", **NOWHERE)
     assert done.returncode == 1
     assert done.err == f"vacr: no sessions found in {places}\n  Name a file or a folder.\n"
@@ -128,23 +170,33 @@ def test_a_title_cannot_drive_the_terminal(listed, home):
 
 def test_a_folder_that_names_the_project_may_have_any_name(listed, home):
     for number, name in enumerate((DRIVING, os.fsdecode(b"\xff"))):
-        homes.put(FIXTURES / "gemini" / "session.json", home / ".gemini" / "tmp" / name / "chats" / f"session-{number}.json")
+        homes.put(
+            FIXTURES / "gemini" / "session.json",
+            home / ".gemini" / "tmp" / name / "chats" / f"session-{number}.json",
+        )
     rows = listed()[1:]
     assert sorted(row.split()[1] for row in rows) == ["\\udcff", "a\\x1b[31mb\\nc\\r\\u202ed"]
     assert len({row.index("kB") for row in rows}) == 1
-    assert {json.loads(line)["project"] for line in listed("--format", "jsonl")} == {DRIVING, "\ufffd"}
+    assert {json.loads(line)["project"] for line in listed("--format", "jsonl")} == {
+        DRIVING,
+        "\ufffd",
+    }
 
 
 def test_titles_are_not_cut_where_nobody_looks_and_are_never_endless(listed, home):
     for number, length in ((1, 200), (2, 201)):
         said = {"role": "user", "content": "x" * length}
-        homes.claude_session(home / ".claude" / "projects" / "x" / f"session-{number}.jsonl", number, message=said)
+        homes.claude_session(
+            home / ".claude" / "projects" / "x" / f"session-{number}.jsonl", number, message=said
+        )
     titles = ["x" * 199 + "…", "x" * 200]
     assert [json.loads(line)["title"] for line in listed("--format", "jsonl")] == titles
     assert [row.split()[-1] for row in listed(COLUMNS="80")[1:]] == titles
 
 
-@pytest.mark.parametrize("value", ["~nobody/x", "~", "relative", "/dev/null", "\udcff", "x" * 5000, "loop", "**", "a\nb"])
+@pytest.mark.parametrize(
+    "value", ["~nobody/x", "~", "relative", "/dev/null", "\udcff", "x" * 5000, "loop", "**", "a\nb"]
+)
 def test_variables_may_say_anything(vacr, home, tmp_path, value):
     three(home)
     (tmp_path / "loop").symlink_to("loop")
@@ -177,7 +229,9 @@ def test_without_a_terminal_the_newest_is_recorded(vacr, home, tmp_path):
     assert [one["session-id"] for one in document["records"]] == ["session-2"]
 
 
-def test_of_a_database_only_the_newest_session_and_its_sub_agents_are_recorded(vacr, home, tmp_path):
+def test_of_a_database_only_the_newest_session_and_its_sub_agents_are_recorded(
+    vacr, home, tmp_path
+):
     homes.opencode(home / ".local" / "share" / "opencode")
     for file in (home / ".local" / "share" / "opencode").glob("*"):
         before = file.read_bytes()
@@ -187,13 +241,19 @@ def test_of_a_database_only_the_newest_session_and_its_sub_agents_are_recorded(v
     names = {f"opencode.{record['session']['session-id']}.acr.json" for record in records}
     assert {path.name for path in (tmp_path / "out").iterdir()} == names
     parents = [record["vacr"].get("parent", {}).get("session-id") for record in records]
-    (newest,) = [record["session"]["session-id"] for record, parent in zip(records, parents, strict=True) if parent is None]
+    (newest,) = [
+        record["session"]["session-id"]
+        for record, parent in zip(records, parents, strict=True)
+        if parent is None
+    ]
     assert {parent for parent in parents if parent} == {newest}
     assert file.read_bytes() == before
 
 
 @pytest.mark.parametrize("own", [True, False])
-def test_of_a_folder_only_the_newest_session_and_its_sub_agents_are_recorded(vacr, home, tmp_path, own):
+def test_of_a_folder_only_the_newest_session_and_its_sub_agents_are_recorded(
+    vacr, home, tmp_path, own
+):
     data = home / ".local" / "share" / "opencode"
     homes.put(FIXTURES / "opencode" / "storage", data / "storage")
     if not own:
@@ -212,7 +272,9 @@ def test_of_a_folder_only_the_newest_session_and_its_sub_agents_are_recorded(vac
         for arguments in ((data / "storage", "--session", STORED), (file,)):
             document = json.loads(vacr("record", *arguments, "-o", "out/", "--format", "json").out)
             assert [one["state"] for one in document["records"]] == ["unchanged", "unchanged"]
-            alone = json.loads(vacr("record", *arguments, "--no-sub-agents", "-o", "out/", "--format", "json").out)
+            alone = json.loads(
+                vacr("record", *arguments, "--no-sub-agents", "-o", "out/", "--format", "json").out
+            )
             assert alone["records"] == document["records"][:1]
 
 
@@ -234,9 +296,18 @@ def test_a_fork_that_a_person_goes_on_with_is_a_session_of_its_own(listed, home)
     homes.put(EXAMPLES / "codex-cli.jsonl", folder / "rollout-1.jsonl")
     text = (EXAMPLES / "codex-cli.jsonl").read_text("utf-8")
     meta = json.loads(text.splitlines()[0])
-    forked = {**meta, "payload": meta["payload"] | {"id": "forked", "forked_from_id": meta["payload"]["id"], "source": "cli"}}
-    (folder / "rollout-2.jsonl").write_text("\n".join([json.dumps(forked), *text.splitlines()[1:]]) + "\n")
-    assert {json.loads(line)["session-id"] for line in listed("--format", "jsonl")} == {"forked", meta["payload"]["id"]}
+    forked = {
+        **meta,
+        "payload": meta["payload"]
+        | {"id": "forked", "forked_from_id": meta["payload"]["id"], "source": "cli"},
+    }
+    (folder / "rollout-2.jsonl").write_text(
+        "\n".join([json.dumps(forked), *text.splitlines()[1:]]) + "\n"
+    )
+    assert {json.loads(line)["session-id"] for line in listed("--format", "jsonl")} == {
+        "forked",
+        meta["payload"]["id"],
+    }
 
 
 @pytest.mark.usefixtures("terminals")
@@ -257,11 +328,17 @@ def test_on_a_terminal_one_is_asked_for(home, tmp_path, typed, code, recorded):
     shown, status = on_a_terminal(["record"], typed, tmp_path, {"HOME": str(home), **NOWHERE})
     assert status == code
     assert [file.name for file in tmp_path.glob("*.acr.json")] == recorded
-    assert shown.index("question 30") < shown.index("question 20") < shown.index("question 10") < shown.index("Which one")
+    assert (
+        shown.index("question 30")
+        < shown.index("question 20")
+        < shown.index("question 10")
+        < shown.index("Which one")
+    )
 
 
-# In a process of its own: forking this one, which has threads, to take the terminal there may never end.
-# Where the tests run in the background, interrupts are ignored, and whatever they start would ignore them too.
+# In a process of its own: forking this one, which has threads, to take the terminal there may never
+# end. Where the tests run in the background, interrupts are ignored, and whatever they start would
+# ignore them too.
 TAKE_TERMINAL = (
     "import fcntl, os, signal, sys, termios; signal.signal(signal.SIGINT, signal.SIG_DFL); "
     "fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
@@ -269,7 +346,9 @@ TAKE_TERMINAL = (
 
 
 def on_a_terminal(arguments, typed, folder, variables):
-    """Run the command on a terminal, type once it asks, and give what it showed and how it ended."""
+    """Run the command on a terminal, type once it asks, and give what it showed and how
+    it ended.
+    """
     main, terminal = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-c", TAKE_TERMINAL, sys.executable, "-m", "vacr", *arguments],
@@ -284,7 +363,8 @@ def on_a_terminal(arguments, typed, folder, variables):
     shown = b""
     try:
         for _ in range(100):
-            # What is typed while the terminal is being set up may be lost, so it is typed again as long as nothing happens.
+            # What is typed while the terminal is being set up may be lost, so it is typed again as
+            # long as nothing happens.
             if b"Which one" in shown and not select.select([main], [], [], 1)[0]:
                 os.write(main, typed)
             try:

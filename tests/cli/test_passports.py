@@ -24,7 +24,9 @@ def test_a_result_has_the_form_that_its_name_says(vacr, ready, attest, appraise,
         done, said = appraise(*KEY, *more)
         assert (done.returncode, said["result"]) == (0, written)
         assert (ready / written).read_bytes().startswith(FORMS[form])
-        assert vacr("verify", "s.acr.json", *TRUST, *PASSPORT, "--evidence", written).returncode == 0
+        assert (
+            vacr("verify", "s.acr.json", *TRUST, *PASSPORT, "--evidence", written).returncode == 0
+        )
     assert vacr("verify", "s.acr.json", *TRUST, *PASSPORT).returncode == 0  # the one beside it
 
 
@@ -33,14 +35,19 @@ def test_a_name_that_says_no_form_is_refused(attest, appraise, tmp_path):
     attest()
     for name in ("r.txt", "r"):
         done, _ = appraise(*KEY, "-o", name)
-        assert (done.returncode, "End the name in .cbor, .json, .cwt or .jwt" in done.err) == (2, True)
+        assert (done.returncode, "End the name in .cbor, .json, .cwt or .jwt" in done.err) == (
+            2,
+            True,
+        )
         assert not (tmp_path / name).exists()
     assert appraise(*KEY, "--passport", "-o", "p.jwt")[0].returncode == 2
     assert attest("-o", "e.jwt").returncode == 2
 
 
 @pytest.mark.parametrize("form", ["cbor", "json"])
-def test_a_passport_is_one_file_for_either_kind_of_relying_party(vacr, ready, attest, appraise, form):
+def test_a_passport_is_one_file_for_either_kind_of_relying_party(
+    vacr, ready, attest, appraise, form
+):
     attest()
     done, said = appraise(*KEY, "--passport", "--to", form)
     assert (done.returncode, said["result"]) == (0, f"s.acr.json.passport.{form}")
@@ -52,16 +59,23 @@ def test_a_passport_is_one_file_for_either_kind_of_relying_party(vacr, ready, at
         assert (done.returncode, "no hardware vouches for it" in done.err) == (1, True)
     done, said = appraise(*KEY, evidence=f"s.acr.json.passport.{form}")
     assert (done.returncode, said["result"]) == (0, "s.acr.json.result.cbor")
-    shown = json.loads(vacr("inspect", f"s.acr.json.passport.{form}", "--format", "json").out)["files"]
+    shown = json.loads(vacr("inspect", f"s.acr.json.passport.{form}", "--format", "json").out)[
+        "files"
+    ]
     assert len(shown[0]["tokens"]) == 2
 
 
 def test_endorsements_go_along_with_evidence(ready, attest, appraise):
     (ready / "e.cbor").write_bytes(Messages(endorsements=(ENDORSED,)).encode("cbor"))
-    assert json.loads(attest("--endorsement", "e.cbor", "--format", "json").out)["endorsements"] == 1
+    assert (
+        json.loads(attest("--endorsement", "e.cbor", "--format", "json").out)["endorsements"] == 1
+    )
     done, said = appraise(*KEY, "--passport")
     (check,) = [one for one in said["checks"] if one["name"] == "endorsement"]
-    assert (done.returncode, check["told"]) == (0, "not counted: nobody who is trusted signed the endorsement")
+    assert (done.returncode, check["told"]) == (
+        0,
+        "not counted: nobody who is trusted signed the endorsement",
+    )
     assert read((ready / "s.acr.json.passport.cbor").read_bytes()).endorsements == (ENDORSED,)
     done = attest("--endorsement", "reference.cbor")
     assert (done.returncode, "vacr endorse makes" in done.err) == (3, True)

@@ -18,7 +18,9 @@ VERBS = {
     "attribute": ["attribute", "-o", "-"],
     "view": ["view", "-o", "-"],
 }
-NAMED_BY_THEIR_RECORD = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{64}")
+NAMED_BY_THEIR_RECORD = re.compile(
+    rb"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{64}"
+)
 """Ids and hashes: the record of a pipe names another source than that of a file."""
 
 
@@ -26,7 +28,11 @@ NAMED_BY_THEIR_RECORD = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a
 def piped(vacr):
     """Give a session as it may come: as it is, as a record in either form."""
     record = vacr("record", "-", "-o", "-", stdin=SESSION).stdout
-    return {"session": SESSION, "json": record, "cbor": vacr("convert", "-", "--to", "cbor", "-o", "-", stdin=record).stdout}
+    return {
+        "session": SESSION,
+        "json": record,
+        "cbor": vacr("convert", "-", "--to", "cbor", "-o", "-", stdin=record).stdout,
+    }
 
 
 @pytest.mark.parametrize("form", ["json", "cbor"])
@@ -34,14 +40,22 @@ def piped(vacr):
 def test_a_record_says_through_a_pipe_what_its_session_says(vacr, piped, verb, form):
     done, other = (vacr(*VERBS[verb], "-", stdin=piped[one]) for one in (form, "session"))
     assert done.returncode == other.returncode == 0, done.err
-    assert NAMED_BY_THEIR_RECORD.sub(b"", done.stdout) == NAMED_BY_THEIR_RECORD.sub(b"", other.stdout)
+    assert NAMED_BY_THEIR_RECORD.sub(b"", done.stdout) == NAMED_BY_THEIR_RECORD.sub(
+        b"", other.stdout
+    )
 
 
-@pytest.mark.parametrize(("verb", "form"), [("show", "session"), ("show", "cbor"), *((verb, "json") for verb in VERBS)])
-def test_what_a_shell_puts_in_the_place_of_a_command_is_read_alike(vacr, piped, tmp_path, verb, form):
+@pytest.mark.parametrize(
+    ("verb", "form"), [("show", "session"), ("show", "cbor"), *((verb, "json") for verb in VERBS)]
+)
+def test_what_a_shell_puts_in_the_place_of_a_command_is_read_alike(
+    vacr, piped, tmp_path, verb, form
+):
     (tmp_path / "piped").write_bytes(piped[form])
     line = f"{shlex.join([sys.executable, '-m', 'vacr', *VERBS[verb]])} <(cat piped)"
-    done = subprocess.run(["bash", "-c", line], cwd=tmp_path, env=os.environ, capture_output=True, check=False)
+    done = subprocess.run(
+        ["bash", "-c", line], cwd=tmp_path, env=os.environ, capture_output=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     # A page says by which name it was given.
     if verb != "view":
@@ -51,11 +65,19 @@ def test_what_a_shell_puts_in_the_place_of_a_command_is_read_alike(vacr, piped, 
 def test_files_made_of_a_pipe_are_named_so(vacr, piped, tmp_path):
     for verb in (["export", "--to", "markdown"], ["attribute"], ["view"]):
         assert vacr(*verb, "-", stdin=piped["json"]).returncode == 0
-    assert {path.name for path in tmp_path.iterdir()} == {"stdin.md", "stdin.attributed.acr.json", "stdin.html"}
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "stdin.md",
+        "stdin.attributed.acr.json",
+        "stdin.html",
+    }
 
 
 @pytest.mark.parametrize(
-    ("verb", "said"), [*(("show", one) for one in (b"", b'{"version":', b"\xff\xfe", b"[1]")), *((verb, b"{}") for verb in VERBS)]
+    ("verb", "said"),
+    [
+        *(("show", one) for one in (b"", b'{"version":', b"\xff\xfe", b"[1]")),
+        *((verb, b"{}") for verb in VERBS),
+    ],
 )
 def test_what_is_neither_is_refused(vacr, verb, said):
     done = vacr(*VERBS[verb], "-", stdin=said)

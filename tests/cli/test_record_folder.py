@@ -1,4 +1,6 @@
-"""Whole folders: all that is there, the same bytes as one by one, and a second run that goes on where the first stopped."""
+"""Whole folders: all that is there, the same bytes as one by one, and a second run that goes on
+where the first stopped.
+"""
 
 import json
 import os
@@ -39,7 +41,9 @@ def folder(tmp_path):
 
 def tree(folder):
     """Give the records below a folder."""
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*.acr.*"))}
+    return {
+        str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*.acr.*"))
+    }
 
 
 @pytest.mark.usefixtures("folder")
@@ -47,8 +51,16 @@ def test_a_folder_is_recorded_whole_and_its_tree_is_that_of_the_records(vacr, tm
     done = vacr("record", "in", "-o", "out/")
     assert done.returncode == 0, done.err
     records = tree(tmp_path / "out")
-    assert {"claude-code.acr.json", "codex-cli.acr.json", "gemini-cli.acr.json", "opencode.acr.json"} <= records.keys()
-    assert "deep/claude/project/3c9e7b10-5d42-4f6a-8b1e-7a2c4d6e8f01/subagents/agent-a1b2c3d.acr.json" in records
+    assert {
+        "claude-code.acr.json",
+        "codex-cli.acr.json",
+        "gemini-cli.acr.json",
+        "opencode.acr.json",
+    } <= records.keys()
+    assert (
+        "deep/claude/project/3c9e7b10-5d42-4f6a-8b1e-7a2c4d6e8f01/subagents/agent-a1b2c3d.acr.json"
+        in records
+    )
     assert sum("ses_" in name for name in records) >= 2
     for agent in ("claude-code", "codex-cli", "cursor", "gemini-cli", "opencode"):
         assert agent in done.out
@@ -73,7 +85,9 @@ def test_a_second_run_does_only_what_is_new_changed_or_gone(vacr, tmp_path, fold
     later = json.loads(vacr("record", "in", "-o", "other/", "--format", "json").out)
     first = json.loads(vacr("record", "in", "-o", "out/", "--format", "json").out)
     assert {record["state"] for record in first["records"]} == {"written"}
-    assert sorted(record["sha-256"] for record in later["records"]) == sorted(record["sha-256"] for record in first["records"])
+    assert sorted(record["sha-256"] for record in later["records"]) == sorted(
+        record["sha-256"] for record in first["records"]
+    )
     stamps = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*.acr.json")}
     again = json.loads(vacr("record", "in", "-o", "out/", "--format", "json").out)
     assert {record["state"] for record in again["records"]} == {"unchanged"}
@@ -85,13 +99,21 @@ def test_a_second_run_does_only_what_is_new_changed_or_gone(vacr, tmp_path, fold
     shutil.copy(EXAMPLES / "codex-cli.jsonl", folder / "newer.jsonl")
     (tmp_path / "out" / "opencode.acr.json").unlink()
     third = json.loads(vacr("record", "in", "-o", "out/", "--format", "json").out)
-    states = {record["output"]: record["state"] for record in third["records"] if record["state"] != "unchanged"}
+    states = {
+        record["output"]: record["state"]
+        for record in third["records"]
+        if record["state"] != "unchanged"
+    }
     assert states == {
         "out/cursor.acr.json": "replaced",
         "out/newer.acr.json": "written",
         "out/opencode.acr.json": "written",
     }
-    untouched = {path: path.stat().st_mtime_ns for path in stamps if f"out/{path.relative_to(tmp_path / 'out')}" not in states}
+    untouched = {
+        path: path.stat().st_mtime_ns
+        for path in stamps
+        if f"out/{path.relative_to(tmp_path / 'out')}" not in states
+    }
     assert untouched == {path: stamps[path] for path in untouched}
 
 
@@ -114,7 +136,10 @@ def test_a_bad_file_stops_no_other_and_is_told(vacr, tmp_path, folder):
     done = vacr("record", "in", "-o", "out/", "--format", "json")
     assert done.returncode == 3
     document = json.loads(done.out)
-    assert {Path(error["source"]).name for error in document["errors"]} == {"broken.db", "codex-cli.jsonl"}
+    assert {Path(error["source"]).name for error in document["errors"]} == {
+        "broken.db",
+        "codex-cli.jsonl",
+    }
     assert document["summary"]["failed"] == 2
     assert signed.read_text() == "mine"
     assert len(document["records"]) > 10
@@ -127,7 +152,9 @@ def test_lines_come_as_they_are_done(vacr):
     lines = [json.loads(line) for line in done.out.splitlines()]
     assert {line["kind"] for line in lines} == {"record", "skipped", "summary"}
     assert lines[-1]["kind"] == "summary"
-    assert sum(counts["records"] for counts in lines[-1]["agents"].values()) == sum(line["kind"] == "record" for line in lines)
+    assert sum(counts["records"] for counts in lines[-1]["agents"].values()) == sum(
+        line["kind"] == "record" for line in lines
+    )
     assert all(line["schema_version"] == "1" for line in lines)
     assert all(len(line["sha-256"]) == 64 for line in lines if line["kind"] == "record")
 
@@ -176,7 +203,9 @@ def test_sealed_sources_of_a_folder_come_back(vacr, tmp_path):
     native = {path.relative_to(tmp_path / "back") for path in (tmp_path / "back").rglob("*.json")}
     assert len(native) > 15
     for path in native:
-        assert (tmp_path / "back" / path).read_bytes() == (FIXTURES / "opencode" / "storage" / path).read_bytes()
+        assert (tmp_path / "back" / path).read_bytes() == (
+            FIXTURES / "opencode" / "storage" / path
+        ).read_bytes()
 
 
 @pytest.fixture
@@ -224,7 +253,9 @@ def test_ctrl_c_loses_nothing_and_the_next_run_goes_on(tmp_path, gated, jobs):
     assert out
     again = gated("-o", "out/", "--format", "json")
     document = json.loads(again.communicate(timeout=WAIT)[0])
-    assert sum(record["state"] == "written" for record in document["records"]) == SESSIONS - len(begun)
+    assert sum(record["state"] == "written" for record in document["records"]) == SESSIONS - len(
+        begun
+    )
     gated("-o", "whole/").communicate(timeout=WAIT)
     assert tree(tmp_path / "out") == tree(tmp_path / "whole")
 
@@ -296,10 +327,14 @@ def test_a_file_that_kills_its_process_is_told_and_stops_no_other(tmp_path, gate
     assert b"Traceback" not in err
 
 
-IN_FORKSERVER = "import os, signal, sys\nif any('forkserver' in word for word in sys.orig_argv):\n    "
+IN_FORKSERVER = (
+    "import os, signal, sys\nif any('forkserver' in word for word in sys.orig_argv):\n    "
+)
 CANNOT_START = {
     "no process starts": "os._exit(1)",
-    "every process dies as it starts": "os.register_at_fork(after_in_child=lambda: os.kill(os.getpid(), signal.SIGKILL))",
+    "every process dies as it starts": (
+        "os.register_at_fork(after_in_child=lambda: os.kill(os.getpid(), signal.SIGKILL))"
+    ),
 }
 
 
@@ -322,7 +357,8 @@ def test_a_process_that_dies_as_it_starts_holds_nothing_up(vacr, tmp_path, numbe
     fault = (
         "made = []\n"
         "    os.register_at_fork(before=lambda: made.append(1))\n"
-        f"    os.register_at_fork(after_in_child=lambda: len(made) == {number} and os.kill(os.getpid(), signal.SIGKILL))"
+        f"    os.register_at_fork(after_in_child=lambda: len(made) == {number} and "
+        "os.kill(os.getpid(), signal.SIGKILL))"
     )
     (tmp_path / "faults" / "sitecustomize.py").write_text(IN_FORKSERVER + fault)
     done = vacr("record", "in", "-o", "out/", "--jobs", "3", PYTHONPATH=str(tmp_path / "faults"))
@@ -337,17 +373,29 @@ def test_where_no_thread_can_be_started_the_work_is_done_without(tmp_path):
     command = f'ulimit -v 45000; exec "{sys.executable}" -m vacr record in -o out/ --jobs 2'
     done = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, check=False)
     assert b"Traceback" not in done.stderr
-    # How much memory there must be to begin at all differs; there is never a quiet end without records.
+    # How much memory there must be to begin at all differs; there is never a quiet end without
+    # records.
     assert done.returncode != 0 or len(tree(tmp_path / "out")) > 10
 
 
 def codex(path, session):
     """Write a session of its own."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"timestamp": "2026-01-01T00:00:00Z", "type": "session_meta", "payload": {"id": session}}) + "\n")
+    path.write_text(
+        json.dumps(
+            {
+                "timestamp": "2026-01-01T00:00:00Z",
+                "type": "session_meta",
+                "payload": {"id": session},
+            }
+        )
+        + "\n"
+    )
 
 
-@pytest.mark.parametrize("options", [(), ("--overwrite",), ("--jobs", "3"), ("--cbor", "--seal-source", "--overwrite")])
+@pytest.mark.parametrize(
+    "options", [(), ("--overwrite",), ("--jobs", "3"), ("--cbor", "--seal-source", "--overwrite")]
+)
 def test_every_session_of_a_folder_has_a_record_of_its_own(vacr, tmp_path, options):
     sessions = ["ses_1", "x/y", "x-y", "a" * 300, "a" * 301, ".."]
     (tmp_path / "in").mkdir()
@@ -355,16 +403,24 @@ def test_every_session_of_a_folder_has_a_record_of_its_own(vacr, tmp_path, optio
         database.execute("CREATE TABLE session (id TEXT PRIMARY KEY, title TEXT)")
         database.execute("CREATE TABLE message (id TEXT, session_id TEXT, data TEXT)")
         database.execute("CREATE TABLE part (id TEXT, message_id TEXT, session_id TEXT, data TEXT)")
-        database.executemany("INSERT INTO session VALUES (?, 'x')", [(session,) for session in sessions])
-    for number, name in enumerate(("a.json", "a.jsonl", "a.json.jsonl", "a.ses_1.jsonl", "a.db.ses_1.jsonl", "b.x.jsonl")):
+        database.executemany(
+            "INSERT INTO session VALUES (?, 'x')", [(session,) for session in sessions]
+        )
+    for number, name in enumerate(
+        ("a.json", "a.jsonl", "a.json.jsonl", "a.ses_1.jsonl", "a.db.ses_1.jsonl", "b.x.jsonl")
+    ):
         codex(tmp_path / "in" / name, f"file{number}")
     for _ in range(2):
         document = json.loads(vacr("record", "in", "-o", "out/", "--format", "json", *options).out)
         assert document["errors"] == []
         found = {(record["session-id"], record["output"]) for record in document["records"]}
         assert len(found) == len({output for _, output in found}) == len(sessions) + 6
-        assert {session for session, _ in found} == set(sessions) | {f"file{number}" for number in range(6)}
-    assert {"out/b.x.acr.cbor" if "--cbor" in options else "out/b.x.acr.json"} <= {output for _, output in found}
+        assert {session for session, _ in found} == set(sessions) | {
+            f"file{number}" for number in range(6)
+        }
+    assert {"out/b.x.acr.cbor" if "--cbor" in options else "out/b.x.acr.json"} <= {
+        output for _, output in found
+    }
 
 
 def test_all_that_is_in_a_folder_is_recorded_or_named(vacr, tmp_path):
@@ -379,8 +435,19 @@ def test_all_that_is_in_a_folder_is_recorded_or_named(vacr, tmp_path):
     (tmp_path / "in" / "gone.jsonl").symlink_to("nowhere")
     os.mkfifo(tmp_path / "in" / "pipe.jsonl")
     document = json.loads(vacr("record", "in", "-o", "out/", "--format", "json").out)
-    assert {record["session-id"] for record in document["records"]} == {"one", "two", "three", "four", "five", "six"}
-    assert {Path(skipped["source"]).name for skipped in document["skipped"]} == {"notes.txt", "gone.jsonl", "pipe.jsonl"}
+    assert {record["session-id"] for record in document["records"]} == {
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+    }
+    assert {Path(skipped["source"]).name for skipped in document["skipped"]} == {
+        "notes.txt",
+        "gone.jsonl",
+        "pipe.jsonl",
+    }
     assert document["summary"]["skipped"] == 3
 
 
@@ -407,7 +474,9 @@ def test_what_is_no_file_where_a_record_would_be_is_told(vacr, tmp_path, folder)
     os.mkfifo(tmp_path / "out" / "cursor.acr.json")
     done = vacr("record", "in", "-o", "out/", "--format", "json")
     assert done.returncode == 2
-    assert [error["source"] for error in json.loads(done.out)["errors"]] == [f"{folder.name}/cursor.jsonl"]
+    assert [error["source"] for error in json.loads(done.out)["errors"]] == [
+        f"{folder.name}/cursor.jsonl"
+    ]
 
 
 def test_a_folder_and_files_named_beside_it_do_not_share_names(vacr, tmp_path, folder):

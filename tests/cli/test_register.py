@@ -59,13 +59,22 @@ def test_a_receipt_in_the_statement(vacr, signed, service):
     (signed / "r" / "a.acr.json.cose").chmod(0o600)
     done = vacr("register", "r/a.acr.json.cose", "--service", service.url, "--log-key", name)
     assert (done.returncode, done.err) == (0, "")
-    assert done.out.startswith("r/a.acr.json.cose: registered, in https://log.example, entry 1 of 2, ")
+    assert done.out.startswith(
+        "r/a.acr.json.cose: registered, in https://log.example, entry 1 of 2, "
+    )
     assert "as the service says" not in done.out
     assert stat.S_IMODE((signed / "r" / "a.acr.json.cose").stat().st_mode) == 0o600
     assert vacr("verify", "r/a.acr.json", *TRUST, "--log-key", name).returncode == 0
-    told = json.loads(vacr("register", "r/b.acr.json", "--service", service.url, "--format", "json").out)
+    told = json.loads(
+        vacr("register", "r/b.acr.json", "--service", service.url, "--format", "json").out
+    )
     (one,) = told["statements"]
-    assert (one["state"], one["receipt"]["index"], one["as-the-service-says"], told["left"]) == ("registered", 2, True, 0)
+    assert (one["state"], one["receipt"]["index"], one["as-the-service-says"], told["left"]) == (
+        "registered",
+        2,
+        True,
+        0,
+    )
     assert vacr("verify", "r/", *TRUST, "--log-key", name).returncode == 0
     assert list(outbox(signed).items()) == []
 
@@ -75,16 +84,33 @@ def test_again(vacr, signed, service):
     vacr("register", "r/", "--service", service.url)
     before, asked = path.read_bytes(), len(service.posted)
     done = vacr("register", "r/", "--service", service.url)
-    assert (done.returncode, done.out.count("has a receipt already"), path.read_bytes()) == (0, 2, before)
+    assert (done.returncode, done.out.count("has a receipt already"), path.read_bytes()) == (
+        0,
+        2,
+        before,
+    )
     assert len(service.posted) == asked
     service.log.fill(3)
-    assert "entry 1 of 6" in vacr("register", "r/a.acr.json", "--service", service.url, "--again").out
+    assert (
+        "entry 1 of 6" in vacr("register", "r/a.acr.json", "--service", service.url, "--again").out
+    )
     assert len(receipts(path)) == 1
     with Scrapi(Log("https://other.example")) as other:
         assert vacr("register", "r/a.acr.json", "--service", other.url).returncode == 0
-        both = ("--log-key", log_key(signed, service), "--log-key", log_key(signed, other, "other.pem"))
-        assert "b.acr.json.cose: registered" in vacr("register", "r/b.acr.json", "--service", other.url, *both).out
-        assert "has a receipt already" in vacr("register", "r/b.acr.json", "--service", other.url, *both).out
+        both = (
+            "--log-key",
+            log_key(signed, service),
+            "--log-key",
+            log_key(signed, other, "other.pem"),
+        )
+        assert (
+            "b.acr.json.cose: registered"
+            in vacr("register", "r/b.acr.json", "--service", other.url, *both).out
+        )
+        assert (
+            "has a receipt already"
+            in vacr("register", "r/b.acr.json", "--service", other.url, *both).out
+        )
     assert len(receipts(path)) == len(receipts(signed / "r" / "b.acr.json.cose")) == 2
 
 
@@ -99,16 +125,29 @@ def test_elsewhere(vacr, signed, service):
     shutil.copy(path, signed / "out" / "x.cose")
     refused = vacr("register", "r/a.acr.json", "--service", service.url, "-o", "out/x.cose")
     assert (refused.returncode, "--overwrite" in refused.err) == (2, True)
-    assert vacr("register", "r/a.acr.json", "r/b.acr.json", "--service", service.url, "-o", "one.cose").returncode == 2
+    assert (
+        vacr(
+            "register", "r/a.acr.json", "r/b.acr.json", "--service", service.url, "-o", "one.cose"
+        ).returncode
+        == 2
+    )
     done = vacr("register", "r/a.acr.json", "--service", NOBODY, "-o", "new.cose", *SOON)
-    assert (done.returncode, list(outbox(signed).items()), (signed / "new.cose").exists()) == (4, [], False)
+    assert (done.returncode, list(outbox(signed).items()), (signed / "new.cose").exists()) == (
+        4,
+        [],
+        False,
+    )
 
 
 def test_nobody_there_and_later(vacr, signed, service):
     path = signed / "r" / "a.acr.json.cose"
     before = path.read_bytes()
     done = vacr("register", "r/", "--service", NOBODY, *SOON)
-    assert (done.returncode, done.err.count("vacr register --pending"), path.read_bytes()) == (4, 2, before)
+    assert (done.returncode, done.err.count("vacr register --pending"), path.read_bytes()) == (
+        4,
+        2,
+        before,
+    )
     assert len(list(outbox(signed).items())) == 2
     done = vacr("register", "--pending", *SOON)
     assert (done.returncode, "2 items in the outbox: 0 done, 2 left" in done.out) == (4, True)
@@ -128,7 +167,12 @@ def queued(folder, *found):
 def test_what_is_left_is_told_and_keeps_nothing_back(vacr, signed, service):
     shutil.copy(signed / "r" / "b.acr.json.cose", signed / "gone.cose")
     shutil.copy(signed / "r" / "b.acr.json.cose", signed / "other.cose")
-    queued(signed, (NOBODY, "r/a.acr.json.cose"), (service.url, "gone.cose"), (service.url, "other.cose"))
+    queued(
+        signed,
+        (NOBODY, "r/a.acr.json.cose"),
+        (service.url, "gone.cose"),
+        (service.url, "other.cose"),
+    )
     queued(signed, (service.url, "r/b.acr.json.cose"), ("ftp://x", "r/b.acr.json.cose"))
     (signed / "gone.cose").unlink()
     shutil.copy(signed / "r" / "a.acr.json.cose", signed / "other.cose")
@@ -139,12 +183,17 @@ def test_what_is_left_is_told_and_keeps_nothing_back(vacr, signed, service):
     assert "no such file" in done.err
     assert done.err.count("if it is of no use any more, remove") == 2
     assert len(receipts(signed / "r" / "b.acr.json.cose")) == 1
-    told = json.loads(vacr("register", "--pending", "--service", service.url, "--format", "json").out)
+    told = json.loads(
+        vacr("register", "--pending", "--service", service.url, "--format", "json").out
+    )
     assert (told["left"], len(told["statements"])) == (2, 2)
     (outbox(signed).folder / "junk.json").write_text("junk")
     done = vacr("register", "--pending", "--service", "http://127.0.0.1:2")
     assert (done.returncode, "not an item of the outbox" in done.err) == (3, True)
-    assert "0 items in the outbox for http://127.0.0.1:2: 0 done, 1 left; 4 items for other services\n" in done.out
+    assert (
+        "0 items in the outbox for http://127.0.0.1:2: 0 done, 1 left; 4 items for other services\n"
+        in done.out
+    )
     assert str(outbox(signed).folder) in done.err
 
 
@@ -165,10 +214,21 @@ def test_where_the_outbox_is(vacr, signed, where):
 def test_what_no_log_takes(vacr, signed, service):
     sign = ("sign", "r/a.acr.json", "--key", "keys/signing.pem")
     vacr(*sign, "--profile", "detached", "-o", "detached.cose")
-    vacr("sign", "a.jsonl", "--key", "keys/signing.pem", "--profile", "attached", "-o", "attached.cose")
+    vacr(
+        "sign",
+        "a.jsonl",
+        "--key",
+        "keys/signing.pem",
+        "--profile",
+        "attached",
+        "-o",
+        "attached.cose",
+    )
     with (signed / "big.jsonl").open("wb") as file:
         file.write((signed / "a.jsonl").read_bytes() * 30)
-    vacr("sign", "big.jsonl", "--key", "keys/signing.pem", "--profile", "attached", "-o", "big.cose")
+    vacr(
+        "sign", "big.jsonl", "--key", "keys/signing.pem", "--profile", "attached", "-o", "big.cose"
+    )
     for name in ("detached.cose", "big.cose"):
         done = vacr("register", name, "--service", service.url)
         assert (done.returncode, "--profile hash-envelope" in done.err) == (1, True)
@@ -186,7 +246,11 @@ def test_refusals(vacr, signed, service):
     for fault, code in ((400, 1), (403, 1), (404, 2), ("garbage", 1), ("forged", 1)):
         service.plan = [fault]
         done = vacr("register", "r/a.acr.json", "--service", service.url)
-        assert (done.returncode, path.read_bytes(), list(outbox(signed).items())) == (code, before, [])
+        assert (done.returncode, path.read_bytes(), list(outbox(signed).items())) == (
+            code,
+            before,
+            [],
+        )
     (signed / "other.pem").write_bytes(Key.made("es256").public_pem)
     done = vacr("register", "r/a.acr.json", "--service", service.url, "--log-key", "other.pem")
     assert (done.returncode, "does not hold" in done.err, path.read_bytes()) == (1, True, before)
@@ -223,12 +287,21 @@ def test_a_service_that_is_certified(vacr, signed):
     (signed / "mine.pem").write_bytes(pem[:at])
     with Scrapi(tls=tls) as service:
         asked = ("register", "r/a.acr.json", "--service", service.url, *SOON)
-        assert vacr(*asked, "--ca", "ca.pem", "--client-cert", mine, "--client-key", key).returncode == 0
+        assert (
+            vacr(*asked, "--ca", "ca.pem", "--client-cert", mine, "--client-key", key).returncode
+            == 0
+        )
         done = vacr(*asked, "--client-cert", mine, "--client-key", key, "--again")
-        assert (done.returncode, "not certified" in done.err, "with --ca. It is in the outbox" in done.err) == (4, True, True)
+        assert (
+            done.returncode,
+            "not certified" in done.err,
+            "with --ca. It is in the outbox" in done.err,
+        ) == (4, True, True)
         done = vacr(*asked, "--ca", "ca.pem", "--again")
         assert (done.returncode, "give --client-cert. It is in the outbox" in done.err) == (4, True)
-        done = vacr("register", "r/b.acr.json", "--service", service.url.replace("https:", "http:"), *SOON)
+        done = vacr(
+            "register", "r/b.acr.json", "--service", service.url.replace("https:", "http:"), *SOON
+        )
         assert (done.returncode, "begins with https:" in done.err) == (4, True)
         assert vacr(*asked, "--ca", "ca.pem", "--client-cert", mine, "--again").returncode == 4
         assert vacr(*asked, "--ca", "none.pem").returncode == 4
@@ -253,7 +326,9 @@ def test_usage(vacr, arguments):
 
 
 def test_an_interruption_loses_nothing(vacr, signed, service):
-    """The service has registered, and the answer never comes: Ctrl-C. The same again gives the same entry."""
+    """The service has registered, and the answer never comes: Ctrl-C. The same again gives the same
+    entry.
+    """
     queued(signed, (service.url, "r/a.acr.json.cose"))
     path = signed / "r" / "a.acr.json.cose"
     before = path.read_bytes()
@@ -268,7 +343,11 @@ def test_an_interruption_loses_nothing(vacr, signed, service):
     command = [sys.executable, "-m", "vacr", "register", "--pending"]
     running = subprocess.Popen(command, cwd=signed, env=environment, stderr=subprocess.PIPE)
     assert b"Traceback" not in running.communicate()[1]
-    assert (running.returncode, path.read_bytes(), len(list(outbox(signed).items()))) == (130, before, 1)
+    assert (running.returncode, path.read_bytes(), len(list(outbox(signed).items()))) == (
+        130,
+        before,
+        1,
+    )
     assert vacr("register", "--pending").returncode == 0
     assert (receipts(path)[0].inclusions[0].index, service.log.tree.size) == (1, 2)
 
@@ -281,10 +360,15 @@ def test_two_services_at_once_both_have_their_receipt(vacr, signed):
     try:
         command = [sys.executable, "-m", "vacr", "register", "r/a.acr.json", "-q", "--service"]
         environment = {**os.environ, "HOME": str(signed / "home")}
-        running = [subprocess.Popen([*command, service.url], cwd=signed, env=environment) for service in services]
+        running = [
+            subprocess.Popen([*command, service.url], cwd=signed, env=environment)
+            for service in services
+        ]
         assert [one.wait() for one in running] == [0] * 4
     finally:
         for service in services:
             service.__exit__()
-    assert sorted(one.claims[1] for one in receipts(signed / "r" / "a.acr.json.cose")) == [log.name for log in logs]
+    assert sorted(one.claims[1] for one in receipts(signed / "r" / "a.acr.json.cose")) == [
+        log.name for log in logs
+    ]
     assert vacr("verify", "r/a.acr.json", *TRUST).returncode == 0

@@ -19,12 +19,18 @@ def replayed(vacr, tmp_path, *arguments):
     assert done.returncode == 0, done.err
     report = {file["path"]: file for file in json.loads(done.stdout)["files"]}
     tree = tmp_path / "tree"
-    return report, {path.relative_to(tree).as_posix(): path.read_bytes() for path in tree.rglob("*") if path.is_file()}
+    return report, {
+        path.relative_to(tree).as_posix(): path.read_bytes()
+        for path in tree.rglob("*")
+        if path.is_file()
+    }
 
 
 def committed(folder, name):
     """Give the files that a commit changed or brought, and the names of those that it took away."""
-    lines = git(folder, "diff-tree", "-r", "--no-renames", "--name-status", "--no-commit-id", name).splitlines()
+    lines = git(
+        folder, "diff-tree", "-r", "--no-renames", "--name-status", "--no-commit-id", name
+    ).splitlines()
     pairs = [line.split("\t") for line in lines]
     return {path: (folder / path).read_bytes() for status, path in pairs if status != "D"}, {
         path for status, path in pairs if status == "D"
@@ -48,13 +54,19 @@ def test_a_session_over_its_base_gives_the_commit_byte_for_byte(vacr, repo, tmp_
     agent = Agent(repo).asked("Do it all")
     for path in base:
         agent.read(path)
-    agent.edit("crlf.py", "def one():\n    return 1", "def one():\n    # the first\n    return 1\n\n\ndef two():\n    return 2")
+    agent.edit(
+        "crlf.py",
+        "def one():\n    return 1",
+        "def one():\n    # the first\n    return 1\n\n\ndef two():\n    return 2",
+    )
     agent.edit("no_end.py", "second", "second\nthird")
     agent.edit("bom.cs", "class A { }", "class A { int b; }\nclass C { }")
     agent.edit("latin.txt", "third line", "third line\nfourth line")
     agent.write("new/file.py", "print('no end')")
     agent.shell("git mv moved.py renamed.py")
-    agent.shell("git mv moved_changed.py changed.py").read("changed.py").edit("changed.py", "'old'", "'new'")
+    agent.shell("git mv moved_changed.py changed.py").read("changed.py").edit(
+        "changed.py", "'old'", "'new'"
+    )
     agent.shell("rm gone.py")
     name = commit(repo)
     report, files = replayed(vacr, tmp_path, agent.save(tmp_path / "s"), "--base", f"{repo}@HEAD~1")
@@ -63,7 +75,11 @@ def test_a_session_over_its_base_gives_the_commit_byte_for_byte(vacr, repo, tmp_
     assert {path for path, file in report.items() if file.get("deleted")} == gone
     assert all(file["complete"] for file in report.values())
     assert set(report) == set(brought) | gone
-    assert all(file["evidence"] for path, file in report.items() if path in ("crlf.py", "changed.py", "new/file.py"))
+    assert all(
+        file["evidence"]
+        for path, file in report.items()
+        if path in ("crlf.py", "changed.py", "new/file.py")
+    )
 
 
 def test_two_sessions_are_replayed_in_the_order_of_time(vacr, repo, tmp_path):
@@ -73,14 +89,25 @@ def test_two_sessions_are_replayed_in_the_order_of_time(vacr, repo, tmp_path):
     one.read("a.py").edit("a.py", "a = 1", "a = 10")
     two.read("a.py").edit("a.py", "a = 10", "a = 100")
     name = commit(repo)
-    _, files = replayed(vacr, tmp_path, two.save(tmp_path / "s"), one.save(tmp_path / "s"), "--base", f"{repo}@HEAD~1")
+    _, files = replayed(
+        vacr,
+        tmp_path,
+        two.save(tmp_path / "s"),
+        one.save(tmp_path / "s"),
+        "--base",
+        f"{repo}@HEAD~1",
+    )
     assert files == committed(repo, name)[0]
 
 
 def test_only_files_that_are_known_whole_are_written(vacr, repo, tmp_path):
     agent = Agent(repo)
     agent.write("whole.py", "x = 1\n")
-    arguments = {"file_path": str(repo / "part.py"), "old_string": "old text here", "new_string": "new text here"}
+    arguments = {
+        "file_path": str(repo / "part.py"),
+        "old_string": "old text here",
+        "new_string": "new text here",
+    }
     agent.call("Edit", arguments, "The file has been updated.")
     report, files = replayed(vacr, tmp_path, agent.save(tmp_path / "s"))
     assert files == {"whole.py": b"x = 1\n"}
@@ -99,20 +126,36 @@ def test_nothing_is_written_outside_the_folder(vacr, repo, tmp_path):
             f"File created successfully at: {target}",
             {"type": "create", "filePath": target, "content": "x\n"},
         )
-    before = {path for path in tmp_path.rglob("*") if "tree" not in path.parts and "s" not in path.parts}
+    before = {
+        path for path in tmp_path.rglob("*") if "tree" not in path.parts and "s" not in path.parts
+    }
     report, files = replayed(vacr, tmp_path, agent.save(tmp_path / "s"))
     assert files == {"inside.py": b"x\n"}
     assert set(report) == {"inside.py"}
-    assert before == {path for path in tmp_path.rglob("*") if "tree" not in path.parts and "s" not in path.parts}
+    assert before == {
+        path for path in tmp_path.rglob("*") if "tree" not in path.parts and "s" not in path.parts
+    }
 
 
 @pytest.mark.parametrize(
-    "path", [".git/config", "sub/.GIT/hooks/post-checkout", ".git./config", ".g\u200cit/config", "GIT~1/config"]
+    "path",
+    [
+        ".git/config",
+        "sub/.GIT/hooks/post-checkout",
+        ".git./config",
+        ".g\u200cit/config",
+        "GIT~1/config",
+    ],
 )
 def test_nothing_is_written_for_git_to_run(vacr, repo, tmp_path, path):
     agent = Agent(repo)
     native = {"type": "create", "filePath": f"{repo}/{path}", "content": "[core]\n"}
-    agent.call("Write", {"file_path": f"{repo}/{path}", "content": "[core]\n"}, "File created successfully at: it", native)
+    agent.call(
+        "Write",
+        {"file_path": f"{repo}/{path}", "content": "[core]\n"},
+        "File created successfully at: it",
+        native,
+    )
     done = vacr("replay", agent.save(tmp_path / "s"), "--out", "tree")
     assert (done.returncode, "not written" in done.err) == (0, True)
     assert not (tmp_path / "tree").exists()
@@ -134,7 +177,11 @@ def test_what_is_there_and_differs_is_kept(vacr, repo, tmp_path):
     (repo / "b.py").write_text("by hand\n")
     (repo / "a.py").unlink()
     done = vacr("replay", session, "--out", repo)
-    assert (done.returncode, "b.py is there and differs" in done.err, "--overwrite" in done.err) == (2, True, True)
+    assert (
+        done.returncode,
+        "b.py is there and differs" in done.err,
+        "--overwrite" in done.err,
+    ) == (2, True, True)
     assert not (repo / "a.py").exists(), "nothing is written when something may not be"
     assert (repo / "b.py").read_text() == "by hand\n"
     assert vacr("replay", session, "--out", repo, "--overwrite").returncode == 0
@@ -149,7 +196,8 @@ def test_a_session_that_changed_nothing_says_so(vacr, repo, tmp_path):
 
 def test_sessions_of_two_machines_do_not_overwrite_each_other(vacr, tmp_path):
     paths = [
-        Agent(repository(tmp_path / name), name).write("a.py", f"# {name}\n").save(tmp_path / "s") for name in ("one", "two")
+        Agent(repository(tmp_path / name), name).write("a.py", f"# {name}\n").save(tmp_path / "s")
+        for name in ("one", "two")
     ]
     done = vacr("replay", *paths, "--out", "tree", "--format", "json")
     report = [file for file in json.loads(done.stdout)["files"] if file["path"] == "a.py"]
@@ -159,4 +207,7 @@ def test_sessions_of_two_machines_do_not_overwrite_each_other(vacr, tmp_path):
 
 
 def test_help_shows_how(vacr):
-    assert "vacr replay a.jsonl b.jsonl --base ~/repo@HEAD~3 --out tree/" in vacr("replay", "--help").out
+    assert (
+        "vacr replay a.jsonl b.jsonl --base ~/repo@HEAD~3 --out tree/"
+        in vacr("replay", "--help").out
+    )

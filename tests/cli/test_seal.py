@@ -36,7 +36,11 @@ def home(vacr, tmp_path, request):
 
 
 def files(folder):
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
 
 
 def outbox(folder):
@@ -50,11 +54,15 @@ def test_in_one_go(vacr, home, service):
     assert (done.returncode, done.err) == (0, "")
     first, second = done.out.splitlines()
     assert first.startswith("sealed/a.acr.json: 1 file, lines: 6 ai; signed by key ")
-    assert second.startswith("sealed/a.acr.json.cose: registered, in https://log.example, entry 1 of 2, ")
+    assert second.startswith(
+        "sealed/a.acr.json.cose: registered, in https://log.example, entry 1 of 2, "
+    )
     assert sorted(files(home / "sealed")) == ["a.acr.json", "a.acr.json.cose", "a.acr.source.zip"]
     record = json.loads((home / "sealed" / "a.acr.json").read_bytes())
     assert record["file-attribution"]["files"]
-    done = vacr("verify", "sealed/a.acr.json", *TRUST, "--log-key", "log.pem", "--source", "a.jsonl")
+    done = vacr(
+        "verify", "sealed/a.acr.json", *TRUST, "--log-key", "log.pem", "--source", "a.jsonl"
+    )
     assert done.returncode == 0, done.err
     checks = [line.split()[1].rstrip(":") for line in done.out.splitlines() if line.startswith("✓")]
     assert checks[5:] == ["claims", "receipt", "metadata", "record", "attribution", "source"]
@@ -66,7 +74,9 @@ def test_it_is_what_the_verbs_make(vacr, home):
     vacr("seal", "a.jsonl", *KEY, "-o", "sealed/")
     vacr("record", "a.jsonl")
     vacr("attribute", "a.acr.json")
-    assert (home / "a.attributed.acr.json").read_bytes() == (home / "sealed" / "a.acr.json").read_bytes()
+    assert (home / "a.attributed.acr.json").read_bytes() == (
+        home / "sealed" / "a.acr.json"
+    ).read_bytes()
 
 
 def test_again_signs_nothing_twice(vacr, home, service):
@@ -74,7 +84,11 @@ def test_again_signs_nothing_twice(vacr, home, service):
     assert vacr(*again).returncode == 0
     before, posted = files(home / "sealed"), len(service.posted)
     done = vacr(*again)
-    assert (done.returncode, done.out.count("signed before by"), done.out.count("has a receipt already")) == (0, 2, 2)
+    assert (
+        done.returncode,
+        done.out.count("signed before by"),
+        done.out.count("has a receipt already"),
+    ) == (0, 2, 2)
     assert (files(home / "sealed"), len(service.posted)) == (before, posted)
     (home / "sealed" / "b.acr.json.cose").unlink()
     done = vacr(*again)
@@ -83,14 +97,23 @@ def test_again_signs_nothing_twice(vacr, home, service):
 
 
 def test_without_network_and_later(vacr, home, service):
-    done = vacr("seal", "a.jsonl", "b.jsonl", *KEY, "--service", NOBODY, "--patience", "0", "-o", "sealed/")
-    assert (done.returncode, "vacr register --pending" in done.err, len(outbox(home))) == (4, True, 2)
+    done = vacr(
+        "seal", "a.jsonl", "b.jsonl", *KEY, "--service", NOBODY, "--patience", "0", "-o", "sealed/"
+    )
+    assert (done.returncode, "vacr register --pending" in done.err, len(outbox(home))) == (
+        4,
+        True,
+        2,
+    )
     assert vacr("verify", "sealed/", *TRUST).returncode == 0
     before = files(home / "sealed")
     done = vacr("seal", "a.jsonl", *KEY, "--service", service.url, "-o", "sealed/")
     assert (done.returncode, "signed before by" in done.out) == (0, True)
     statement = parse((home / "sealed" / "a.acr.json.cose").read_bytes())
-    assert (len(receipts_in(statement)), statement.signature) == (1, parse(before["a.acr.json.cose"]).signature)
+    assert (len(receipts_in(statement)), statement.signature) == (
+        1,
+        parse(before["a.acr.json.cose"]).signature,
+    )
 
 
 def test_without_a_service(vacr, home):
@@ -98,8 +121,15 @@ def test_without_a_service(vacr, home):
     assert (done.returncode, "Not registered" in done.err) == (0, True)
     assert vacr("verify", "sealed/", *TRUST).returncode == 0
     assert outbox(home) == []
-    (told,) = json.loads(vacr("seal", "a.jsonl", *KEY, "-o", "sealed/", "--format", "json").out)["sealed"]
-    assert (told["state"], told["signed"], told["files"], told["record"]) == ("signed", False, 1, "sealed/a.acr.json")
+    (told,) = json.loads(vacr("seal", "a.jsonl", *KEY, "-o", "sealed/", "--format", "json").out)[
+        "sealed"
+    ]
+    assert (told["state"], told["signed"], told["files"], told["record"]) == (
+        "signed",
+        False,
+        1,
+        "sealed/a.acr.json",
+    )
 
 
 def test_what_differs_is_not_replaced(vacr, home):
@@ -108,7 +138,12 @@ def test_what_differs_is_not_replaced(vacr, home):
     vacr("key", "generate", "-o", "others/")
     done = vacr("seal", "a.jsonl", "--key", "others/signing.pem", "-o", "sealed/")
     assert (done.returncode, "--overwrite" in done.err, files(home / "sealed")) == (2, True, before)
-    assert vacr("seal", "a.jsonl", "--key", "others/signing.pem", "-o", "sealed/", "--overwrite").returncode == 0
+    assert (
+        vacr(
+            "seal", "a.jsonl", "--key", "others/signing.pem", "-o", "sealed/", "--overwrite"
+        ).returncode
+        == 0
+    )
     assert vacr("verify", "sealed/a.acr.json", "--trust", "others/signing.pub.pem").returncode == 0
     lines = (home / "b.jsonl").read_bytes().splitlines(keepends=True)
     (home / "b.jsonl").write_bytes(b"".join(lines[:-1]))
@@ -126,18 +161,26 @@ def test_a_folder_with_sub_agents(vacr, home, service):
     assert done.returncode == 0, done.err
     vacr("record", "project/", "-o", "records/")
     made = {name for name in files(home / "records") if name.endswith(".acr.json")}
-    assert {name for name in files(home / "project" / "sealed") if name.endswith(".acr.json")} == made
+    assert {
+        name for name in files(home / "project" / "sealed") if name.endswith(".acr.json")
+    } == made
     assert len(made) > 2
     assert f"{len(made)} sessions: {len(made)} sealed, 0 not" in done.out
     assert "2 files without a session" in done.out
-    told = json.loads(vacr("seal", "project/", *KEY, "-o", "project/sealed/", "--format", "json").out)
-    assert [one["source"] for one in told["skipped"]] == ["project/link.jsonl", "project/readme.txt", "project/sealed"]
+    told = json.loads(
+        vacr("seal", "project/", *KEY, "-o", "project/sealed/", "--format", "json").out
+    )
+    assert [one["source"] for one in told["skipped"]] == [
+        "project/link.jsonl",
+        "project/readme.txt",
+        "project/sealed",
+    ]
     assert service.log.tree.size == 1 + len(made)
     done = vacr("verify", "project/sealed/", *TRUST)
     assert (done.returncode, f"{len(made)} verified, 0 not" in done.out) == (0, True)
-    assert vacr("seal", "project/", *KEY, "--service", service.url, "-o", "project/sealed/").out.count("signed before") == len(
-        made
-    )
+    assert vacr(
+        "seal", "project/", *KEY, "--service", service.url, "-o", "project/sealed/"
+    ).out.count("signed before") == len(made)
 
 
 def test_copies_are_sealed_each(vacr, home):
@@ -149,11 +192,16 @@ def test_copies_are_sealed_each(vacr, home):
 def test_a_base_and_certificates(vacr, home):
     repository = home / "repo"
     repository.mkdir()
-    for command in (["init", "-q"], ["-c", "user.name=x", "-c", "user.email=x", "commit", "-q", "--allow-empty", "-m", "x"]):
+    for command in (
+        ["init", "-q"],
+        ["-c", "user.name=x", "-c", "user.email=x", "commit", "-q", "--allow-empty", "-m", "x"],
+    ):
         subprocess.run(["git", *command], cwd=repository, check=True)
     key, root = Key.made("es256"), Authority("root")
     chain = certificate(key, root)
-    subprocess.run(["openssl", "x509", "-inform", "DER", "-out", "leaf.pem"], input=chain, cwd=home, check=True)
+    subprocess.run(
+        ["openssl", "x509", "-inform", "DER", "-out", "leaf.pem"], input=chain, cwd=home, check=True
+    )
     (home / "root.pem").write_bytes(root.pem)
     (home / "key.pem").write_bytes(keys.private_pem(key.private, b"sesame"))
     (home / "key.pem").chmod(0o600)
@@ -164,13 +212,32 @@ def test_a_base_and_certificates(vacr, home):
     assert vacr("seal", "a.jsonl", *signed).returncode == 2, "the statement that is there says less"
     assert vacr("seal", "a.jsonl", *signed, "--overwrite").returncode == 0
     assert "signed before" in vacr("seal", "a.jsonl", *signed).out
-    done = vacr("verify", "sealed/a.acr.json", "--trust", "root.pem", "--issuer", "https://example.org", "--base", "repo")
+    done = vacr(
+        "verify",
+        "sealed/a.acr.json",
+        "--trust",
+        "root.pem",
+        "--issuer",
+        "https://example.org",
+        "--base",
+        "repo",
+    )
     assert (done.returncode, "✓ attribution" in done.out) == (0, True)
 
 
 def test_what_fails_keeps_nothing_back(vacr, home, service):
     (home / "junk.jsonl").write_text("junk\n")
-    done = vacr("seal", "junk.jsonl", "a.jsonl", "none.jsonl", *KEY, "--service", service.url, "-o", "sealed/")
+    done = vacr(
+        "seal",
+        "junk.jsonl",
+        "a.jsonl",
+        "none.jsonl",
+        *KEY,
+        "--service",
+        service.url,
+        "-o",
+        "sealed/",
+    )
     assert (done.returncode, "junk.jsonl" in done.err, "none.jsonl" in done.err) == (3, True, True)
     assert sorted(files(home / "sealed")) == ["a.acr.json", "a.acr.json.cose"]
     service.plan = [403]

@@ -27,7 +27,9 @@ def test_a_session_and_its_record_show_the_same(vacr, tmp_path):
 
 def test_every_agent(vacr):
     for path in EXAMPLES.iterdir():
-        done = vacr("show", path, "--detail", "full", "--only", "event", "--only", "tool", "--only", "user")
+        done = vacr(
+            "show", path, "--detail", "full", "--only", "event", "--only", "tool", "--only", "user"
+        )
         assert done.returncode == 0, done.err
         assert "tool call" in done.out.splitlines()[-1]
 
@@ -72,21 +74,40 @@ def test_what_only_cbor_holds_keeps_nobody_from_seeing_the_rest(vacr, tmp_path):
         {"type": "system-event", "event-type": "e", "data": {"a": b"\x04"}},
     ]
     meta = {"model-id": "m", "model-provider": "p"}
-    record = {"version": "3.0.0-draft", "id": "r", "session": {"session-id": b"\x05", "agent-meta": meta, "entries": entries}}
+    record = {
+        "version": "3.0.0-draft",
+        "id": "r",
+        "session": {"session-id": b"\x05", "agent-meta": meta, "entries": entries},
+    }
     (tmp_path / "records").mkdir()
     (tmp_path / "records" / "r.acr.cbor").write_bytes(cbor2.dumps(record))
-    done = vacr("show", "records/r.acr.cbor", "--detail", "full", *(one for kind in KINDS for one in ("--only", kind)))
+    done = vacr(
+        "show",
+        "records/r.acr.cbor",
+        "--detail",
+        "full",
+        *(one for kind in KINDS for one in ("--only", kind)),
+    )
     assert done.returncode == 0, done.err
     assert "asked" in done.out
     assert all(f"h'0{number}'" in done.out for number in (2, 3, 4))
-    for verb in (["stats"], ["view", "-o", "site/"], ["export", "--to", "html", "-o", "out/"], ["export", "--to", "markdown"]):
+    for verb in (
+        ["stats"],
+        ["view", "-o", "site/"],
+        ["export", "--to", "html", "-o", "out/"],
+        ["export", "--to", "markdown"],
+    ):
         assert vacr(*verb, "records").returncode == 0
 
 
 @pytest.fixture
 def records(vacr, tmp_path):
     """Give a folder of two records, of which one has a long command with a word at its end."""
-    lines = (EXAMPLES / "claude-code.jsonl").read_text().replace("python -m pytest -q", f"true {'x ' * 200}; rm -rf build")
+    lines = (
+        (EXAMPLES / "claude-code.jsonl")
+        .read_text()
+        .replace("python -m pytest -q", f"true {'x ' * 200}; rm -rf build")
+    )
     (tmp_path / "long.jsonl").write_text(lines)
     for path in (tmp_path / "long.jsonl", EXAMPLES / "codex-cli.jsonl"):
         assert vacr("record", path, "-o", "records/").returncode == 0
@@ -103,7 +124,12 @@ def test_a_folder_is_searched(vacr, records):
     assert place.endswith("  /session/entries/10/children/0")
     assert found.endswith("x ; rm -rf build")
     assert "codex-cli" not in done.out
-    (row,) = map(json.loads, vacr("show", records, "--grep", "rm -rf", "--only", "tool", "--format", "jsonl").out.splitlines())
+    (row,) = map(
+        json.loads,
+        vacr(
+            "show", records, "--grep", "rm -rf", "--only", "tool", "--format", "jsonl"
+        ).out.splitlines(),
+    )
     assert (row["source"], row["place"]) == (head, place.split()[-1])
     assert row["time"].startswith("2026-03-14T09:26")
 
@@ -126,7 +152,10 @@ def test_a_folder_of_nothing(vacr, tmp_path):
 
 def test_all_of_an_input_is_shown_in_full(vacr, records):
     assert "rm -rf build" not in vacr("show", records / "long.acr.json").out
-    assert "x ; rm -rf build" in vacr("show", records / "long.acr.json", "--detail", "full", "--only", "tool").out
+    assert (
+        "x ; rm -rf build"
+        in vacr("show", records / "long.acr.json", "--detail", "full", "--only", "tool").out
+    )
 
 
 def test_nothing_found_is_told_with_the_tools_there_are(vacr):
@@ -142,7 +171,11 @@ def test_json_is_one_document(vacr):
 
 
 def test_a_thought_without_words_takes_no_room(vacr, tmp_path):
-    lines = (EXAMPLES / "claude-code.jsonl").read_text().replace("Totals off by a cent smell of float or late rounding.", "")
+    lines = (
+        (EXAMPLES / "claude-code.jsonl")
+        .read_text()
+        .replace("Totals off by a cent smell of float or late rounding.", "")
+    )
     (tmp_path / "s.jsonl").write_text(lines.replace(" Read the code first.", ""))
     assert "Thought" not in vacr("show", "s.jsonl").out
     assert "Thought" in vacr("show", "s.jsonl", "--detail", "full").out
@@ -153,10 +186,20 @@ def test_a_pager_shows_colours_only_where_it_can(tmp_path, settings):
     pager = tmp_path / "less"
     pager.write_text('#!/bin/sh\necho "LESS=$LESS" > said; cat >> said\n')
     pager.chmod(0o755)
-    around = {name: value for name, value in os.environ.items() if name not in ("LESS", "PAGER", "NO_COLOR")}
+    around = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("LESS", "PAGER", "NO_COLOR")
+    }
     around |= {"PATH": f"{tmp_path}:{os.environ['PATH']}", "TERM": "xterm", **settings}
     line = shlex.join([sys.executable, "-m", "vacr", "show", str(EXAMPLES / "claude-code.jsonl")])
-    subprocess.run(["script", "-qec", line, "/dev/null"], cwd=tmp_path, env=around, check=True, capture_output=True)
+    subprocess.run(
+        ["script", "-qec", line, "/dev/null"],
+        cwd=tmp_path,
+        env=around,
+        check=True,
+        capture_output=True,
+    )
     said = (tmp_path / "said").read_text()
     assert "User" in said
     assert said.startswith(f"LESS={settings.get('LESS', '-FRX')}\n")

@@ -61,10 +61,20 @@ def test_half_a_pair_of_keys_is_not_made(vacr, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "made", [["RSA", "-pkeyopt", "rsa_keygen_bits:1024"], ["X25519"], ["EC", "-pkeyopt", "ec_paramgen_curve:secp256k1"]]
+    "made",
+    [
+        ["RSA", "-pkeyopt", "rsa_keygen_bits:1024"],
+        ["X25519"],
+        ["EC", "-pkeyopt", "ec_paramgen_curve:secp256k1"],
+    ],
 )
 def test_a_key_that_no_algorithm_takes_is_refused(vacr, signed, made):
-    subprocess.run(["openssl", "genpkey", "-algorithm", *made, "-out", "odd.pem"], cwd=signed, check=True, capture_output=True)
+    subprocess.run(
+        ["openssl", "genpkey", "-algorithm", *made, "-out", "odd.pem"],
+        cwd=signed,
+        check=True,
+        capture_output=True,
+    )
     done = vacr("sign", "s.acr.json", "--key", "odd.pem", "-o", "x.cose")
     assert (done.returncode, "odd.pem: no algorithm takes" in done.err) == (2, True)
 
@@ -76,8 +86,14 @@ def test_a_key_that_others_can_read_is_refused(vacr, signed):
     assert "can be read by others" in done.err
     assert "or give --force" in done.err
     done = vacr("sign", "s.acr.json", "--key", "keys/signing.pub.pem")
-    assert (done.returncode, "a public key where the private one is wanted" in done.err) == (3, True)
-    assert vacr("sign", "s.acr.json", "--key", "keys/signing.pem", "--overwrite", "--force").returncode == 0
+    assert (done.returncode, "a public key where the private one is wanted" in done.err) == (
+        3,
+        True,
+    )
+    assert (
+        vacr("sign", "s.acr.json", "--key", "keys/signing.pem", "--overwrite", "--force").returncode
+        == 0
+    )
 
 
 def test_there_and_back(vacr, signed):
@@ -85,8 +101,21 @@ def test_there_and_back(vacr, signed):
     done = vacr("verify", "s.acr.json", *TRUST, "--source", "s.jsonl")
     assert done.returncode == 0
     names = [line.split()[1].rstrip(":") for line in done.out.splitlines() if line.startswith("✓")]
-    assert names == ["structure", "algorithm", "trust", "signature", "content", "claims", "metadata", "record", "source"]
-    assert done.out.splitlines()[-1] == "again: vacr verify s.acr.json --trust keys/signing.pub.pem --source s.jsonl"
+    assert names == [
+        "structure",
+        "algorithm",
+        "trust",
+        "signature",
+        "content",
+        "claims",
+        "metadata",
+        "record",
+        "source",
+    ]
+    assert (
+        done.out.splitlines()[-1]
+        == "again: vacr verify s.acr.json --trust keys/signing.pub.pem --source s.jsonl"
+    )
     found = json.loads(vacr("verify", "s.acr.json.cose", *TRUST, "--format", "json").out)
     (result,) = found["results"]
     assert (found["verified"], result["verified"], result["algorithm"]) == (1, True, "EdDSA")
@@ -185,18 +214,33 @@ def test_names_of_keys(vacr, signed):
 
 
 def test_a_root_that_cannot_be_read_is_said(vacr, signed):
-    odd = [x509.UnrecognizedExtension(x509.ObjectIdentifier(f"1.2.3.{last}"), b"\x05\x00") for last in (4, 5)]
-    twice = certificate(Key.made("es256"), Authority("root"), more=odd).replace(b"\x2a\x03\x05", b"\x2a\x03\x04")
-    (signed / "twice.pem").write_text(
-        f"-----BEGIN CERTIFICATE-----\n{base64.encodebytes(twice).decode()}-----END CERTIFICATE-----\n"
+    odd = [
+        x509.UnrecognizedExtension(x509.ObjectIdentifier(f"1.2.3.{last}"), b"\x05\x00")
+        for last in (4, 5)
+    ]
+    twice = certificate(Key.made("es256"), Authority("root"), more=odd).replace(
+        b"\x2a\x03\x05", b"\x2a\x03\x04"
     )
-    for arguments in (("verify", "s.acr.json", "--trust"), ("sign", "s.acr.json", "--key", "keys/signing.pem", "--x5chain")):
+    (signed / "twice.pem").write_text(
+        f"-----BEGIN CERTIFICATE-----\n{base64.encodebytes(twice).decode()}-----END "
+        "CERTIFICATE-----\n"
+    )
+    for arguments in (
+        ("verify", "s.acr.json", "--trust"),
+        ("sign", "s.acr.json", "--key", "keys/signing.pem", "--x5chain"),
+    ):
         done = vacr(*arguments, "twice.pem")
-        assert (done.returncode, "twice.pem: a certificate that cannot be read" in done.err) == (3, True)
+        assert (done.returncode, "twice.pem: a certificate that cannot be read" in done.err) == (
+            3,
+            True,
+        )
 
 
 def test_a_native_session_signed_as_it_is(vacr, signed):
-    assert vacr("sign", "s.jsonl", "--key", "keys/signing.pem", "--profile", "detached").returncode == 0
+    assert (
+        vacr("sign", "s.jsonl", "--key", "keys/signing.pem", "--profile", "detached").returncode
+        == 0
+    )
     done = vacr("verify", "s.jsonl", *TRUST)
     assert done.returncode == 0
     shown = json.loads(vacr("inspect", "s.jsonl.cose", "--format", "json").out)["files"][0]
@@ -207,11 +251,18 @@ def test_a_native_session_signed_as_it_is(vacr, signed):
 
 @pytest.mark.parametrize("profile", ["hash-envelope", "detached", "attached"])
 def test_the_summary_of_a_record_stands_beside_the_signature(vacr, signed, profile):
-    assert vacr("sign", "s.acr.json", "--key", "keys/signing.pem", "--profile", profile, "--overwrite").returncode == 0
+    assert (
+        vacr(
+            "sign", "s.acr.json", "--key", "keys/signing.pem", "--profile", profile, "--overwrite"
+        ).returncode
+        == 0
+    )
     data = (signed / "s.acr.json").read_bytes()
     session = json.loads(data)["session"]
     # The signature of a hash envelope is over the hash itself.
-    hashed = {} if profile == "hash-envelope" else {"content-hash": hashlib.sha256(data).hexdigest()}
+    hashed = (
+        {} if profile == "hash-envelope" else {"content-hash": hashlib.sha256(data).hexdigest()}
+    )
     message = cbor2.loads((signed / "s.acr.json.cose").read_bytes()).value
     assert 100 not in cbor2.loads(message[0])
     assert message[1][100] == {
@@ -232,7 +283,16 @@ def test_every_kind_of_key_and_a_passphrase(vacr, signed, kind):
     refused = vacr("sign", "s.acr.json", "--key", f"{kind}/signing.pem", "-o", "x.cose")
     assert (refused.returncode, "encrypted" in refused.err) == (2, True)
     for profile in ("attached", "detached"):
-        done = vacr("sign", "s.acr.json", "--key", f"{kind}/signing.pem", *with_it, "--profile", profile, "--overwrite")
+        done = vacr(
+            "sign",
+            "s.acr.json",
+            "--key",
+            f"{kind}/signing.pem",
+            *with_it,
+            "--profile",
+            profile,
+            "--overwrite",
+        )
         assert done.returncode == 0
         assert vacr("verify", "s.acr.json", "--trust", f"{kind}/signing.pub.pem").returncode == 0
 
@@ -241,7 +301,12 @@ def test_certificates_and_a_timestamp(vacr, signed):
     root = Authority("root")
     key = Key.made("es256")
     chain = certificate(key, root, usage="code", names=["https://example.org"])
-    subprocess.run(["openssl", "x509", "-inform", "DER", "-out", "leaf.pem"], input=chain, cwd=signed, check=True)
+    subprocess.run(
+        ["openssl", "x509", "-inform", "DER", "-out", "leaf.pem"],
+        input=chain,
+        cwd=signed,
+        check=True,
+    )
     (signed / "key.pem").write_bytes(keys.private_pem(key.private))
     (signed / "key.pem").chmod(0o600)
     (signed / "root.pem").write_bytes(root.pem)
@@ -249,21 +314,60 @@ def test_certificates_and_a_timestamp(vacr, signed):
     authority = TimeAuthority(signed / "time")
     (signed / "time-root.pem").write_bytes(authority.root.pem)
     with time_service(authority) as url:
-        arguments = ("--x5chain", "leaf.pem", "--issuer", "https://example.org", "--timestamp", url, "--overwrite")
+        arguments = (
+            "--x5chain",
+            "leaf.pem",
+            "--issuer",
+            "https://example.org",
+            "--timestamp",
+            url,
+            "--overwrite",
+        )
         done = vacr("sign", "s.acr.json", "--key", "key.pem", *arguments)
         assert done.returncode == 0, done.err
-    refused = vacr("sign", "s.acr.json", "--key", "key.pem", "--x5chain", "leaf.pem", "--issuer", "me", "-o", "y.cose")
+    refused = vacr(
+        "sign",
+        "s.acr.json",
+        "--key",
+        "key.pem",
+        "--x5chain",
+        "leaf.pem",
+        "--issuer",
+        "me",
+        "-o",
+        "y.cose",
+    )
     assert (refused.returncode, "has to be a URI" in refused.err) == (2, True)
-    wanted = ("--trust", "root.pem", "--issuer", "https://example.org", "--eku", "1.3.6.1.5.5.7.3.3")
-    done = vacr("verify", "s.acr.json", *wanted, "--timestamp-trust", "time-root.pem", "--require-timestamp")
+    wanted = (
+        "--trust",
+        "root.pem",
+        "--issuer",
+        "https://example.org",
+        "--eku",
+        "1.3.6.1.5.5.7.3.3",
+    )
+    done = vacr(
+        "verify", "s.acr.json", *wanted, "--timestamp-trust", "time-root.pem", "--require-timestamp"
+    )
     assert done.returncode == 0, done.err
     assert "✓ certificate: valid at the time of the timestamp" in done.out
     assert "? timestamp: there is one" in vacr("verify", "s.acr.json", *wanted).out
     assert "✓ claims: by https://example.org\n" in done.out
     refused = vacr("verify", "s.acr.json", *wanted, "--timestamp-trust", "root.pem")
-    assert "✗ timestamp: the timestamp does not hold: Verify error: unable to get local issuer certificate\n" in refused.out
-    assert "✓ claims: by https://example.org, as they say\n" in vacr("verify", "s.acr.json", "--trust", "root.pem").out
-    assert vacr("sign", "s.acr.json", "--key", "key.pem", "--timestamp", url, "-o", "y.cose").returncode == 4
+    assert (
+        "✗ timestamp: the timestamp does not hold: Verify error: unable to get local issuer "
+        "certificate\n"
+    ) in refused.out
+    assert (
+        "✓ claims: by https://example.org, as they say\n"
+        in vacr("verify", "s.acr.json", "--trust", "root.pem").out
+    )
+    assert (
+        vacr(
+            "sign", "s.acr.json", "--key", "key.pem", "--timestamp", url, "-o", "y.cose"
+        ).returncode
+        == 4
+    )
 
 
 @pytest.mark.parametrize(
@@ -280,7 +384,9 @@ def test_certificates_and_a_timestamp(vacr, signed):
 )
 @pytest.mark.usefixtures("signed")
 def test_addresses_that_are_none_and_what_is_not_told_of_them(vacr, url, code):
-    done = vacr("sign", "s.acr.json", "--key", "keys/signing.pem", "--timestamp", url, "-o", "x.cose")
+    done = vacr(
+        "sign", "s.acr.json", "--key", "keys/signing.pem", "--timestamp", url, "-o", "x.cose"
+    )
     assert (done.returncode, "sesame" in done.err) == (code, False)
 
 
@@ -326,7 +432,9 @@ def test_inspect_hides_nothing_behind_a_name(vacr, tmp_path):
     claims = {1: "https://mallory.example", "iss": "https://example.org", "1": "no issuer"}
     (tmp_path / "x.cose").write_bytes(message(Key.made("eddsa"), {1: -8, 15: claims}))
     assert all(repr(value).strip("'") in vacr("inspect", "x.cose").out for value in claims.values())
-    shown = json.loads(vacr("inspect", "x.cose", "--format", "json").out)["files"][0]["protected"]["CWT claims"]
+    shown = json.loads(vacr("inspect", "x.cose", "--format", "json").out)["files"][0]["protected"][
+        "CWT claims"
+    ]
     assert shown == {"1": claims[1], '"1"': claims["1"], "iss": claims["iss"]}
 
 
@@ -337,7 +445,9 @@ def test_inspect_writes_a_name_in_one_line(vacr, tmp_path):
     assert "x5chain (33): CN=a\\nsignature: good" in vacr("inspect", "x.cose").out
 
 
-@pytest.mark.parametrize("big", [1 << 20000, -(1 << 20000), 1 << 64, -(1 << 64) - 1], ids=int.bit_length)
+@pytest.mark.parametrize(
+    "big", [1 << 20000, -(1 << 20000), 1 << 64, -(1 << 64) - 1], ids=int.bit_length
+)
 def test_inspect_writes_big_numbers(vacr, tmp_path, big):
     (tmp_path / "x.cbor").write_bytes(cbor2.dumps([big]))
     done = vacr("inspect", "x.cbor")
@@ -350,9 +460,13 @@ def test_odd_certificates_make_no_warnings(vacr, tmp_path):
     root, key = Authority("root"), Key.made("es256")
     with pytest.warns(UserWarning, match="Attribute's length"):
         country = x509.NameAttribute(x509.NameOID.COUNTRY_NAME, "Utopia", _validate=False)
-    signed = certificate(key, root, more=[x509.SubjectAlternativeName([x509.DirectoryName(x509.Name([country]))])])
+    signed = certificate(
+        key, root, more=[x509.SubjectAlternativeName([x509.DirectoryName(x509.Name([country]))])]
+    )
     (tmp_path / "root.pem").write_bytes(root.pem)
-    (tmp_path / "x.cose").write_bytes(message(key, {1: -7, 33: signed, 15: {1: "https://example.org"}}))
+    (tmp_path / "x.cose").write_bytes(
+        message(key, {1: -7, 33: signed, 15: {1: "https://example.org"}})
+    )
     done = vacr("verify", "x.cose", "--trust", "root.pem")
     assert (done.returncode, done.err) == (0, "")
 
@@ -362,35 +476,67 @@ def test_receipts(vacr, signed):
     bare = statement.read_bytes()
     statement.write_bytes(with_receipt(bare, log.receipt(bare)))
     (signed / "log").mkdir()
-    (signed / "log" / "receipt-keys.pem").write_bytes(Key.made("es256").public_pem + Key(log.signer.key).public_pem)
+    (signed / "log" / "receipt-keys.pem").write_bytes(
+        Key.made("es256").public_pem + Key(log.signer.key).public_pem
+    )
     (signed / "log.cbor").write_bytes(cbor2.dumps([keys.to_cose(log.key), {1: 4711}]))
     (signed / "other.pem").write_bytes(Key.made("es256").public_pem)
     for name in ("log/", "log/receipt-keys.pem", "log.cbor"):
         done = vacr("verify", "s.acr.json", *TRUST, "--log-key", name, "--log-key", "other.pem")
-        assert (done.returncode, "✓ receipt: in https://log.example, entry 1 of 2, 2023-11-14T22:13:20Z" in done.out) == (0, True)
+        assert (
+            done.returncode,
+            "✓ receipt: in https://log.example, entry 1 of 2, 2023-11-14T22:13:20Z" in done.out,
+        ) == (0, True)
     assert "signed record" in done.out
     assert "2023-11-14T22:13:20Z\n" in done.out.splitlines(keepends=True)[-2]
-    (result,) = json.loads(vacr("verify", "s.acr.json", *TRUST, "--log-key", "log/", "--format", "json").out)["results"]
+    (result,) = json.loads(
+        vacr("verify", "s.acr.json", *TRUST, "--log-key", "log/", "--format", "json").out
+    )["results"]
     (receipt,) = result["receipts"]
-    assert (result["logged-at"], receipt["log"], receipt["index"], receipt["size"]) == (receipt["time"], log.name, 1, 2)
-    assert "? receipt: there is one, and no log is trusted" in vacr("verify", "s.acr.json", *TRUST).out
+    assert (result["logged-at"], receipt["log"], receipt["index"], receipt["size"]) == (
+        receipt["time"],
+        log.name,
+        1,
+        2,
+    )
+    assert (
+        "? receipt: there is one, and no log is trusted" in vacr("verify", "s.acr.json", *TRUST).out
+    )
     for arguments, reason in (
         (("--log-key", "other.pem"), "receipt-untrusted"),
         (("--log-key", "log/", "--entry-rule", "digest"), "receipt-signature"),
     ):
         done = vacr("verify", "s.acr.json", *TRUST, *arguments)
         assert (done.returncode, f"({reason})" in done.err) == (1, True)
-        assert ("one says it is of https://log.example, by key" in done.err) == (reason == "receipt-untrusted")
-    assert "receipts (394): of https://log.example, entry 1 of 2\n" in vacr("inspect", "s.acr.json.cose").out
+        assert ("one says it is of https://log.example, by key" in done.err) == (
+            reason == "receipt-untrusted"
+        )
+    assert (
+        "receipts (394): of https://log.example, entry 1 of 2\n"
+        in vacr("inspect", "s.acr.json.cose").out
+    )
     statement.write_bytes(bare)
     done = vacr("verify", "s.acr.json", *TRUST, "--log-key", "log/")
-    assert (done.returncode, "(receipt-missing)" in done.err, "vacr register" in done.err) == (1, True, True)
+    assert (done.returncode, "(receipt-missing)" in done.err, "vacr register" in done.err) == (
+        1,
+        True,
+        True,
+    )
 
 
 @pytest.mark.usefixtures("signed")
 def test_keys_of_logs_that_are_not_there(vacr):
     done = vacr("verify", "s.acr.json", *TRUST, "--log-key", "keys/")
     assert (done.returncode, "not that of a log" in done.err) == (4, True)
-    for name, code in (("none.pem", 4), ("https://log.example", 4), ("s.jsonl", 3), ("keys/signing.pem", 3)):
+    for name, code in (
+        ("none.pem", 4),
+        ("https://log.example", 4),
+        ("s.jsonl", 3),
+        ("keys/signing.pem", 3),
+    ):
         done = vacr("verify", "s.acr.json", *TRUST, "--log-key", name)
-        assert (done.returncode, "receipt-keys.pem" in done.err, "signing.pub.pem" in done.err) == (code, True, False)
+        assert (done.returncode, "receipt-keys.pem" in done.err, "signing.pub.pem" in done.err) == (
+            code,
+            True,
+            False,
+        )

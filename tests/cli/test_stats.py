@@ -38,7 +38,12 @@ def test_what_is_counted(vacr):
     assert one["failed-tools"] == {"Bash": 1}
     assert (one["prompts"], one["calls"], one["errors"], one["files"]) == (1, 4, 1, 1)
     assert one["milliseconds"] == 18750
-    assert groups(vacr("stats", EXAMPLES / "opencode.json", "--format", "json"))["opencode"]["micro-dollars"] == 32300
+    assert (
+        groups(vacr("stats", EXAMPLES / "opencode.json", "--format", "json"))["opencode"][
+            "micro-dollars"
+        ]
+        == 32300
+    )
 
 
 @pytest.mark.parametrize(
@@ -103,7 +108,9 @@ def test_what_cannot_be_read_is_told_and_the_others_are_counted(vacr, tmp_path):
 
 
 def test_names_cannot_drive_the_terminal(vacr, tmp_path):
-    (tmp_path / "x.jsonl").write_bytes(CLAUDE.read_bytes().replace(b"claude-opus-4-6", b"opus\\u001b[31m"))
+    (tmp_path / "x.jsonl").write_bytes(
+        CLAUDE.read_bytes().replace(b"claude-opus-4-6", b"opus\\u001b[31m")
+    )
     done = vacr("stats", "x.jsonl", "--by", "model")
     assert "\x1b" not in done.out
     assert "\\x1b[31m" in done.out
@@ -111,7 +118,9 @@ def test_names_cannot_drive_the_terminal(vacr, tmp_path):
 
 def test_json_cannot_drive_the_terminal_and_says_the_same(vacr, tmp_path):
     name = "opus\x1b\x9b31m\u202e\x7f\u2028"
-    (tmp_path / "x.jsonl").write_bytes(CLAUDE.read_bytes().replace(b"claude-opus-4-6", json.dumps(name)[1:-1].encode()))
+    (tmp_path / "x.jsonl").write_bytes(
+        CLAUDE.read_bytes().replace(b"claude-opus-4-6", json.dumps(name)[1:-1].encode())
+    )
     done = vacr("stats", "x.jsonl", "--by", "model", "--format", "json")
     assert done.stdout.rstrip(b"\n").decode().isprintable()
     assert list(groups(done)) == [name]
@@ -123,7 +132,12 @@ def test_what_is_said_to_cost_more_than_anything_has_a_sum(vacr, tmp_path):
     for entry in record["session"]["entries"]:
         entry.setdefault("token-usage", {})["cost"] = 1e308
     (tmp_path / "records" / "dear.acr.json").write_bytes(b"".join(identify(record)))
-    assert groups(vacr("stats", "records/dear.acr.json", "--format", "json"))["claude-code"]["micro-dollars"] > 10**21
+    assert (
+        groups(vacr("stats", "records/dear.acr.json", "--format", "json"))["claude-code"][
+            "micro-dollars"
+        ]
+        > 10**21
+    )
     for verb in (["stats"], ["show"], ["view", "-o", "site/"]):
         assert vacr(*verb, "records/dear.acr.json").returncode == 0
     assert vacr("view", "records", "-o", "archive/").returncode == 0
@@ -133,7 +147,9 @@ def on_terminal(folder, width, *arguments):
     """Give the lines that a verb prints on a terminal of a width."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
-    subprocess.run([sys.executable, "-m", "vacr", *arguments], stdout=theirs, cwd=folder, check=True)
+    subprocess.run(
+        [sys.executable, "-m", "vacr", *arguments], stdout=theirs, cwd=folder, check=True
+    )
     os.close(theirs)
     shown = b""
     while True:
@@ -154,7 +170,9 @@ def test_bars_are_for_terminals(vacr, terminals, tmp_path):
     assert any("████" in line for line in on_terminal(tmp_path, 200, "stats", CLAUDE, CODEX))
 
 
-@pytest.mark.parametrize(("width", "last"), [(200, "time"), (100, "time"), (80, "tokens out"), (40, "tokens out")])
+@pytest.mark.parametrize(
+    ("width", "last"), [(200, "time"), (100, "time"), (80, "tokens out"), (40, "tokens out")]
+)
 def test_a_table_is_as_wide_as_the_terminal(terminals, tmp_path, width, last):
     del terminals
     head, *lines = on_terminal(tmp_path, width, "stats", CLAUDE, CODEX, "--by", "project")

@@ -6,7 +6,9 @@ from vacr.cli.tables import columns_of, end_of, laid_out
 
 
 @pytest.mark.parametrize(
-    "text", ["ab", "日", "👩", "é", "e\u0301b", "\x1b"], ids=["plain", "wide", "emoji", "one", "combined", "control"]
+    "text",
+    ["ab", "日", "👩", "é", "e\u0301b", "\x1b"],
+    ids=["plain", "wide", "emoji", "one", "combined", "control"],
 )
 def test_what_follows_stands_in_one_column(text):
     rows = laid_out([("x", "end"), (text, "end")], right=frozenset())
@@ -25,7 +27,9 @@ def test_what_follows_stands_in_one_column(text):
     ],
 )
 def test_the_last_column_is_cut_to_a_width_only(width, shown):
-    assert laid_out([("agent", "日本語日本語日本語日本語")], right=frozenset(), width=width) == [shown]
+    assert laid_out([("agent", "日本語日本語日本語日本語")], right=frozenset(), width=width) == [
+        shown
+    ]
 
 
 def test_the_end_of_a_path():

@@ -7,7 +7,9 @@ from tests.attribution.sessions import ROOT, Claude
 
 def session(tmp_path):
     claude = Claude()
-    claude.call("Write", {"file_path": f"{ROOT}/a.py", "content": "x = 1\n"}, native={"type": "create"})
+    claude.call(
+        "Write", {"file_path": f"{ROOT}/a.py", "content": "x = 1\n"}, native={"type": "create"}
+    )
     claude.call("mcp__files__put", {"path": f"{ROOT}/b.py", "content": "x"})
     path = tmp_path / "session.jsonl"
     path.write_text(claude.data())

@@ -1,4 +1,6 @@
-"""What `vacr verify` says of signed records: their attribution, their source, the versions they are in."""
+"""What `vacr verify` says of signed records: their attribution, their source, the versions they are
+in.
+"""
 
 import json
 
@@ -38,7 +40,10 @@ def checked(vacr):
         done = vacr("verify", *names, *TRUST, *given, "--format", "json")
         results = json.loads(done.out)["results"]
         assert done.returncode == (0 if all(one["verified"] for one in results) else 1)
-        found = [({one["name"]: one["outcome"] for one in result["checks"]}, result.get("reason")) for result in results]
+        found = [
+            ({one["name"]: one["outcome"] for one in result["checks"]}, result.get("reason"))
+            for result in results
+        ]
         return found if len(found) > 1 else found[0]
 
     return run
@@ -49,10 +54,17 @@ def test_an_attributed_record_holds_and_comes_out_of_its_source(vacr, checked, t
     vacr("attribute", "s.jsonl")
     vacr("convert", "s.attributed.acr.json", "--to", to, "-o", "r.acr.json")
     outcomes, reason = checked("r.acr.json", source="s.jsonl")
-    assert (outcomes["record"], outcomes["attribution"], outcomes["source"], reason) == ("passed", "passed", "passed", None)
+    assert (outcomes["record"], outcomes["attribution"], outcomes["source"], reason) == (
+        "passed",
+        "passed",
+        "passed",
+        None,
+    )
 
 
-def test_an_attribution_that_the_record_does_not_yield_fails_whoever_signed_it(vacr, checked, tmp_path):
+def test_an_attribution_that_the_record_does_not_yield_fails_whoever_signed_it(
+    vacr, checked, tmp_path
+):
     vacr("attribute", "s.jsonl")
     record = json.loads((tmp_path / "s.attributed.acr.json").read_bytes())
     record["file-attribution"]["files"][0]["conversations"][0]["ranges"][0]["end-line"] = 3
@@ -69,7 +81,9 @@ def test_a_record_that_its_source_does_not_yield_fails_whoever_signed_it(vacr, c
     assert checked("r.acr.json", source="s.jsonl")[1] == "source-mismatch"
 
 
-def test_a_record_that_says_another_version_made_it_cannot_be_compared_with_a_source(vacr, checked, tmp_path):
+def test_a_record_that_says_another_version_made_it_cannot_be_compared_with_a_source(
+    vacr, checked, tmp_path
+):
     vacr("record", "s.jsonl")
     record = json.loads((tmp_path / "s.acr.json").read_bytes())
     record["recording-agent"]["version"] = "0.0.0"
@@ -92,9 +106,14 @@ def test_an_attribution_made_with_a_base_is_decided_with_it(vacr, checked, tmp_p
     revision = commit(folder)
     vacr("attribute", "s.jsonl", "--base", f"{folder}@{revision}")
     assert checked("s.attributed.acr.json")[0]["attribution"] == "not decidable"
-    assert checked("s.attributed.acr.json", base=f"{folder}@{revision}")[0]["attribution"] == "passed"
+    assert (
+        checked("s.attributed.acr.json", base=f"{folder}@{revision}")[0]["attribution"] == "passed"
+    )
     (folder / "a.py").write_text(TEXT + "four\n")
-    assert checked("s.attributed.acr.json", base=f"{folder}@{commit(folder)}")[0]["attribution"] == "not decidable"
+    assert (
+        checked("s.attributed.acr.json", base=f"{folder}@{commit(folder)}")[0]["attribution"]
+        == "not decidable"
+    )
 
 
 def test_records_attributed_together_are_decided_together(vacr, checked, tmp_path):
@@ -106,7 +125,10 @@ def test_records_attributed_together_are_decided_together(vacr, checked, tmp_pat
     names = ("s.attributed.acr.json", "t.attributed.acr.json")
     assert [checked(name)[0]["attribution"] for name in names] == ["not decidable", "not decidable"]
     assert [outcomes["attribution"] for outcomes, _ in checked(*names)] == ["passed", "passed"]
-    assert [outcomes["attribution"] for outcomes, _ in checked(*reversed(names))] == ["passed", "passed"]
+    assert [outcomes["attribution"] for outcomes, _ in checked(*reversed(names))] == [
+        "passed",
+        "passed",
+    ]
 
 
 def test_an_attribution_of_another_program_is_not_decided(vacr, checked, tmp_path):
@@ -127,7 +149,9 @@ def test_a_record_that_json_cannot_hold_fails(vacr, checked, tmp_path):
     assert checked("r.acr.cbor")[1] == "unreadable"
 
 
-def test_a_record_of_a_later_version_has_the_summary_that_it_was_signed_with(vacr, checked, tmp_path):
+def test_a_record_of_a_later_version_has_the_summary_that_it_was_signed_with(
+    vacr, checked, tmp_path
+):
     vacr("record", "s.jsonl")
     record = json.loads((tmp_path / "s.acr.json").read_bytes())
     record["version"] = "3.1.0"
@@ -137,7 +161,9 @@ def test_a_record_of_a_later_version_has_the_summary_that_it_was_signed_with(vac
 
 
 def test_a_version_of_any_type_can_be_signed(vacr, tmp_path):
-    (tmp_path / "r.acr.cbor").write_bytes(encode({"version": [3], "session": {"session-start": "x"}}, "cbor"))
+    (tmp_path / "r.acr.cbor").write_bytes(
+        encode({"version": [3], "session": {"session-start": "x"}}, "cbor")
+    )
     assert vacr("sign", "r.acr.cbor", "--key", "keys/signing.pem").returncode == 0
 
 
@@ -146,7 +172,10 @@ def test_what_has_the_name_of_a_record_has_to_be_one(vacr, checked, tmp_path):
     written = (tmp_path / "s.acr.json").read_bytes()
     (tmp_path / "twice.acr.json").write_bytes(written[:-1] + b',"version":"3.0.0-draft"}')
     (tmp_path / "more.acr.json").write_bytes(written + b"{}")
-    assert [checked(name)[1] for name in ("twice.acr.json", "more.acr.json")] == ["not-a-record", "not-a-record"]
+    assert [checked(name)[1] for name in ("twice.acr.json", "more.acr.json")] == [
+        "not-a-record",
+        "not-a-record",
+    ]
     (tmp_path / "more.acr.json").unlink()
     arguments = ("--key", "keys/signing.pem", "--profile", "attached", "--overwrite")
     assert vacr("sign", "twice.acr.json", *arguments).returncode == 0
@@ -163,7 +192,18 @@ def test_a_statement_about_another_record_fails_in_capitals_too(vacr, tmp_path):
     vacr("record", "s.jsonl")
     identity = json.loads((tmp_path / "s.acr.json").read_bytes())["id"]
     for subject, code in ((f"URN:UUID:{identity.upper()}", 0), (f"URN:UUID:{identity[:-1]}", 1)):
-        assert vacr("sign", "s.acr.json", "--key", "keys/signing.pem", "--subject", subject, "--overwrite").returncode == 0
+        assert (
+            vacr(
+                "sign",
+                "s.acr.json",
+                "--key",
+                "keys/signing.pem",
+                "--subject",
+                subject,
+                "--overwrite",
+            ).returncode
+            == 0
+        )
         assert vacr("verify", "s.acr.json", *TRUST).returncode == code
 
 

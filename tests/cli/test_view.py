@@ -43,7 +43,9 @@ def test_a_page_holds_the_record_as_it_is_stored(vacr, tmp_path, sealed):
     assert "verified" in done.out
     page = tmp_path / "a.html"
     assert gzip.decompress(embedded(page)) == sealed.read_bytes()
-    assert embedded(page, "statement-0") == sealed.with_name("claude-code.acr.json.cose").read_bytes()
+    assert (
+        embedded(page, "statement-0") == sealed.with_name("claude-code.acr.json.cose").read_bytes()
+    )
     found = described(page)
     assert len(found["keys"]) == 1
     assert found["records"][0]["found"]["verified"] is True
@@ -55,7 +57,10 @@ def test_without_trust_a_key_that_came_along_is_nobodys(vacr, tmp_path, sealed):
     assert done.returncode == 0
     (result,) = json.loads(done.out)["results"]
     assert result["verdict"] == "signed"
-    checks = {one["name"]: one["outcome"] for one in described(tmp_path / "claude-code.html")["records"][0]["found"]["checks"]}
+    checks = {
+        one["name"]: one["outcome"]
+        for one in described(tmp_path / "claude-code.html")["records"][0]["found"]["checks"]
+    }
     assert checks["trust"] == "not decidable"
     assert checks["record"] == "passed"
 
@@ -72,7 +77,9 @@ def test_a_changed_record_fails_and_still_gives_a_page(vacr, tmp_path, sealed, t
 @pytest.mark.usefixtures("sealed")
 def test_what_is_not_signed_fails_where_somebody_has_to_have(vacr):
     assert vacr("view", str(CLAUDE), "-o", "a.html").returncode == 0
-    done = vacr("view", str(CLAUDE), "-o", "a.html", "--trust", "keys/signing.pub.pem", "--overwrite")
+    done = vacr(
+        "view", str(CLAUDE), "-o", "a.html", "--trust", "keys/signing.pub.pem", "--overwrite"
+    )
     assert done.returncode == 1
     assert "it is not signed" in done.out
 
@@ -93,7 +100,9 @@ def test_a_page_may_go_to_standard_output(vacr):
 
 def test_filters_choose_what_is_shown_first_and_the_page_holds_all(vacr, tmp_path):
     whole = vacr("view", str(CLAUDE), "-o", "a.html").returncode
-    part = vacr("view", str(CLAUDE), "-o", "b.html", "--only", "user", "--grep", "invoice").returncode
+    part = vacr(
+        "view", str(CLAUDE), "-o", "b.html", "--only", "user", "--grep", "invoice"
+    ).returncode
     assert whole == part == 0
     assert described(tmp_path / "a.html")["filter"] is None
     assert described(tmp_path / "b.html")["filter"]["kinds"] == ["user"]
@@ -125,14 +134,18 @@ def test_an_archive_is_made_anew_as_records_change(vacr, tmp_path):
 
 def test_a_folder_gives_an_archive(vacr, tmp_path):
     assert vacr("record", str(EXAMPLES), "-o", "records/").returncode == 0
-    (tmp_path / "records" / "index.acr.json").write_bytes((tmp_path / "records" / "codex-cli.acr.json").read_bytes())
+    (tmp_path / "records" / "index.acr.json").write_bytes(
+        (tmp_path / "records" / "codex-cli.acr.json").read_bytes()
+    )
     (tmp_path / "records" / "bad.acr.json").write_text("{")
     done = vacr("view", "records", "-o", "site/")
     assert done.returncode == 3
     assert "bad.acr.json" in done.err
     pages = described(tmp_path / "site" / "index.html")["site"]["pages"]
     assert len(pages) == 6
-    assert {page["href"] for page in pages} == {path.name for path in (tmp_path / "site").glob("*.html")} - {"index.html"}
+    assert {page["href"] for page in pages} == {
+        path.name for path in (tmp_path / "site").glob("*.html")
+    } - {"index.html"}
     claude = next(page for page in pages if page["agent"] == "claude-code")
     assert claude["calls"] == 4
     assert claude["title"] == "Fix invoice rounding", "as vacr list names it"
@@ -155,7 +168,10 @@ def test_a_page_is_no_more_readable_than_its_record(vacr, tmp_path):
     assert vacr("view", "records", "-o", "site/").returncode == 0
     modes = {path.stem: path.stat().st_mode & 0o044 for path in (tmp_path / "site").glob("*.html")}
     assert modes["codex-cli"] == modes["index"] == 0
-    assert modes["claude-code"] == (tmp_path / "records" / "claude-code.acr.json").stat().st_mode & 0o044
+    assert (
+        modes["claude-code"]
+        == (tmp_path / "records" / "claude-code.acr.json").stat().st_mode & 0o044
+    )
 
 
 @pytest.mark.parametrize(
@@ -192,7 +208,10 @@ class Served:
 
     def get(self, path="/", method="GET", **headers):
         connection = http.client.HTTPConnection("127.0.0.1", int(self.port))
-        named = {"Host": f"{self.host}:{self.port}", **{name.title(): value for name, value in headers.items()}}
+        named = {
+            "Host": f"{self.host}:{self.port}",
+            **{name.title(): value for name, value in headers.items()},
+        }
         connection.request(method, path, headers=named)
         answer = connection.getresponse()
         answer.body = answer.read()
@@ -232,7 +251,16 @@ def test_a_page_is_served_to_this_machine(serving):
     assert served.end() == 0
 
 
-@pytest.mark.parametrize("path", ["/nothing", "/../claude-code.html", "/%2e%2e/etc/passwd", "//etc/passwd", "/claude-code.html/"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/nothing",
+        "/../claude-code.html",
+        "/%2e%2e/etc/passwd",
+        "//etc/passwd",
+        "/claude-code.html/",
+    ],
+)
 def test_nothing_else_is_served(serving, path):
     assert serving(str(CLAUDE)).get(path).status == 404
 
@@ -244,9 +272,19 @@ def test_other_pages_of_a_browser_cannot_read_it(serving):
     assert served.get(host="127.0.0.1:1").status == 403
     assert served.get(host="").status == 403
     assert served.get(origin="https://evil.example").status == 403
-    for origin in ("null", "", "http://[", "http://[::1", f"https://127.0.0.1:{served.port}", f"http://127.0.0.1:{served.port}x"):
+    for origin in (
+        "null",
+        "",
+        "http://[",
+        "http://[::1",
+        f"https://127.0.0.1:{served.port}",
+        f"http://127.0.0.1:{served.port}x",
+    ):
         assert served.get(origin=origin).status == 403
-    assert served.get(host=f"localhost:{served.port}", origin=f"http://localhost:{served.port}").status == 200
+    assert (
+        served.get(host=f"localhost:{served.port}", origin=f"http://localhost:{served.port}").status
+        == 200
+    )
 
 
 def test_a_client_that_says_nothing_is_left(monkeypatch, tmp_path):

@@ -13,7 +13,9 @@ from vacr.errors import InvalidRecord, UnreadableInput
 
 
 def safe(value):
-    """Tell whether RFC 8785 takes a value: it refuses integers past 2^53, which our profile writes exactly."""
+    """Tell whether RFC 8785 takes a value: it refuses integers past 2^53, which our profile writes
+    exactly.
+    """
     if isinstance(value, dict):
         return all(map(safe, value.values()))
     if isinstance(value, list):
@@ -37,7 +39,10 @@ def test_canonical_bytes_read_back_to_themselves(value):
 
 @given(st.dictionaries(KEYS, st.integers(0, 9), max_size=8))
 def test_keys_are_in_utf16_order(value):
-    keys = [key for key, _ in json.JSONDecoder(object_pairs_hook=list).decode(codec.encode(value).decode())]
+    keys = [
+        key
+        for key, _ in json.JSONDecoder(object_pairs_hook=list).decode(codec.encode(value).decode())
+    ]
     assert keys == sorted(value, key=lambda key: key.encode("utf-16-be"))
 
 
@@ -46,7 +51,9 @@ def test_keys_are_in_utf16_order(value):
 def test_keys_are_in_utf16_order_whatever_stands_beside_what_makes_it_differ(before, after):
     odd = f"{before}\U0001f600{after}"
     for value in ({odd: 1, f"{before}\ue000": 2}, {"a": odd, odd: 1, f"{before}\ue000": odd}):
-        assert list(json.loads(codec.encode(value))) == sorted(value, key=lambda key: key.encode("utf-16-be"))
+        assert list(json.loads(codec.encode(value))) == sorted(
+            value, key=lambda key: key.encode("utf-16-be")
+        )
 
 
 @given(JSON, st.sampled_from([None, 1, "\t"]), st.booleans())
@@ -57,8 +64,16 @@ def test_any_spelling_of_a_value_reads_as_the_value(value, indent, ascii_only):
 
 REFUSED = [
     ("repeated member", b'{"a":1,"a":2}', "/: member 'a' occurs more than once"),
-    ("repeated member, inside", b'{"x":[{"b":1},{"a":1,"b":2,"a":3}]}', "/x/1: member 'a' occurs more than once"),
-    ("repeated member, spaced", b'{"a" : 1 , "b":2, "a" : 2}', "/: member 'a' occurs more than once"),
+    (
+        "repeated member, inside",
+        b'{"x":[{"b":1},{"a":1,"b":2,"a":3}]}',
+        "/x/1: member 'a' occurs more than once",
+    ),
+    (
+        "repeated member, spaced",
+        b'{"a" : 1 , "b":2, "a" : 2}',
+        "/: member 'a' occurs more than once",
+    ),
     ("repeated member, escaped", b'{"a":1,"\\u0061":2}', "/: member 'a' occurs more than once"),
     ("repeated member ending in a backslash", b'{"a\\\\":1,"a\\\\":2}', "occurs more than once"),
     ("text after the value", b'{"a":1} x', "line 1, column 9: not JSON"),
@@ -75,7 +90,11 @@ REFUSED = [
     ("byte order mark", b"\xef\xbb\xbf{}", "byte order mark"),
     ("too deep", b"[" * 100_000 + b"]" * 100_000, f"nested deeper than {MAX_DEPTH} levels"),
     ("one too deep", b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1), "nested deeper"),
-    ("one too deep, with siblings", b'{"a":1,"b":' * (MAX_DEPTH + 1) + b"0" + b',"c":2}' * (MAX_DEPTH + 1), "nested deeper"),
+    (
+        "one too deep, with siblings",
+        b'{"a":1,"b":' * (MAX_DEPTH + 1) + b"0" + b',"c":2}' * (MAX_DEPTH + 1),
+        "nested deeper",
+    ),
     ("cut off", b'{"a":"b', "not JSON"),
     ("empty", b"", "no JSON value"),
     ("blank", b" \n", "no JSON value"),
@@ -83,7 +102,9 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("data", "message"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED])
+@pytest.mark.parametrize(
+    ("data", "message"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED]
+)
 def test_refused_with_the_place(data, message):
     with pytest.raises(UnreadableInput) as caught:
         codec.decode(data)
@@ -119,7 +140,10 @@ def test_a_value_too_deep_to_be_read_again_is_not_written():
         codec.encode(value)
 
 
-@given(st.binary(max_size=60) | st.text(max_size=40).map(lambda text: text.encode("utf-8", "surrogatepass")))
+@given(
+    st.binary(max_size=60)
+    | st.text(max_size=40).map(lambda text: text.encode("utf-8", "surrogatepass"))
+)
 def test_any_bytes_give_a_value_or_our_error(data):
     try:
         value = codec.decode(data)

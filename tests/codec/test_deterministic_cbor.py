@@ -16,7 +16,9 @@ ITEMS = st.recursive(
     JSON | st.binary(max_size=8) | st.just(cbor2.undefined),
     lambda inner: (
         st.lists(inner, max_size=3)
-        | st.dictionaries(TEXT | st.integers(-(2**64), 2**64 - 1) | st.binary(max_size=4), inner, max_size=4)
+        | st.dictionaries(
+            TEXT | st.integers(-(2**64), 2**64 - 1) | st.binary(max_size=4), inner, max_size=4
+        )
         | st.builds(cbor2.CBORTag, st.integers(6, 2**32), inner)
     ),
     max_leaves=12,
@@ -63,7 +65,10 @@ def test_floats_take_the_shortest_form(value):
     ("value", "expected"),
     [
         ({100000: 1, "a": 2}, "a21a000186a001616102"),
-        ({10: 1, 100: 2, -1: 3, "z": 4, "aa": 5}, "a50a0118640220036 17a0462616105".replace(" ", "")),
+        (
+            {10: 1, 100: 2, -1: 3, "z": 4, "aa": 5},
+            "a50a0118640220036 17a0462616105".replace(" ", ""),
+        ),
         (1.5, "f93e00"),
         (2**64, "c249010000000000000000"),
         (-(2**64), "3bffffffffffffffff"),
@@ -80,7 +85,11 @@ REFUSED = [
     ("indefinite text", "7f6161ff", "indefinite length"),
     ("repeated key", "a2616101616102", "byte 4: key 'a' occurs more than once"),
     ("repeated key inside", "a16162a2616101616102", "(/b): key 'a' occurs more than once"),
-    ("keys equal as numbers", "a201020 1f93c00".replace(" ", "")[:6] + "f93c0003", "occurs more than once"),
+    (
+        "keys equal as numbers",
+        "a201020 1f93c00".replace(" ", "")[:6] + "f93c0003",
+        "occurs more than once",
+    ),
     ("bytes after the item", "a000", "1 more bytes after the item"),
     ("not a number", "f97e00", "nan is not a number"),
     ("not a number, long", "fb7ff8000000000001", "nan is not a number"),
@@ -98,7 +107,9 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("data", "message"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED])
+@pytest.mark.parametrize(
+    ("data", "message"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED]
+)
 def test_refused_with_the_place(data, message):
     with pytest.raises(UnreadableInput) as caught:
         cbor.decode(bytes.fromhex(data))
@@ -106,7 +117,9 @@ def test_refused_with_the_place(data, message):
 
 
 def test_tags_stay_tags():
-    assert cbor.decode(bytes.fromhex("c074323031332d30332d32315432303a30343a30305a")) == cbor2.CBORTag(0, "2013-03-21T20:04:00Z")
+    assert cbor.decode(
+        bytes.fromhex("c074323031332d30332d32315432303a30343a30305a")
+    ) == cbor2.CBORTag(0, "2013-03-21T20:04:00Z")
     assert cbor.decode(bytes.fromhex("d9010281 01".replace(" ", ""))) == cbor2.CBORTag(258, [1])
 
 
@@ -124,7 +137,13 @@ def test_what_has_no_form_is_refused(value):
 
 @pytest.mark.parametrize(
     ("data", "pointer"),
-    [("a161618101", None), ("a1616141ff", "/a"), ("a1616182f7f7", "/a/0"), ("a1016161", "/"), ("a16161c6f6", "/a")],
+    [
+        ("a161618101", None),
+        ("a1616141ff", "/a"),
+        ("a1616182f7f7", "/a/0"),
+        ("a1016161", "/"),
+        ("a16161c6f6", "/a"),
+    ],
 )
 def test_what_only_cbor_can_hold_is_refused_on_the_way_to_json(data, pointer):
     value = cbor.decode(bytes.fromhex(data))

@@ -11,7 +11,11 @@ from vacr.codec import canonical_json, json_text, numbers
 from vacr.errors import InvalidRecord
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
-BITS = st.integers(0, 2**64 - 1).map(lambda bits: struct.unpack(">d", bits.to_bytes(8, "big"))[0]).filter(math.isfinite)
+BITS = (
+    st.integers(0, 2**64 - 1)
+    .map(lambda bits: struct.unpack(">d", bits.to_bytes(8, "big"))[0])
+    .filter(math.isfinite)
+)
 
 
 def as_rfc_8785_asks(value):
@@ -24,7 +28,9 @@ def as_rfc_8785_asks(value):
 
 @given(FINITE | BITS)
 def test_floats_are_written_as_rfc_8785_asks(value):
-    assert numbers.float_text(value).encode() == (as_rfc_8785_asks(value) or numbers.float_text(value).encode())
+    assert numbers.float_text(value).encode() == (
+        as_rfc_8785_asks(value) or numbers.float_text(value).encode()
+    )
 
 
 @given(FINITE | BITS | st.integers(2**53, 10**21).map(float))
@@ -69,7 +75,9 @@ def test_spellings(text, written):
     assert canonical_json.encode(canonical_json.decode(text.encode())) == written.encode()
 
 
-@given(st.from_regex(r"-?(0|[1-9][0-9]{0,20})(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,2})?", fullmatch=True))
+@given(
+    st.from_regex(r"-?(0|[1-9][0-9]{0,20})(\.[0-9]{1,20})?([eE][+-]?[0-9]{1,2})?", fullmatch=True)
+)
 def test_a_spelled_number_keeps_its_native_spelling(text):
     if "." in text or "e" in text.lower():
         value = numbers.spelled(text)

@@ -1,4 +1,5 @@
-"""The home of a reader who has used every agent: sessions where the agents keep them, and a clone with the examples in it.
+"""The home of a reader who has used every agent: sessions where the agents keep them, and a clone
+with the examples in it.
 
 Examples and fixtures are of the same people, so that what a page shows could be anybody's own.
 """
@@ -22,7 +23,9 @@ MAY = 1_777_709_700
 def fill(home: Path) -> Path:
     """Make the home, and give the clone in it."""
     project = home / ".claude/projects/-home-mira-invoice"
-    homes.put(EXAMPLES / "claude-code.jsonl", project / "6f0d1c52-8a3e-4b57-9c1d-2e7a90b4d113.jsonl")
+    homes.put(
+        EXAMPLES / "claude-code.jsonl", project / "6f0d1c52-8a3e-4b57-9c1d-2e7a90b4d113.jsonl"
+    )
     for name in (homes.CLAUDE, f"{homes.CLAUDE}.jsonl", "agent-e4f5a6b.jsonl"):
         homes.put(FIXTURES / "claude/project" / name, project / name)
     rollout = "rollout-2026-03-14T09-36-00-019cf2a1-7c40-7d20-9a51-5b1d0c7e4f21.jsonl"
@@ -37,7 +40,9 @@ def fill(home: Path) -> Path:
     for transcript in transcripts.rglob("*.jsonl"):
         os.utime(transcript, (MAY, MAY))
     _cursor_editor(home / ".config/Cursor/User/globalStorage")
-    (home / ".gitconfig").write_text("[user]\nname = Mira\nemail = mira@example.org\n[init]\ndefaultBranch = main\n")
+    (home / ".gitconfig").write_text(
+        "[user]\nname = Mira\nemail = mira@example.org\n[init]\ndefaultBranch = main\n"
+    )
     clone = home / "vacr"
     shutil.copytree(EXAMPLES, clone / "examples")
     return clone
@@ -53,11 +58,28 @@ def _cursor_editor(folder: Path) -> None:
             "text": "Say what total() gives for no lines.",
             "workspaceUris": ["file:///home/mira/invoice"],
         },
-        {"bubbleId": "b2", "type": 2, "text": "Nothing is added up, so it is 0.", "modelInfo": {"modelName": "gpt-5.2"}},
+        {
+            "bubbleId": "b2",
+            "type": 2,
+            "text": "Nothing is added up, so it is 0.",
+            "modelInfo": {"modelName": "gpt-5.2"},
+        },
     ]
     times = {"createdAt": MAY * 1000, "lastUpdatedAt": MAY * 1000 + 9000}
-    order = {"fullConversationHeadersOnly": [{"bubbleId": one["bubbleId"], "type": one["type"]} for one in said]}
-    rows = {f"composerData:{EDITED}": {"_v": 10, "composerId": EDITED, "name": "An invoice without lines"} | times | order}
+    order = {
+        "fullConversationHeadersOnly": [
+            {"bubbleId": one["bubbleId"], "type": one["type"]} for one in said
+        ]
+    }
+    rows = {
+        f"composerData:{EDITED}": {
+            "_v": 10,
+            "composerId": EDITED,
+            "name": "An invoice without lines",
+        }
+        | times
+        | order
+    }
     rows |= {f"bubbleId:{EDITED}:{one['bubbleId']}": {"_v": 3} | one for one in said}
     editor(folder / "state.vscdb", rows, journal="delete")
 
@@ -70,14 +92,27 @@ def _opencode(folder: Path) -> None:
     _add(database, session["info"])
     for message in session["messages"]:
         about = message["info"]
-        database.add_message(about["id"], about["sessionID"], about["time"]["created"], _data(about))
+        database.add_message(
+            about["id"], about["sessionID"], about["time"]["created"], _data(about)
+        )
         for part in message["parts"]:
             database.add_part(part["id"], part["messageID"], part["sessionID"], _data(part))
     parent = session["info"]
-    child = parent | {"id": "ses_1e8f3c2b1a0ffeChild", "parentID": parent["id"], "title": "Look around (@explore subagent)"}
+    child = parent | {
+        "id": "ses_1e8f3c2b1a0ffeChild",
+        "parentID": parent["id"],
+        "title": "Look around (@explore subagent)",
+    }
     _add(database, child)
-    database.add_message("msg_c1", child["id"], MAY * 1000, {"role": "user", "time": {"created": MAY * 1000}, "agent": "explore"})
-    database.add_part("prt_c1", "msg_c1", child["id"], {"type": "text", "text": "Where is the total computed?"})
+    database.add_message(
+        "msg_c1",
+        child["id"],
+        MAY * 1000,
+        {"role": "user", "time": {"created": MAY * 1000}, "agent": "explore"},
+    )
+    database.add_part(
+        "prt_c1", "msg_c1", child["id"], {"type": "text", "text": "Where is the total computed?"}
+    )
     database.close()
 
 

@@ -1,4 +1,6 @@
-"""Pages of the documentation: the commands that they tell a reader to type, and what they say is printed then."""
+"""Pages of the documentation: the commands that they tell a reader to type, and what they say is
+printed then.
+"""
 
 import re
 from dataclasses import dataclass
@@ -11,7 +13,9 @@ SHOWN_ONLY = {"github-action.md", "pre-commit.md"}
 """What these tell of happens elsewhere; tests/action runs it."""
 GUIDES = [
     ROOT / "docs" / "getting-started.md",
-    *sorted(page for page in (ROOT / "docs" / "how-to").glob("*.md") if page.name not in SHOWN_ONLY),
+    *sorted(
+        page for page in (ROOT / "docs" / "how-to").glob("*.md") if page.name not in SHOWN_ONLY
+    ),
 ]
 EVERY_PAGE = [README, *sorted((ROOT / "docs").rglob("*.md"))]
 
@@ -32,8 +36,12 @@ def steps(text: str) -> list[Step]:
     """Give the commands of a page in their order."""
     found: list[Step] = []
     for block in _BLOCK.findall(text):
-        assert block.startswith("$ "), f"a block to be run begins with a command: {block.splitlines()[0]}"
-        found += [Step(_typed(command), shown.strip("\n")) for command, shown in _STEP.findall(block)]
+        assert block.startswith("$ "), (
+            f"a block to be run begins with a command: {block.splitlines()[0]}"
+        )
+        found += [
+            Step(_typed(command), shown.strip("\n")) for command, shown in _STEP.findall(block)
+        ]
     return found
 
 

@@ -1,4 +1,6 @@
-"""A reader's shell: types the commands of a page one after the other, in one folder, and stops at the first that fails."""
+"""A reader's shell: types the commands of a page one after the other, in one folder, and stops at
+the first that fails.
+"""
 
 import os
 import signal
@@ -30,7 +32,10 @@ def run(page: Iterable[Step], home: Path, clone: Path, *, goes_on: bool = False)
     """Run the commands of a page, and end what they left running."""
     typed = list(page)
     ports = dict(zip(PORTS, _free_ports(len(PORTS)), strict=True))
-    script = "".join(f"{_swapped(step.command, ports)}\n_ended{' ' * goes_on}{'go' * goes_on}\n" for step in typed)
+    script = "".join(
+        f"{_swapped(step.command, ports)}\n_ended{' ' * goes_on}{'go' * goes_on}\n"
+        for step in typed
+    )
     shell = subprocess.Popen(
         ["bash", "-o", "pipefail", "-c", _BEGIN + script],
         cwd=clone,
@@ -45,7 +50,10 @@ def run(page: Iterable[Step], home: Path, clone: Path, *, goes_on: bool = False)
     except subprocess.TimeoutExpired:
         os.killpg(shell.pid, signal.SIGKILL)
         output, _ = shell.communicate()
-    said = _swapped(output.decode("utf-8").replace(str(home), SHOWN_HOME), {port: shown for shown, port in ports.items()})
+    said = _swapped(
+        output.decode("utf-8").replace(str(home), SHOWN_HOME),
+        {port: shown for shown, port in ports.items()},
+    )
     pieces = said.split(_MARK)
     ends = [int(piece.split("\n", 1)[0]) for piece in pieces[1:]]
     printed = [pieces[0], *(piece.split("\n", 1)[1] for piece in pieces[1:])]
@@ -72,7 +80,9 @@ def _environment(home: Path) -> dict[str, str]:
 
 def _swapped(text: str, names: dict[str, str]) -> str:
     for name, other in names.items():
-        text = text.replace(f"--port {name}", f"--port {other}").replace(f"127.0.0.1:{name}", f"127.0.0.1:{other}")
+        text = text.replace(f"--port {name}", f"--port {other}").replace(
+            f"127.0.0.1:{name}", f"127.0.0.1:{other}"
+        )
     return text
 
 

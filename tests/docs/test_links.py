@@ -14,7 +14,10 @@ LINK = re.compile(r"\]\(([^)#:\s]*)(?:#([^)\s]*))?\)")
 def links(page):
     """Give the links of a page to files of ours: where to, and to which heading."""
     text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
-    return [(page.parent / target if target else page, heading) for target, heading in LINK.findall(text)]
+    return [
+        (page.parent / target if target else page, heading)
+        for target, heading in LINK.findall(text)
+    ]
 
 
 def headings(page):
@@ -31,7 +34,14 @@ def test_links_lead_somewhere(page):
 
 
 def test_every_page_is_in_the_index():
-    indexes = [INDEX, *(page for page in EVERY_PAGE if page.name == INDEX.name and page.parent.parent == INDEX.parent)]
+    indexes = [
+        INDEX,
+        *(
+            page
+            for page in EVERY_PAGE
+            if page.name == INDEX.name and page.parent.parent == INDEX.parent
+        ),
+    ]
     linked = {target.resolve() for index in indexes for target, _ in links(index)}
     pages = {page for page in EVERY_PAGE if page.is_relative_to(INDEX.parent) and page != INDEX}
     # What makes the pages of the mapping has its pieces beside it.

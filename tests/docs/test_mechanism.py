@@ -1,4 +1,6 @@
-"""The pages' tests can fail: for another output, for an exit code that is not shown, and for what is left running."""
+"""The pages' tests can fail: for another output, for an exit code that is not shown, and for what
+is left running.
+"""
 
 import os
 
@@ -33,7 +35,9 @@ $ third
 def typed(tmp_path):
     """Type commands, and give what came of them."""
     (tmp_path / "clone").mkdir()
-    return lambda *commands, **how: run([Step(command, "") for command in commands], tmp_path, tmp_path / "clone", **how)
+    return lambda *commands, **how: run(
+        [Step(command, "") for command in commands], tmp_path, tmp_path / "clone", **how
+    )
 
 
 def test_commands_and_outputs_are_told_apart():
@@ -104,4 +108,10 @@ def test_a_home_has_sessions_of_every_agent(tmp_path):
     clone = home.fill(tmp_path / "home")
     (listed,) = run([Step("vacr list", "")], clone.parent, clone)
     rows = listed.printed.splitlines()[1:]
-    assert {row.split()[0] for row in rows} == {"claude-code", "codex-cli", "gemini-cli", "opencode", "cursor"}
+    assert {row.split()[0] for row in rows} == {
+        "claude-code",
+        "codex-cli",
+        "gemini-cli",
+        "opencode",
+        "cursor",
+    }

@@ -1,4 +1,6 @@
-"""Evidence to be appraised: measurements of a small package, keys, and a stand-in for a TPM that signs what a TPM would."""
+"""Evidence to be appraised: measurements of a small package, keys, and a stand-in for a TPM that
+signs what a TPM would.
+"""
 
 import hashlib
 import struct
@@ -31,7 +33,11 @@ def digest(text: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()
 
 
-FILES = {"__init__.py": digest("init"), "readers/lines.py": digest("lines"), "signing/keys.py": digest("keys")}
+FILES = {
+    "__init__.py": digest("init"),
+    "readers/lines.py": digest("lines"),
+    "signing/keys.py": digest("keys"),
+}
 PACKAGE = of_files("vacr", "0.1.0", FILES)
 PYTHON = Component("python", digest("python"), "3.11.7")
 SETTINGS = Component("configuration:vacr.toml", digest("settings"))
@@ -45,7 +51,11 @@ class StandIn:
     """Signs quotes as a TPM does, with a key that is no TPM's; what it says can be bent."""
 
     def __init__(self, attributes=_ATTRIBUTES, pcrs=None):
-        self.private, self.attributes, self.pcrs = ec.generate_private_key(ec.SECP256R1()), attributes, pcrs or _PCRS
+        self.private, self.attributes, self.pcrs = (
+            ec.generate_private_key(ec.SECP256R1()),
+            attributes,
+            pcrs or _PCRS,
+        )
 
     @property
     def key(self):
@@ -53,7 +63,9 @@ class StandIn:
 
     def public(self):
         numbers = self.key.public_numbers()
-        head = struct.pack(">HHIHHHHHH", 0x23, 0x0B, self.attributes, 0, 0x10, 0x18, 0x0B, 0x03, 0x10)
+        head = struct.pack(
+            ">HHIHHHHHH", 0x23, 0x0B, self.attributes, 0, 0x10, 0x18, 0x0B, 0x03, 0x10
+        )
         return head + sized(numbers.x.to_bytes(32, "big")) + sized(numbers.y.to_bytes(32, "big"))
 
     def attest(self, extra, magic=0xFF544347, kind=0x8018, pcrs=None):
@@ -71,7 +83,11 @@ class StandIn:
 
     def sign(self, data):
         r, s = decode_dss_signature(self.private.sign(data, ec.ECDSA(hashes.SHA256())))
-        return struct.pack(">HH", 0x18, 0x0B) + sized(r.to_bytes(32, "big")) + sized(s.to_bytes(32, "big"))
+        return (
+            struct.pack(">HH", 0x18, 0x0B)
+            + sized(r.to_bytes(32, "big"))
+            + sized(s.to_bytes(32, "big"))
+        )
 
     def quote(self, extra):
         said = self.attest(extra)

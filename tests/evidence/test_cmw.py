@@ -9,7 +9,9 @@ from vacr.errors import InvalidStatement, UsageError
 from vacr.evidence import cmw
 from vacr.evidence.cmw import Collection, Record
 
-types = st.sampled_from(["application/eat+cwt", 'application/eat+cwt; eat_profile="urn:x"', "application/vnd.x+cbor"])
+types = st.sampled_from(
+    ["application/eat+cwt", 'application/eat+cwt; eat_profile="urn:x"', "application/vnd.x+cbor"]
+)
 indicators = st.none() | st.integers(0, 31)
 records = st.builds(Record, types | st.integers(0, 65535), st.binary(max_size=20), indicators)
 text_records = st.builds(Record, types, st.binary(min_size=1, max_size=20), indicators)
@@ -21,7 +23,9 @@ def collections(inner, labels):
     return st.builds(Collection, st.dictionaries(labels, inner, min_size=1, max_size=3), kinds)
 
 
-wrapped = st.recursive(records, lambda inner: collections(inner, names | st.integers(-5, 500)), max_leaves=4)
+wrapped = st.recursive(
+    records, lambda inner: collections(inner, names | st.integers(-5, 500)), max_leaves=4
+)
 text_wrapped = st.recursive(text_records, lambda inner: collections(inner, names), max_leaves=4)
 
 
@@ -41,16 +45,27 @@ def test_json_there_and_back(one):
 
 @given(st.integers(0, 65024), st.binary(max_size=10))
 def test_tags_there_and_back(number, value):
-    assert cmw.decode(cbor2.dumps(cbor2.CBORTag(cmw.tag_of(number), value))) == Record(number, value)
+    assert cmw.decode(cbor2.dumps(cbor2.CBORTag(cmw.tag_of(number), value))) == Record(
+        number, value
+    )
 
 
 def test_the_tags_of_rfc_9277():
-    assert [cmw.tag_of(number) for number in (0, 254, 255, 273)] == [1668546817, 1668547071, 1668547073, 1668547091]
+    assert [cmw.tag_of(number) for number in (0, 254, 255, 273)] == [
+        1668546817,
+        1668547071,
+        1668547073,
+        1668547091,
+    ]
 
 
 def test_an_example_with_all_forms():
     data = cbor2.dumps(
-        {"a": [30001, b"\x23\x47\xda\x55", 4], "b": cbor2.CBORTag(1668576935, b"\x01"), "c": ["application/eat+jwt", b"ey", 8]}
+        {
+            "a": [30001, b"\x23\x47\xda\x55", 4],
+            "b": cbor2.CBORTag(1668576935, b"\x01"),
+            "c": ["application/eat+jwt", b"ey", 8],
+        }
     )
     found = cmw.decode(data)
     assert [one.indicator for one in cmw.records_in(found)] == [4, None, 8]

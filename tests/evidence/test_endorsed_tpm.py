@@ -1,4 +1,6 @@
-"""Endorsements of real TPMs, with an endorsement key of RSA and with one on a curve: swtpm, asked through tpm2-tools."""
+"""Endorsements of real TPMs, with an endorsement key of RSA and with one on a curve: swtpm, asked
+through tpm2-tools.
+"""
 
 import os
 import subprocess
@@ -15,7 +17,16 @@ from cryptography.hazmat.primitives.serialization import Encoding, load_pem_publ
 
 from tests.evidence.making import POLICY, TPM, appraised, made
 from tests.evidence.software_tpm import needs_swtpm, running
-from tests.evidence.test_endorsement import BETWEEN, EK, ENDORSER, MIDDLE, ROOT, SECRETS, bare, certificate
+from tests.evidence.test_endorsement import (
+    BETWEEN,
+    EK,
+    ENDORSER,
+    MIDDLE,
+    ROOT,
+    SECRETS,
+    bare,
+    certificate,
+)
 from vacr.errors import Unreachable
 from vacr.evidence import endorsement
 from vacr.evidence.credential import ECC, RSA, ek_of, kind_of, make_credential
@@ -28,7 +39,9 @@ pytestmark = needs_swtpm
 
 def run(tcti, folder, *arguments):
     environment = os.environ | {"TPM2TOOLS_TCTI": tcti}
-    subprocess.run(["tpm2", *arguments], env=environment, cwd=folder, check=True, capture_output=True)
+    subprocess.run(
+        ["tpm2", *arguments], env=environment, cwd=folder, check=True, capture_output=True
+    )
 
 
 @pytest.fixture(scope="module")
@@ -60,19 +73,32 @@ def of_rsa(software_tpm):
 @pytest.fixture(params=[RSA, ECC])
 def certified(request):
     """A TPM with certificates of its maker, and which kind of key they are for."""
-    return *request.getfixturevalue("of_rsa" if request.param == RSA else "on_a_curve"), request.param
+    return *request.getfixturevalue(
+        "of_rsa" if request.param == RSA else "on_a_curve"
+    ), request.param
 
 
 def test_a_real_tpm_is_endorsed_and_then_affirms_hardware(certified):
     tpm, roots, between, kind = certified
-    asked = endorsement.encode("request", {"attestation-key": tpm.attestation_key(), "ek-certificate": tpm.ek_certificate()})
-    made_of = endorsement.challenge(asked, roots, between, datetime.now(UTC), (os.urandom(32), os.urandom(32)))
+    asked = endorsement.encode(
+        "request",
+        {"attestation-key": tpm.attestation_key(), "ek-certificate": tpm.ek_certificate()},
+    )
+    made_of = endorsement.challenge(
+        asked, roots, between, datetime.now(UTC), (os.urandom(32), os.urandom(32))
+    )
     sent = endorsement.decode(made_of.sent, "challenge")
     assert sent["ek"] == kind
     answer = endorsement.encode("answer", {"secret": tpm.activate(sent["credential"], sent["ek"])})
-    name = endorsement.endorsed_key(bare(endorsement.confirm(made_of.kept, answer, ENDORSER, 1)), [ENDORSER.public_key])
+    name = endorsement.endorsed_key(
+        bare(endorsement.confirm(made_of.kept, answer, ENDORSER, 1)), [ENDORSER.public_key]
+    )
     policy = replace(POLICY, attestation_keys=(), endorsed=frozenset((name,)))
-    assert appraised(made(tpm=tpm), policy).vector == {"instance-identity": 2, "file-system": 2, "hardware": 2}
+    assert appraised(made(tpm=tpm), policy).vector == {
+        "instance-identity": 2,
+        "file-system": 2,
+        "hardware": 2,
+    }
 
 
 def test_a_tpm_does_not_answer_for_a_key_that_is_not_in_it(certified):
@@ -81,7 +107,14 @@ def test_a_tpm_does_not_answer_for_a_key_that_is_not_in_it(certified):
     assert kind_of(ek) == kind
     other = EK.public_key() if kind == RSA else ec.generate_private_key(ec.SECP256R1()).public_key()
     with pytest.raises(Unreachable):
-        tpm.activate(make_credential(ek, name_of(TPM.public()), *SECRETS), kind)  # another attestation key
+        tpm.activate(
+            make_credential(ek, name_of(TPM.public()), *SECRETS), kind
+        )  # another attestation key
     with pytest.raises(Unreachable):
-        tpm.activate(make_credential(other, name_of(tpm.attestation_key()), *SECRETS), kind)  # another TPM
-    assert tpm.activate(make_credential(ek, name_of(tpm.attestation_key()), *SECRETS), kind) == SECRETS[0]
+        tpm.activate(
+            make_credential(other, name_of(tpm.attestation_key()), *SECRETS), kind
+        )  # another TPM
+    assert (
+        tpm.activate(make_credential(ek, name_of(tpm.attestation_key()), *SECRETS), kind)
+        == SECRETS[0]
+    )

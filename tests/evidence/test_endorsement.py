@@ -24,7 +24,9 @@ def certificate(key, subject, issuer, signing, *, usage=EK_USAGE, ca=False, days
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, subject)])
     by = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, issuer)])
     until = NOW + timedelta(days=days)
-    builder = x509.CertificateBuilder(by, name, key.public_key(), 1, NOW - timedelta(days=3650), until)
+    builder = x509.CertificateBuilder(
+        by, name, key.public_key(), 1, NOW - timedelta(days=3650), until
+    )
     builder = builder.add_extension(x509.BasicConstraints(ca, None), critical=True)
     if usage is not None:
         builder = builder.add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
@@ -77,13 +79,19 @@ def test_a_challenge_says_for_which_key_of_the_tpm_it_is():
 
 def test_another_answer_is_not():
     answer = endorsement.encode("answer", {"secret": bytes(32)})
-    assert refused(endorsement.confirm, challenged(request()).kept, answer, ENDORSER, 1) == "enrolment-answer"
+    assert (
+        refused(endorsement.confirm, challenged(request()).kept, answer, ENDORSER, 1)
+        == "enrolment-answer"
+    )
 
 
 def test_endorsements_of_nobody_who_is_trusted():
     answer = endorsement.encode("answer", {"secret": SECRETS[0]})
     endorsed = bare(endorsement.confirm(challenged(request()).kept, answer, ENDORSER, 1))
-    assert refused(endorsement.endorsed_key, endorsed, [KeySigner(keys.generate("es256")).public_key]) == "endorsement-untrusted"
+    assert (
+        refused(endorsement.endorsed_key, endorsed, [KeySigner(keys.generate("es256")).public_key])
+        == "endorsement-untrusted"
+    )
     assert refused(endorsement.endorsed_key, endorsed, []) == "endorsement-untrusted"
     assert refused(endorsement.endorsed_key, made(), [ENDORSER.public_key]) == "evidence-malformed"
 
@@ -98,7 +106,10 @@ CERTIFICATES = {
     ),
     "for nothing": (certificate(EK, "tpm", "between", BETWEEN, usage=None), "ek-certificate"),
     "of another size": (certificate(rsa_key(3072), "tpm", "between", BETWEEN), "ek-certificate"),
-    "of another curve": (certificate(ec.generate_private_key(ec.SECP384R1()), "tpm", "between", BETWEEN), "ek-certificate"),
+    "of another curve": (
+        certificate(ec.generate_private_key(ec.SECP384R1()), "tpm", "between", BETWEEN),
+        "ek-certificate",
+    ),
 }
 
 
@@ -121,4 +132,7 @@ def test_messages_in_each_others_places():
     sent = challenged(request()).sent
     assert refused(challenged, sent) == "enrolment-malformed"
     assert refused(endorsement.decode, request(), "answer") == "enrolment-malformed"
-    assert refused(endorsement.decode, endorsement.encode("answer", {"secret": b"short"}), "answer") == "evidence-malformed"
+    assert (
+        refused(endorsement.decode, endorsement.encode("answer", {"secret": b"short"}), "answer")
+        == "evidence-malformed"
+    )

@@ -103,7 +103,11 @@ def test_a_changed_passport_is_believed_for_its_result_alone(token, data):
 
 
 QUOTED = TPM.quote(b"\x01" * 32)
-STRUCTURES = ((read_quote, QUOTED.quote), (read_signature, QUOTED.signature), (read_attestation_key, QUOTED.attestation_key))
+STRUCTURES = (
+    (read_quote, QUOTED.quote),
+    (read_signature, QUOTED.signature),
+    (read_attestation_key, QUOTED.attestation_key),
+)
 
 
 def reason_of(read, data):

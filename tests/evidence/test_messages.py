@@ -16,7 +16,12 @@ from vacr.evidence.relying_party import check
 
 EVIDENCE, RESULT, JWT = made(), result(), result(as_jwt=True)
 ENDORSED = bare(
-    endorsement.confirm(challenged(request()).kept, endorsement.encode("answer", {"secret": SECRETS[0]}), ENDORSER, 1)
+    endorsement.confirm(
+        challenged(request()).kept,
+        endorsement.encode("answer", {"secret": SECRETS[0]}),
+        ENDORSER,
+        1,
+    )
 )
 EAR = f'{labels.EAT_CWT}; eat_profile="{labels.EAR_PROFILE}"'
 ALL = Messages(EVIDENCE, RESULT, (ENDORSED,))
@@ -25,7 +30,13 @@ ALL = Messages(EVIDENCE, RESULT, (ENDORSED,))
 @pytest.mark.parametrize("form", messages.WRAPPED)
 @pytest.mark.parametrize(
     "found",
-    [ALL, Messages(EVIDENCE), Messages(result=JWT), Messages(EVIDENCE, JWT, (ENDORSED, ENDORSED)), Messages(None, RESULT)],
+    [
+        ALL,
+        Messages(EVIDENCE),
+        Messages(result=JWT),
+        Messages(EVIDENCE, JWT, (ENDORSED, ENDORSED)),
+        Messages(None, RESULT),
+    ],
 )
 def test_there_and_back(found, form):
     assert messages.read(found.encode(form)) == found
@@ -50,7 +61,10 @@ def test_a_passport_is_read_by_relying_parties_of_either_kind(form):
     needed = replace(BACKGROUND, policy=trusting, hardware=True)
     assert check(passport, RECORD, needed, NOW) == f"affirming by {POLICY.id}"
     # An endorsement counts by whom the policy trusts to give it, not because it came along.
-    assert refused(passport, replace(needed, policy=replace(trusting, endorser_keys=()))) == "attestation-key-unknown"
+    assert (
+        refused(passport, replace(needed, policy=replace(trusting, endorser_keys=())))
+        == "attestation-key-unknown"
+    )
 
 
 def test_an_endorsement_of_a_stranger_is_told_and_not_counted():
@@ -78,26 +92,44 @@ HOSTILE = {
     "nested deeply": (cbor2.dumps(nested(5)), "cmw-malformed"),
     "nested far more deeply": (b"\xa1\x61a" * 5000 + b"\x00", "cmw-malformed"),
     "nested in JSON": (b'{"a":' * 5000 + b"1" + b"}" * 5000, "cmw-malformed"),
-    "an unknown type": (collection(a=GOOD, b=Record("application/octet-stream", b"x")), "message-unknown"),
+    "an unknown type": (
+        collection(a=GOOD, b=Record("application/octet-stream", b"x")),
+        "message-unknown",
+    ),
     "an unknown type that says it is a result": (
         collection(a=GOOD, b=Record("application/octet-stream", b"x", 8)),
         "message-unknown",
     ),
     "a content format": (collection(a=GOOD, b=Record(60, b"x")), "message-unknown"),
-    "two results": (collection(a=Record(EAR, RESULT, 8), b=Record(labels.EAT_JWT, JWT, 8)), "message-twice"),
-    "the same result twice": (collection(a=Record(EAR, RESULT), b=Record(EAR, RESULT)), "message-twice"),
+    "two results": (
+        collection(a=Record(EAR, RESULT, 8), b=Record(labels.EAT_JWT, JWT, 8)),
+        "message-twice",
+    ),
+    "the same result twice": (
+        collection(a=Record(EAR, RESULT), b=Record(EAR, RESULT)),
+        "message-twice",
+    ),
     "two pieces of evidence": (collection(a=GOOD, b=GOOD), "message-twice"),
     "two, one of them hidden": (collection(a=GOOD, b=Collection({"c": GOOD})), "message-twice"),
     "more endorsements than anybody needs": (
         collection(a=GOOD, **{f"e{at}": Record(labels.EAT_CWT, ENDORSED, 2) for at in range(17)}),
         "message-twice",
     ),
-    "a result that says it is evidence": (collection(a=Record(EAR, RESULT, cmw.EVIDENCE)), "message-type"),
-    "evidence that says it is a result": (collection(a=Record(labels.EAT_CWT, EVIDENCE, cmw.RESULTS)), "message-type"),
+    "a result that says it is evidence": (
+        collection(a=Record(EAR, RESULT, cmw.EVIDENCE)),
+        "message-type",
+    ),
+    "evidence that says it is a result": (
+        collection(a=Record(labels.EAT_CWT, EVIDENCE, cmw.RESULTS)),
+        "message-type",
+    ),
     "evidence of the profile of results": (collection(a=Record(EAR, EVIDENCE)), "message-type"),
     "a CWT as a JWT": (collection(a=Record(labels.EAT_JWT, RESULT, cmw.RESULTS)), "message-type"),
     "a JWT as a CWT": (collection(a=Record(labels.EAT_CWT, JWT, cmw.RESULTS)), "message-type"),
-    "reference values alone": (collection(a=Record(labels.REFERENCE_VALUES, b"x", 1)), "evidence-missing"),
+    "reference values alone": (
+        collection(a=Record(labels.REFERENCE_VALUES, b"x", 1)),
+        "evidence-missing",
+    ),
     "bytes of no token": (collection(a=Record(labels.EAT_CWT, b"x", 4)), "cbor"),
     "no bytes": (collection(a=Record(labels.EAT_CWT, b"", 4)), "cbor"),
 }

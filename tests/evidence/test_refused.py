@@ -79,30 +79,74 @@ CASES = {
     "replayed: an older nonce": (made(nonce=b"\x00" * 32), POLICY, "nonce"),
     "old": (made(when=MADE - 86400), POLICY, "evidence-old"),
     "from the future": (made(when=MADE + 86400), POLICY, "evidence-in-future"),
-    "for another record": (made(replace(SUBJECT, record=digest("another"))), POLICY, "record-mismatch"),
+    "for another record": (
+        made(replace(SUBJECT, record=digest("another"))),
+        POLICY,
+        "record-mismatch",
+    ),
     "a quote of other evidence": (changed(made(), other_quote), POLICY, "quote-swapped"),
-    "a journal that the quote is not over": (changed(made(), other_journal), POLICY, "quote-swapped"),
+    "a journal that the quote is not over": (
+        changed(made(), other_journal),
+        POLICY,
+        "quote-swapped",
+    ),
     "a record that the quote is not over": (changed(made(), other_record), POLICY, "quote-swapped"),
-    "the same claims, signed by another key": (changed(made(), lambda _: None, STRANGER), POLICY, "evidence-signature"),
+    "the same claims, signed by another key": (
+        changed(made(), lambda _: None, STRANGER),
+        POLICY,
+        "evidence-signature",
+    ),
     "registers that were not quoted": (changed(made(), other_pcr), POLICY, "pcr-mismatch"),
     "more registers than were quoted": (changed(made(), more_pcrs), POLICY, "pcr-mismatch"),
-    "a register that the policy does not have": (made(), replace(POLICY, pcrs={7: frozenset((b"\x08" * 32,))}), "pcr-mismatch"),
-    "a register that was not quoted": (made(), replace(POLICY, pcrs={4: frozenset((b"\x00" * 32,))}), "pcr-missing"),
+    "a register that the policy does not have": (
+        made(),
+        replace(POLICY, pcrs={7: frozenset((b"\x08" * 32,))}),
+        "pcr-mismatch",
+    ),
+    "a register that was not quoted": (
+        made(),
+        replace(POLICY, pcrs={4: frozenset((b"\x00" * 32,))}),
+        "pcr-missing",
+    ),
     "the quote taken away": (changed(made(), strip), POLICY, "quote-missing"),
-    "the quote taken away, and admitted": (changed(made(), strip_and_admit), POLICY, "key-in-software"),
+    "the quote taken away, and admitted": (
+        changed(made(), strip_and_admit),
+        POLICY,
+        "key-in-software",
+    ),
     "a quote beside a key in software": (
         changed(made(), lambda c: c.update({labels.KEY_STORAGE: "software"})),
         POLICY,
         "quote-swapped",
     ),
     "another TPM": (made(tpm=StandIn()), POLICY, "attestation-key-unknown"),
-    "a key that could leave its TPM": (made(tpm=StandIn(attributes=0x00050070)), POLICY, "attestation-key"),
-    "a key that signs anything": (made(tpm=StandIn(attributes=0x00040072)), POLICY, "attestation-key"),
+    "a key that could leave its TPM": (
+        made(tpm=StandIn(attributes=0x00050070)),
+        POLICY,
+        "attestation-key",
+    ),
+    "a key that signs anything": (
+        made(tpm=StandIn(attributes=0x00040072)),
+        POLICY,
+        "attestation-key",
+    ),
     "a key in software": (made(tpm=None), POLICY, "key-in-software"),
-    "a key in software that nobody knows": (made(tpm=None, signer=STRANGER), SOFTWARE, "attester-unknown"),
-    "a TPM is asked for": (made(tpm=None), replace(SOFTWARE, required=frozenset(("tpm",))), "claim-missing"),
+    "a key in software that nobody knows": (
+        made(tpm=None, signer=STRANGER),
+        SOFTWARE,
+        "attester-unknown",
+    ),
+    "a TPM is asked for": (
+        made(tpm=None),
+        replace(SOFTWARE, required=frozenset(("tpm",))),
+        "claim-missing",
+    ),
     "a file that was changed": (made(of_package(**CHANGED)), POLICY, "measurement-changed"),
-    "a file too many": (made(of_package(**{"more.py": digest("more")})), POLICY, "measurement-changed"),
+    "a file too many": (
+        made(of_package(**{"more.py": digest("more")})),
+        POLICY,
+        "measurement-changed",
+    ),
     "a version that was relabelled": (
         made(replace(SUBJECT, components=(replace(PACKAGE, version="9"), PYTHON))),
         POLICY,
@@ -118,15 +162,47 @@ CASES = {
         POLICY,
         "measurement-unknown",
     ),
-    "configuration nobody knows": (made(replace(SUBJECT, components=(PACKAGE, PYTHON, SETTINGS))), POLICY, "measurement-unknown"),
-    "the package not measured": (made(replace(SUBJECT, components=(PYTHON,))), POLICY, "measurement-missing"),
-    "Python not measured": (made(replace(SUBJECT, components=(PACKAGE,))), POLICY, "measurement-missing"),
-    "configuration not measured": (made(), replace(POLICY, references=(PACKAGE, PYTHON, SETTINGS)), "measurement-missing"),
-    "a version that is not accepted": (made(), replace(POLICY, versions=frozenset(("0.2.0",))), "version"),
-    "no journal": (made(replace(SUBJECT, journal=None)), replace(POLICY, required=frozenset(("journal",))), "claim-missing"),
-    "no agent": (made(replace(SUBJECT, agent=None)), replace(POLICY, required=frozenset(("agent",))), "claim-missing"),
+    "configuration nobody knows": (
+        made(replace(SUBJECT, components=(PACKAGE, PYTHON, SETTINGS))),
+        POLICY,
+        "measurement-unknown",
+    ),
+    "the package not measured": (
+        made(replace(SUBJECT, components=(PYTHON,))),
+        POLICY,
+        "measurement-missing",
+    ),
+    "Python not measured": (
+        made(replace(SUBJECT, components=(PACKAGE,))),
+        POLICY,
+        "measurement-missing",
+    ),
+    "configuration not measured": (
+        made(),
+        replace(POLICY, references=(PACKAGE, PYTHON, SETTINGS)),
+        "measurement-missing",
+    ),
+    "a version that is not accepted": (
+        made(),
+        replace(POLICY, versions=frozenset(("0.2.0",))),
+        "version",
+    ),
+    "no journal": (
+        made(replace(SUBJECT, journal=None)),
+        replace(POLICY, required=frozenset(("journal",))),
+        "claim-missing",
+    ),
+    "no agent": (
+        made(replace(SUBJECT, agent=None)),
+        replace(POLICY, required=frozenset(("agent",))),
+        "claim-missing",
+    ),
     "an agent nobody knows": (
-        made(replace(SUBJECT, components=(PACKAGE, PYTHON, Component("agent:claude-code", digest("a"))))),
+        made(
+            replace(
+                SUBJECT, components=(PACKAGE, PYTHON, Component("agent:claude-code", digest("a")))
+            )
+        ),
         replace(POLICY, required=frozenset(("agent",))),
         "measurement-unknown",
     ),
@@ -158,16 +234,23 @@ def test_a_journal_that_the_record_does_not_name_is_refused():
         (replace(SUBJECT, journal=None), JOURNAL),
     ):
         appraisal = appraised(made(subject), journal=named)
-        assert (appraisal.status, appraisal.worst_check.reason) == (Tier.CONTRAINDICATED, "journal-mismatch")
+        assert (appraisal.status, appraisal.worst_check.reason) == (
+            Tier.CONTRAINDICATED,
+            "journal-mismatch",
+        )
 
 
 def test_a_file_that_differs_is_named():
     (check,) = [one for one in appraised(made(of_package(**CHANGED))).checks if one.name == "vacr"]
     assert check.told == "version 0.1.0, readers/lines.py differs"
-    gone = {name: value for name, value in FILES.items() if name != "signing/keys.py"} | {"x.py": digest("x")}
+    gone = {name: value for name, value in FILES.items() if name != "signing/keys.py"} | {
+        "x.py": digest("x")
+    }
     (check,) = [
         one
-        for one in appraised(made(replace(SUBJECT, components=(of_files("vacr", "0.1.0", gone), PYTHON)))).checks
+        for one in appraised(
+            made(replace(SUBJECT, components=(of_files("vacr", "0.1.0", gone), PYTHON)))
+        ).checks
         if one.name == "vacr"
     ]
     assert check.told == "version 0.1.0, signing/keys.py is missing, x.py is not expected"
@@ -190,7 +273,9 @@ NOBODY = {
 @pytest.mark.parametrize(("evidence", "asked"), NOBODY.values(), ids=NOBODY)
 def test_what_nobody_vouches_for_is_not_shown_as_good(evidence, asked):
     appraisal = appraised(evidence, **asked)
-    good = {check.name for check in appraisal.checks if check.decided and check.tier <= Tier.AFFIRMING}
+    good = {
+        check.name for check in appraisal.checks if check.decided and check.tier <= Tier.AFFIRMING
+    }
     assert good == {"signature"}
     assert {check.name for check in appraisal.checks} >= {"vacr", "python", "record"}
     assert all(check.value == 0 for check in appraisal.checks if check.name in ("vacr", "python"))
@@ -203,17 +288,44 @@ def malformed(change):
 
 
 MALFORMED = {
-    "another profile": (malformed(lambda c: c.update({labels.EAT_PROFILE: "urn:example:other"})), "profile"),
+    "another profile": (
+        malformed(lambda c: c.update({labels.EAT_PROFILE: "urn:example:other"})),
+        "profile",
+    ),
     "no nonce": (malformed(lambda c: c.pop(labels.NONCE)), "evidence-malformed"),
-    "a nonce that is too short": (malformed(lambda c: c.update({labels.NONCE: b"1234567"})), "evidence-malformed"),
-    "a time that is no number": (malformed(lambda c: c.update({labels.IAT: 1.5})), "evidence-malformed"),
+    "a nonce that is too short": (
+        malformed(lambda c: c.update({labels.NONCE: b"1234567"})),
+        "evidence-malformed",
+    ),
+    "a time that is no number": (
+        malformed(lambda c: c.update({labels.IAT: 1.5})),
+        "evidence-malformed",
+    ),
     "a claim nobody knows": (malformed(lambda c: c.update({-75099: 1})), "evidence-malformed"),
-    "a record of another hash": (malformed(lambda c: c.update({labels.RECORD: [7, b"\x00" * 32]})), "evidence-malformed"),
-    "another place for the key": (malformed(lambda c: c.update({labels.KEY_STORAGE: "hsm"})), "evidence-malformed"),
-    "no measurements": (malformed(lambda c: c.update({labels.MEASUREMENTS: []})), "evidence-malformed"),
-    "measurements of another format": (malformed(lambda c: c[labels.MEASUREMENTS].append([258, b"\xa0"])), "evidence-malformed"),
-    "a component twice": (malformed(lambda c: c[labels.MEASUREMENTS].append(c[labels.MEASUREMENTS][0])), "evidence-malformed"),
-    "files of nothing": (malformed(lambda c: c[labels.MANIFESTS].update({"x": {}})), "evidence-malformed"),
+    "a record of another hash": (
+        malformed(lambda c: c.update({labels.RECORD: [7, b"\x00" * 32]})),
+        "evidence-malformed",
+    ),
+    "another place for the key": (
+        malformed(lambda c: c.update({labels.KEY_STORAGE: "hsm"})),
+        "evidence-malformed",
+    ),
+    "no measurements": (
+        malformed(lambda c: c.update({labels.MEASUREMENTS: []})),
+        "evidence-malformed",
+    ),
+    "measurements of another format": (
+        malformed(lambda c: c[labels.MEASUREMENTS].append([258, b"\xa0"])),
+        "evidence-malformed",
+    ),
+    "a component twice": (
+        malformed(lambda c: c[labels.MEASUREMENTS].append(c[labels.MEASUREMENTS][0])),
+        "evidence-malformed",
+    ),
+    "files of nothing": (
+        malformed(lambda c: c[labels.MANIFESTS].update({"x": {}})),
+        "evidence-malformed",
+    ),
     "files of another digest": (
         malformed(lambda c: c[labels.MANIFESTS]["vacr"].update({"a.py": b"\x00" * 32})),
         "manifest-mismatch",
@@ -254,5 +366,8 @@ def test_what_a_tpm_did_not_make_is_no_quote(bend):
             return super().attest(extra, **bend)
 
     appraisal = appraised(made(tpm=Bent()))
-    assert (appraisal.status, appraisal.worst_check.reason) == (Tier.CONTRAINDICATED, "quote-malformed")
+    assert (appraisal.status, appraisal.worst_check.reason) == (
+        Tier.CONTRAINDICATED,
+        "quote-malformed",
+    )
     assert appraisal.nonce == NONCE

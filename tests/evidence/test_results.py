@@ -7,7 +7,18 @@ from datetime import timedelta
 
 import pytest
 
-from tests.evidence.making import JOURNAL, MADE, NONCE, NOW, POLICY, RECORD, TPM, appraised, digest, made
+from tests.evidence.making import (
+    JOURNAL,
+    MADE,
+    NONCE,
+    NOW,
+    POLICY,
+    RECORD,
+    TPM,
+    appraised,
+    digest,
+    made,
+)
 from vacr.errors import InvalidStatement, UsageError
 from vacr.evidence import cmw, cwt, ear, jwt, labels
 from vacr.evidence.relying_party import Needed, check
@@ -22,7 +33,9 @@ PASSPORT = Needed(Tier.AFFIRMING, verifiers=(VERIFIER.public_key,))
 BACKGROUND = Needed(Tier.AFFIRMING, policy=POLICY, nonce=NONCE)
 
 
-def result(evidence=None, policy=POLICY, signer=VERIFIER, validity=3600, when=MADE, *, as_jwt=False):
+def result(
+    evidence=None, policy=POLICY, signer=VERIFIER, validity=3600, when=MADE, *, as_jwt=False
+):
     return ear.encode(appraised(evidence or made(), policy), signer, when, validity, as_jwt=as_jwt)
 
 
@@ -36,20 +49,31 @@ def refused(data, needed=PASSPORT, record=RECORD, now=NOW, journal=None):
 @pytest.mark.parametrize("as_jwt", [False, True], ids=["cwt", "jwt"])
 def test_a_result_says_what_was_found(kind, as_jwt):
     signer = VERIFIERS[kind]
-    found = ear.decode(result(signer=signer, as_jwt=as_jwt), [STRANGER.public_key, signer.public_key])
-    assert (found.status, found.vector) == (Tier.AFFIRMING, {"instance-identity": 2, "file-system": 2, "hardware": 0})
+    found = ear.decode(
+        result(signer=signer, as_jwt=as_jwt), [STRANGER.public_key, signer.public_key]
+    )
+    assert (found.status, found.vector) == (
+        Tier.AFFIRMING,
+        {"instance-identity": 2, "file-system": 2, "hardware": 0},
+    )
     assert (found.record, found.nonce, found.policies) == (RECORD, NONCE, (POLICY.id,))
     assert (found.journal, found.key_storage) == (JOURNAL.claim(), "tpm")
     assert (found.issued_at, found.expires_at) == (MADE, MADE + 3600)
 
 
 def test_a_jwt_has_the_names_of_the_draft():
-    header, claims, _ = (base64.urlsafe_b64decode(part + b"==") for part in result(as_jwt=True).split(b"."))
+    header, claims, _ = (
+        base64.urlsafe_b64decode(part + b"==") for part in result(as_jwt=True).split(b".")
+    )
     assert json.loads(header)["alg"] == "EdDSA"
     said = json.loads(claims)
     assert said["eat_profile"] == "tag:ietf.org,2026:rats/ear#03"
     assert said["ear_status"] == said["submods"]["vacr"]["ear_status"] == "affirming"
-    assert said["submods"]["vacr"]["ear_trustworthiness_vector"] == {"instance-identity": 2, "file-system": 2, "hardware": 0}
+    assert said["submods"]["vacr"]["ear_trustworthiness_vector"] == {
+        "instance-identity": 2,
+        "file-system": 2,
+        "hardware": 0,
+    }
     assert said["submods"]["vacr"]["ear_appraisal_policy_ids"] == [POLICY.id]
     assert said["submods"]["vacr"]["vacr_key_storage"] == "tpm"
     assert said["ear_verifier_id"].keys() == {"developer", "build"}
@@ -57,18 +81,28 @@ def test_a_jwt_has_the_names_of_the_draft():
 
 def test_a_result_that_warns_or_refuses_is_written_too():
     assert ear.decode(result(made(tpm=None)), [VERIFIER.public_key]).status is Tier.WARNING
-    assert ear.decode(result(made(nonce=b"\x07" * 32), as_jwt=True), [VERIFIER.public_key]).status is Tier.CONTRAINDICATED
+    assert (
+        ear.decode(result(made(nonce=b"\x07" * 32), as_jwt=True), [VERIFIER.public_key]).status
+        is Tier.CONTRAINDICATED
+    )
 
 
 def test_a_passport_is_enough():
     for as_jwt in (False, True):
-        assert check(result(as_jwt=as_jwt), RECORD, PASSPORT, NOW).startswith("affirming by verifier")
+        assert check(result(as_jwt=as_jwt), RECORD, PASSPORT, NOW).startswith(
+            "affirming by verifier"
+        )
     assert check(result(), RECORD, replace(PASSPORT, nonce=NONCE), NOW)
-    assert check(result(made(tpm=None)), RECORD, replace(PASSPORT, tier=Tier.WARNING), NOW).startswith("warning")
+    assert check(
+        result(made(tpm=None)), RECORD, replace(PASSPORT, tier=Tier.WARNING), NOW
+    ).startswith("warning")
 
 
 def test_a_background_check_is_enough():
-    assert check(made(), RECORD, BACKGROUND, NOW) == f"affirming by {POLICY.id}; by a TPM that nothing shows to be a chip"
+    assert (
+        check(made(), RECORD, BACKGROUND, NOW)
+        == f"affirming by {POLICY.id}; by a TPM that nothing shows to be a chip"
+    )
 
 
 def test_passports_that_are_not_enough():
@@ -97,7 +131,9 @@ def test_the_weaker_claim_of_a_key_in_software_is_told_and_can_be_refused():
         passport = result(made(tpm=None), enough, as_jwt=as_jwt)
         found = ear.decode(passport, [VERIFIER.public_key])
         assert (found.key_storage, found.vector) == ("software", {"file-system": 2, "hardware": 0})
-        assert check(passport, RECORD, PASSPORT, NOW).endswith("the weaker claim of a key in software")
+        assert check(passport, RECORD, PASSPORT, NOW).endswith(
+            "the weaker claim of a key in software"
+        )
         assert refused(passport, replace(PASSPORT, hardware=True)) == "hardware-missing"
     told = check(made(tpm=None), RECORD, replace(BACKGROUND, policy=enough), NOW)
     assert told == f"affirming by {POLICY.id}; the weaker claim of a key in software"
@@ -129,7 +165,9 @@ def test_messages_come_out_of_their_wrappers():
     both = cmw.Collection(
         {
             "evidence": cmw.Record(labels.EAT_CWT, evidence, cmw.EVIDENCE),
-            "result": cmw.Record(f'{labels.EAT_CWT}; eat_profile="{labels.EAR_PROFILE}"', passport, cmw.RESULTS),
+            "result": cmw.Record(
+                f'{labels.EAT_CWT}; eat_profile="{labels.EAR_PROFILE}"', passport, cmw.RESULTS
+            ),
         }
     )
     for data in (cmw.encode_cbor(both), cmw.encode_json(both)):
@@ -143,7 +181,9 @@ def bent(**changes):
     claims = cwt.read_token(result()).claims
     module = claims[labels.SUBMODS]["vacr"]
     for name, value in changes.items():
-        (module if name.startswith("m") else claims).update({int(name[1:].replace("_", "-")): value})
+        (module if name.startswith("m") else claims).update(
+            {int(name[1:].replace("_", "-")): value}
+        )
     return cwt.sign_claims(claims, VERIFIER)
 
 
@@ -180,7 +220,10 @@ def test_jwts_of_another_form():
     assert refused(b".".join((critical, claims, signature))) == "crit-unknown"
     assert refused(b".".join((header, claims))) == "jwt-malformed"
     assert refused(b".".join((header, claims + b"=", signature))) == "jwt-malformed"
-    assert refused(b".".join((header, claims[:-4], signature))) in ("jwt-malformed", "verifier-untrusted")
+    assert refused(b".".join((header, claims[:-4], signature))) in (
+        "jwt-malformed",
+        "verifier-untrusted",
+    )
 
 
 def test_a_key_that_signs_no_jwt_is_refused():

@@ -1,4 +1,6 @@
-"""The CDDL of evidence, by our own compiler: it takes what is made, and what it makes can be read."""
+"""The CDDL of evidence, by our own compiler: it takes what is made, and what it makes can
+be read.
+"""
 
 from dataclasses import replace
 from importlib import resources
@@ -24,19 +26,33 @@ MADE = {
 
 @pytest.mark.parametrize("evidence", MADE.values(), ids=MADE)
 def test_what_is_made_follows_the_schema(evidence):
-    assert SCHEMA.checker("evidence", json=False).findings(deterministic_cbor.decode(evidence)) == []
+    assert (
+        SCHEMA.checker("evidence", json=False).findings(deterministic_cbor.decode(evidence)) == []
+    )
 
 
 def test_reference_values_follow_the_schema():
     wrapped = cmw.decode(reference.encode([PACKAGE, PYTHON, SETTINGS]))
-    assert SCHEMA.checker("reference-values", json=False).findings(deterministic_cbor.decode(wrapped.value)) == []
+    assert (
+        SCHEMA.checker("reference-values", json=False).findings(
+            deterministic_cbor.decode(wrapped.value)
+        )
+        == []
+    )
     assert reference.decode(cmw.encode_cbor(wrapped)) == [PACKAGE, PYTHON, SETTINGS]
 
 
 def test_the_schema_has_the_names_of_the_code():
     assert TEXT.count(labels.PROFILE) == 2
     assert TEXT.count(labels.ENDORSEMENT_PROFILE) == 1
-    for number in (labels.RECORD, labels.JOURNAL, labels.MANIFESTS, labels.KEY_STORAGE, labels.AGENT, *TPM.quote(b"").claims()):
+    for number in (
+        labels.RECORD,
+        labels.JOURNAL,
+        labels.MANIFESTS,
+        labels.KEY_STORAGE,
+        labels.AGENT,
+        *TPM.quote(b"").claims(),
+    ):
         assert str(number) in TEXT
 
 

@@ -25,16 +25,26 @@ def tpm(software_tpm):
 
 
 def run(tpm, *arguments):
-    subprocess.run(["tpm2", *arguments], env=os.environ | {"TPM2TOOLS_TCTI": tpm.tcti}, check=True, capture_output=True)
+    subprocess.run(
+        ["tpm2", *arguments],
+        env=os.environ | {"TPM2TOOLS_TCTI": tpm.tcti},
+        check=True,
+        capture_output=True,
+    )
 
 
 def policy_for(tpm, **rules):
-    return replace(POLICY, attestation_keys=(read_attestation_key(tpm.attestation_key()).key,), **rules)
+    return replace(
+        POLICY, attestation_keys=(read_attestation_key(tpm.attestation_key()).key,), **rules
+    )
 
 
 def test_evidence_of_a_tpm_is_affirmed(tpm):
     appraisal = appraised(made(tpm=tpm), policy_for(tpm))
-    assert (appraisal.status, appraisal.vector) == (Tier.AFFIRMING, {"instance-identity": 2, "file-system": 2, "hardware": 0})
+    assert (appraisal.status, appraisal.vector) == (
+        Tier.AFFIRMING,
+        {"instance-identity": 2, "file-system": 2, "hardware": 0},
+    )
     assert appraisal.details["clock"] > 0
 
 
@@ -57,7 +67,10 @@ def test_the_quote_is_over_the_journal_and_all_claims(tpm):
     quote, _ = check_quote(claims[labels.SUBMODS][labels.TPM], claims)
     assert quote.extra_data == qualifying_data(claims)
     for label in claims.keys() - {labels.SUBMODS}:
-        assert qualifying_data({name: value for name, value in claims.items() if name != label}) != quote.extra_data
+        assert (
+            qualifying_data({name: value for name, value in claims.items() if name != label})
+            != quote.extra_data
+        )
 
 
 def test_a_quote_of_another_time_is_refused(tpm):
@@ -65,7 +78,10 @@ def test_a_quote_of_another_time_is_refused(tpm):
     claims = cwt.read_token(later).claims
     claims[labels.SUBMODS] = cwt.read_token(earlier).claims[labels.SUBMODS]
     appraisal = appraised(cwt.sign_claims(claims, ATTESTER), policy, nonce=b"\x09" * 32)
-    assert (appraisal.status, appraisal.worst_check.reason) == (Tier.CONTRAINDICATED, "quote-swapped")
+    assert (appraisal.status, appraisal.worst_check.reason) == (
+        Tier.CONTRAINDICATED,
+        "quote-swapped",
+    )
 
 
 def test_registers_are_those_of_the_tpm(tpm):
@@ -76,8 +92,12 @@ def test_registers_are_those_of_the_tpm(tpm):
     assert appraised(made(tpm=tpm), policy).vector["executables"] == 3
     run(tpm, "pcrextend", f"16:sha256={'ab' * 32}")
     appraisal = appraised(made(tpm=tpm), policy)
-    assert (appraisal.status, appraisal.worst_check.reason) == (Tier.CONTRAINDICATED, "pcr-mismatch")
-    # What can be reset holds no history: the first value comes back, and only the qualifying data tells the two apart.
+    assert (appraisal.status, appraisal.worst_check.reason) == (
+        Tier.CONTRAINDICATED,
+        "pcr-mismatch",
+    )
+    # What can be reset holds no history: the first value comes back, and only the qualifying data
+    # tells the two apart.
     run(tpm, "pcrreset", "16")
     run(tpm, "pcrextend", f"16:sha256={'ab' * 32}")
     assert appraised(made(tpm=tpm), policy).status is Tier.AFFIRMING

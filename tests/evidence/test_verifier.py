@@ -5,7 +5,18 @@ from datetime import timedelta
 
 import pytest
 
-from tests.evidence.making import NOW, PACKAGE, POLICY, PYTHON, SETTINGS, SUBJECT, TPM, appraised, digest, made
+from tests.evidence.making import (
+    NOW,
+    PACKAGE,
+    POLICY,
+    PYTHON,
+    SETTINGS,
+    SUBJECT,
+    TPM,
+    appraised,
+    digest,
+    made,
+)
 from vacr.evidence.components import Component
 from vacr.evidence.tpm_structures import name_of
 from vacr.evidence.trust_tiers import TIERS, Tier, is_enough, tier_of, worst
@@ -13,7 +24,10 @@ from vacr.evidence.trust_tiers import TIERS, Tier, is_enough, tier_of, worst
 
 def test_a_quote_of_a_known_tpm_affirms_the_instance_and_no_hardware():
     appraisal = appraised(made())
-    assert (appraisal.status, appraisal.vector) == (Tier.AFFIRMING, {"instance-identity": 2, "file-system": 2, "hardware": 0})
+    assert (appraisal.status, appraisal.vector) == (
+        Tier.AFFIRMING,
+        {"instance-identity": 2, "file-system": 2, "hardware": 0},
+    )
     assert appraisal.details == {
         "clock": 1234,
         "reset-count": 3,
@@ -25,25 +39,44 @@ def test_a_quote_of_a_known_tpm_affirms_the_instance_and_no_hardware():
 
 def test_a_quote_of_an_endorsed_tpm_affirms_hardware():
     policy = replace(POLICY, attestation_keys=(), endorsed=frozenset((name_of(TPM.public()),)))
-    assert appraised(made(), policy).vector == {"instance-identity": 2, "file-system": 2, "hardware": 2}
+    assert appraised(made(), policy).vector == {
+        "instance-identity": 2,
+        "file-system": 2,
+        "hardware": 2,
+    }
 
 
 def test_a_key_in_software_affirms_no_identity_even_where_it_is_enough():
     appraisal = appraised(made(tpm=None), replace(POLICY, software_is_enough=True))
-    assert (appraisal.status, appraisal.vector) == (Tier.AFFIRMING, {"file-system": 2, "hardware": 0})
+    assert (appraisal.status, appraisal.vector) == (
+        Tier.AFFIRMING,
+        {"file-system": 2, "hardware": 0},
+    )
     capped = appraised(made(tpm=None))
-    assert (capped.status, capped.vector) == (Tier.WARNING, {"instance-identity": -33, "file-system": 2, "hardware": 0})
+    assert (capped.status, capped.vector) == (
+        Tier.WARNING,
+        {"instance-identity": -33, "file-system": 2, "hardware": 0},
+    )
 
 
 def test_hardware_that_a_policy_asks_for_has_to_be_endorsed():
     policy = replace(POLICY, required=frozenset(("hardware",)))
     assert appraised(made(), policy).vector["hardware"] == 97
-    assert appraised(made(), replace(policy, endorsed=frozenset((name_of(TPM.public()),)))).status is Tier.AFFIRMING
+    assert (
+        appraised(made(), replace(policy, endorsed=frozenset((name_of(TPM.public()),)))).status
+        is Tier.AFFIRMING
+    )
 
 
 def test_nothing_is_named_twice():
-    subject = replace(SUBJECT, components=(PACKAGE, PYTHON, SETTINGS, Component("agent:x", digest("a"))))
-    for references in ((), (PACKAGE, PYTHON, SETTINGS), (replace(PACKAGE, digest=digest("x"), manifest=None),)):
+    subject = replace(
+        SUBJECT, components=(PACKAGE, PYTHON, SETTINGS, Component("agent:x", digest("a")))
+    )
+    for references in (
+        (),
+        (PACKAGE, PYTHON, SETTINGS),
+        (replace(PACKAGE, digest=digest("x"), manifest=None),),
+    ):
         for check in appraised(made(subject), replace(POLICY, references=references)).checks:
             assert check.name not in check.told, check
 
@@ -51,9 +84,15 @@ def test_nothing_is_named_twice():
 def test_evidence_is_as_old_as_the_policy_says_and_no_older():
     policy = replace(POLICY, maximum_age=60)
     assert appraised(made(), policy).status is Tier.AFFIRMING
-    assert appraised(made(), policy, now=NOW + timedelta(seconds=1)).worst_check.reason == "evidence-old"
+    assert (
+        appraised(made(), policy, now=NOW + timedelta(seconds=1)).worst_check.reason
+        == "evidence-old"
+    )
     assert appraised(made(), policy, now=NOW - timedelta(seconds=360)).status is Tier.AFFIRMING
-    assert appraised(made(), policy, now=NOW - timedelta(seconds=361)).worst_check.reason == "evidence-in-future"
+    assert (
+        appraised(made(), policy, now=NOW - timedelta(seconds=361)).worst_check.reason
+        == "evidence-in-future"
+    )
 
 
 def test_registers_of_the_boot_affirm_what_was_booted():
@@ -63,23 +102,35 @@ def test_registers_of_the_boot_affirm_what_was_booted():
 
 def test_configuration_is_affirmed_where_it_has_a_reference_value():
     subject = replace(SUBJECT, components=(PACKAGE, PYTHON, SETTINGS))
-    policy = replace(POLICY, references=(PACKAGE, PYTHON, SETTINGS), required=frozenset(("configuration",)))
+    policy = replace(
+        POLICY, references=(PACKAGE, PYTHON, SETTINGS), required=frozenset(("configuration",))
+    )
     assert appraised(made(subject), policy).vector["configuration"] == 2
     other = replace(SUBJECT, components=(PACKAGE, PYTHON, replace(SETTINGS, digest=digest("x"))))
     assert appraised(made(other), policy).vector["configuration"] == -97
 
 
 def test_an_agent_is_told_of_and_affirms_nothing():
-    subject = replace(SUBJECT, components=(PACKAGE, PYTHON, Component("agent:claude-code", digest("a"), "2.1.72")))
+    subject = replace(
+        SUBJECT, components=(PACKAGE, PYTHON, Component("agent:claude-code", digest("a"), "2.1.72"))
+    )
     appraisal = appraised(made(subject))
-    assert (appraisal.status, appraisal.vector) == (Tier.AFFIRMING, {"instance-identity": 2, "file-system": 2, "hardware": 0})
-    known = replace(POLICY, references=(PACKAGE, PYTHON, Component("agent:claude-code", digest("b"), "2.1.72")))
+    assert (appraisal.status, appraisal.vector) == (
+        Tier.AFFIRMING,
+        {"instance-identity": 2, "file-system": 2, "hardware": 0},
+    )
+    known = replace(
+        POLICY, references=(PACKAGE, PYTHON, Component("agent:claude-code", digest("b"), "2.1.72"))
+    )
     assert appraised(made(subject), known).vector["sourced-data"] == 96
 
 
 def test_several_releases_may_be_known():
     older = replace(PACKAGE, version="0.0.9", digest=digest("older"), manifest=None)
-    assert appraised(made(), replace(POLICY, references=(older, PACKAGE, PYTHON))).status is Tier.AFFIRMING
+    assert (
+        appraised(made(), replace(POLICY, references=(older, PACKAGE, PYTHON))).status
+        is Tier.AFFIRMING
+    )
 
 
 def test_without_the_record_the_result_says_which_it_is_about():
@@ -92,14 +143,29 @@ def test_without_the_record_the_result_says_which_it_is_about():
 def test_evidence_without_a_journal_says_so():
     appraisal = appraised(made(replace(SUBJECT, journal=None)))
     assert appraisal.journal is None
-    assert [check.told for check in appraisal.checks if check.name == "journal"] == ["recorded without one"]
+    assert [check.told for check in appraisal.checks if check.name == "journal"] == [
+        "recorded without one"
+    ]
 
 
 @pytest.mark.parametrize(
     ("value", "tier"),
-    [(0, "none"), (1, "none"), (-1, "none"), (2, "affirming"), (31, "affirming"), (-2, "affirming"), (-32, "affirming")]
+    [
+        (0, "none"),
+        (1, "none"),
+        (-1, "none"),
+        (2, "affirming"),
+        (31, "affirming"),
+        (-2, "affirming"),
+        (-32, "affirming"),
+    ]
     + [(32, "warning"), (95, "warning"), (-33, "warning"), (-96, "warning")]
-    + [(96, "contraindicated"), (127, "contraindicated"), (-97, "contraindicated"), (-128, "contraindicated")],
+    + [
+        (96, "contraindicated"),
+        (127, "contraindicated"),
+        (-97, "contraindicated"),
+        (-128, "contraindicated"),
+    ],
 )
 def test_tiers_of_values(value, tier):
     assert tier_of(value) is TIERS[tier]

@@ -29,7 +29,13 @@ def run(folder, script, **variables):
         (folder / name).write_text(policy)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     variables |= {"PATH": path, "VACR_STATE": str(folder / "state")}
-    done = subprocess.run(["bash", "-euc", script], cwd=folder, env=os.environ | variables, capture_output=True, text=True)
+    done = subprocess.run(
+        ["bash", "-euc", script],
+        cwd=folder,
+        env=os.environ | variables,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -37,7 +43,11 @@ def run(folder, script, **variables):
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl")
 def test_background_check_and_passport(tmp_path):
     said = run(tmp_path, commands(tpm=False))
-    assert said.count("✓ evidence: affirming") == said.count("the weaker claim of a key in software") == 5
+    assert (
+        said.count("✓ evidence: affirming")
+        == said.count("the weaker claim of a key in software")
+        == 5
+    )
     assert said.count("? hardware: none vouches for it") == 3
 
 

@@ -1,4 +1,6 @@
-"""The records of all sessions there are: our examples and fixtures, and real ones where there are any."""
+"""The records of all sessions there are: our examples and fixtures, and real ones where there are
+any.
+"""
 
 import functools
 
@@ -23,7 +25,12 @@ def _databases():
     """Give the sessions of the corpus that are databases."""
     if not CORPUS.is_dir():
         return []
-    return sorted(path for agent in AGENTS for path in (CORPUS / agent).glob("*") if path.read_bytes()[:6] == b"SQLite")
+    return sorted(
+        path
+        for agent in AGENTS
+        for path in (CORPUS / agent).glob("*")
+        if path.read_bytes()[:6] == b"SQLite"
+    )
 
 
 @functools.cache
@@ -33,7 +40,9 @@ def example(name):
 
 
 def exports(export, **asked):
-    """Give what all records are exported as; those that are of events alone have nothing to export."""
+    """Give what all records are exported as; those that are of events alone have nothing to
+    export.
+    """
     for name, record in all_records():
         try:
             yield name, record, export(record, Asked("ab" * 32, **asked))

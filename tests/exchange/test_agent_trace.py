@@ -1,4 +1,6 @@
-"""Agent Trace: the file attribution of records, there and back, and traces of others, back and there."""
+"""Agent Trace: the file attribution of records, there and back, and traces of others, back and
+there.
+"""
 
 import copy
 import json
@@ -27,13 +29,21 @@ TRACE = {
     "id": "550e8400-e29b-41d4-a716-446655440000",
     "timestamp": "2026-01-25T10:00:00Z",
     "files": [
-        {"path": "src/app.ts", "conversations": [{"contributor": {"type": "ai"}, "ranges": [{"start_line": 1, "end_line": 50}]}]}
+        {
+            "path": "src/app.ts",
+            "conversations": [
+                {"contributor": {"type": "ai"}, "ranges": [{"start_line": 1, "end_line": 50}]}
+            ],
+        }
     ],
 }
 
 
 def records(data):
-    return [json.loads(b"".join(identify(reading.record))) for reading in read(Source((Part("traces.jsonl", data),)))]
+    return [
+        json.loads(b"".join(identify(reading.record)))
+        for reading in read(Source((Part("traces.jsonl", data),)))
+    ]
 
 
 def imported(document):
@@ -46,7 +56,11 @@ def exported(record):
 
 
 _text = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
-_more = st.dictionaries(st.sampled_from(["note", "id", "x-y", "extra"]), _text | st.none() | st.integers(0, 9), max_size=1)
+_more = st.dictionaries(
+    st.sampled_from(["note", "id", "x-y", "extra"]),
+    _text | st.none() | st.integers(0, 9),
+    max_size=1,
+)
 
 
 def _open(required, **optional):
@@ -54,12 +68,21 @@ def _open(required, **optional):
     return st.tuples(_more, made).map(lambda pair: pair[0] | pair[1])
 
 
-_hashes = st.sampled_from(["sha256:ab", "murmur3:9f2e", "plain", "sha-256:x", "unspecified:y", "a:b:c", ""])
+_hashes = st.sampled_from(
+    ["sha256:ab", "murmur3:9f2e", "plain", "sha-256:x", "unspecified:y", "a:b:c", ""]
+)
 _contributor = _open({"type": st.sampled_from(["human", "ai", "mixed", "unknown"])}, model_id=_text)
-_range = _open({"start_line": st.integers(1, 9), "end_line": st.integers(1, 9)}, content_hash=_hashes, contributor=_contributor)
+_range = _open(
+    {"start_line": st.integers(1, 9), "end_line": st.integers(1, 9)},
+    content_hash=_hashes,
+    contributor=_contributor,
+)
 _related = st.lists(_open({"type": _text, "url": st.just("https://a.example/x")}), max_size=2)
 _conversation = _open(
-    {"ranges": st.lists(_range, max_size=2)}, url=st.just("https://a.example/c"), contributor=_contributor, related=_related
+    {"ranges": st.lists(_range, max_size=2)},
+    url=st.just("https://a.example/c"),
+    contributor=_contributor,
+    related=_related,
 )
 _file = _open({"path": _text, "conversations": st.lists(_conversation, max_size=2)})
 _name = _text | st.just("unknown")
@@ -67,7 +90,9 @@ traces = _open(
     {
         "version": st.sampled_from(["0.1.0", "1.0"]),
         "id": st.uuids().map(str),
-        "timestamp": st.sampled_from(["2026-01-25T10:00:00Z", "2026-01-25T10:00:00.5+01:00", "2026-01-25T10:00Z"]),
+        "timestamp": st.sampled_from(
+            ["2026-01-25T10:00:00Z", "2026-01-25T10:00:00.5+01:00", "2026-01-25T10:00Z"]
+        ),
         "files": st.lists(_file, max_size=2),
     },
     vcs=_open({"type": st.sampled_from(["git", "jj"]), "revision": _text}),
@@ -97,7 +122,9 @@ def test_every_attributed_session_gives_a_trace_that_others_take():
                     raise
     assert len(made) > 5
     assert all(imported(copy.deepcopy(document)) for document in made)
-    verdicts = judged({"op": "json_schema", "schema": SCHEMA, "document": document} for document in made)
+    verdicts = judged(
+        {"op": "json_schema", "schema": SCHEMA, "document": document} for document in made
+    )
     assert [verdict for verdict in verdicts if verdict] == []
 
 
@@ -108,9 +135,14 @@ def test_what_it_says():
     (file,) = document["files"]
     (conversation,) = file["conversations"]
     assert conversation["contributor"] == {"type": "ai", "model_id": "anthropic/claude-opus-4-6"}
-    assert [(one["start_line"], one["end_line"]) for one in conversation["ranges"]] == [(1, 5), (7, 7)]
+    assert [(one["start_line"], one["end_line"]) for one in conversation["ranges"]] == [
+        (1, 5),
+        (7, 7),
+    ]
     assert conversation["ranges"][0]["content_hash"].startswith("sha256:")
-    assert conversation["related"] == [{"type": "record", "url": "ni:///sha-256;" + "q6ur" * 10 + "q6s"}]
+    assert conversation["related"] == [
+        {"type": "record", "url": "ni:///sha-256;" + "q6ur" * 10 + "q6s"}
+    ]
     assert document["metadata"]["vacr"]["sha-256"] == ASKED.digest
     assert document["tool"] == {"name": "claude-code", "version": "2.1.72"}
     assert "vcs" not in document
@@ -127,7 +159,9 @@ def test_a_record_without_an_attribution_is_refused():
 def test_what_is_no_address_or_line_is_counted():
     record = copy.deepcopy(example("claude-code.jsonl"))
     ranges = [{"start-line": 0, "end-line": 0}, {"start-line": 1, "end-line": 1}]
-    record["file-attribution"] = {"files": [{"path": "a", "conversations": [{"url": "here", "ranges": ranges}]}]}
+    record["file-attribution"] = {
+        "files": [{"path": "a", "conversations": [{"url": "here", "ranges": ranges}]}]
+    }
     made = export(record, ASKED)
     assert made.losses["addresses without a scheme"] == 1
     assert made.losses["ranges without a line"] == 1

@@ -1,4 +1,6 @@
-"""ATIF: what becomes of each agent's sessions, what is refused, and that the way back gives the same document."""
+"""ATIF: what becomes of each agent's sessions, what is refused, and that the way back gives the
+same document.
+"""
 
 import copy
 import json
@@ -75,14 +77,23 @@ def test_one_step_a_model_call():
     (result,) = first["observation"]["results"]
     assert result["source_call_id"] == "toolu_01Read"
     failed = [
-        step["observation"]["results"][0] for step in agent if step.get("tool_calls", [{}])[0].get("function_name") == "Bash"
+        step["observation"]["results"][0]
+        for step in agent
+        if step.get("tool_calls", [{}])[0].get("function_name") == "Bash"
     ]
     assert failed[0]["extra"]["vacr"] == {"is-error": True}
 
 
 def test_tokens_of_events_are_of_the_call_before():
     steps = exported(example("codex-cli.jsonl"))["steps"]
-    assert [step.get("metrics", {}).get("prompt_tokens") for step in steps] == [None, None, None, 9120, 9410, 9600]
+    assert [step.get("metrics", {}).get("prompt_tokens") for step in steps] == [
+        None,
+        None,
+        None,
+        9120,
+        9410,
+        9600,
+    ]
     assert steps[0]["source"] == "system"
 
 
@@ -91,7 +102,10 @@ def test_input_that_is_no_object_and_calls_without_names():
     patch = steps[4]["tool_calls"][0]
     assert set(patch["arguments"]) == {"input"}
     cursor = exported(example("cursor.jsonl"))["steps"]
-    assert [call["tool_call_id"] for step in cursor for call in step.get("tool_calls", [])] == ["call-1", "call-1"]
+    assert [call["tool_call_id"] for step in cursor for call in step.get("tool_calls", [])] == [
+        "call-1",
+        "call-1",
+    ]
 
 
 def _record(*entries):
@@ -105,7 +119,14 @@ SOUND = {"inlineData": {"mimeType": "audio/wav", "data": "AAAA"}}
 
 
 @pytest.mark.parametrize(
-    "content", ["hello", [{"type": "text", "text": "hello"}], ["hello"], [{"text": "hello"}], {"text": "hello"}]
+    "content",
+    [
+        "hello",
+        [{"type": "text", "text": "hello"}],
+        ["hello"],
+        [{"text": "hello"}],
+        {"text": "hello"},
+    ],
 )
 def test_content_is_exported_alike_whatever_its_shape(content):
     assert exported(_record({"type": "user", "content": content}))["steps"][0]["message"] == "hello"
@@ -117,7 +138,10 @@ def test_content_that_is_absent_is_an_empty_message():
 
 def test_pictures_and_sounds_where_the_version_has_them():
     seen = _record({"type": "user", "content": [{"type": "text", "text": "look"}, IMAGE]})
-    assert exported(seen)["steps"][0]["message"][1]["source"] == {"media_type": "image/png", "path": "data:image/png;base64,AAAA"}
+    assert exported(seen)["steps"][0]["message"][1]["source"] == {
+        "media_type": "image/png",
+        "path": "data:image/png;base64,AAAA",
+    }
     older = export(seen, Asked("", version="1.5"))
     assert json.loads(older.data)["steps"][0]["message"] == "look\n[image/png, not exported]"
     assert older.losses["images and sounds"] == 1
@@ -128,9 +152,14 @@ def test_pictures_and_sounds_where_the_version_has_them():
 
 
 def test_a_result_without_its_call_names_no_call_of_the_step():
-    record = _record({"type": "assistant", "content": "x"}, {"type": "tool-result", "output": "late", "call-id": "gone"})
+    record = _record(
+        {"type": "assistant", "content": "x"},
+        {"type": "tool-result", "output": "late", "call-id": "gone"},
+    )
     (step,) = exported(record)["steps"]
-    assert step["observation"]["results"] == [{"content": "late", "extra": {"vacr": {"call-id": "gone"}}}]
+    assert step["observation"]["results"] == [
+        {"content": "late", "extra": {"vacr": {"call-id": "gone"}}}
+    ]
 
 
 def test_sub_agents_of_the_record_are_trajectories_of_their_own():
@@ -145,7 +174,11 @@ def test_sub_agents_of_the_record_are_trajectories_of_their_own():
     (other,) = made["subagent_trajectories"]
     assert other["trajectory_id"].endswith("/a1")
     assert [step["message"] for step in other["steps"]] == ["part", "done"]
-    assert [step["message"] for step in exported(record, version="1.6")["steps"]] == ["do", "part", "done"]
+    assert [step["message"] for step in exported(record, version="1.6")["steps"]] == [
+        "do",
+        "part",
+        "done",
+    ]
 
 
 def test_filters_are_honoured_and_what_they_leave_out_is_counted():
@@ -175,7 +208,10 @@ REFUSED = [
     ({**DOCUMENT, "steps": [{**STEP, "step_id": 2}]}, "/steps/0/step_id"),
     ({**DOCUMENT, "steps": [{**STEP, "metrics": {}}]}, "/steps/0/metrics"),
     (
-        {**DOCUMENT, "steps": [{**STEP, "source": "agent", "llm_call_count": 0, "reasoning_content": ""}]},
+        {
+            **DOCUMENT,
+            "steps": [{**STEP, "source": "agent", "llm_call_count": 0, "reasoning_content": ""}],
+        },
         "/steps/0/reasoning_content",
     ),
     (
@@ -201,7 +237,11 @@ def test_what_is_no_json_is_refused():
 
 
 def test_members_of_later_versions_are_kept():
-    later = copy.deepcopy(DOCUMENT) | {"schema_version": "ATIF-v1.9", "format": "x", "mood": {"a": None}}
+    later = copy.deepcopy(DOCUMENT) | {
+        "schema_version": "ATIF-v1.9",
+        "format": "x",
+        "mood": {"a": None},
+    }
     later["steps"][0] |= {"id": "s1", "children": [1], "weather": "fine", "vacr": {"x": 1}}
     record = imported(copy.deepcopy(later))
     assert record["session"]["mood"] == {"a": None}
@@ -210,7 +250,13 @@ def test_members_of_later_versions_are_kept():
 
 
 def test_copied_context_is_marked_as_inherited_and_not_counted():
-    copied = {"step_id": 1, "source": "agent", "message": "old", "is_copied_context": True, "metrics": {"prompt_tokens": 5}}
+    copied = {
+        "step_id": 1,
+        "source": "agent",
+        "message": "old",
+        "is_copied_context": True,
+        "metrics": {"prompt_tokens": 5},
+    }
     record = imported({**DOCUMENT, "steps": [copied, {**STEP, "step_id": 2}]})
     assert record["session"]["entries"][0]["vacr"]["inherited"] is True
     assert exported(record, version="1.7")["final_metrics"] == {"total_steps": 2}

@@ -64,7 +64,10 @@ def test_a_note_becomes_a_file_attribution():
         {"type": "ai", "model-id": "claude-opus-5"},
         {"type": "human"},
     ]
-    assert first["conversations"][0]["ranges"] == [{"start-line": 1, "end-line": 10}, {"start-line": 15, "end-line": 15}]
+    assert first["conversations"][0]["ranges"] == [
+        {"start-line": 1, "end-line": 10},
+        {"start-line": 15, "end-line": 15},
+    ]
     assert second["path"] == "docs/my file.md"
     assert record["vcs"] == {"type": "git", "revision": "ae20f6f29e22293875cbfa6e6252db59360d960a"}
     assert record["session"]["humans"]
@@ -77,19 +80,28 @@ def test_there_and_back_gives_the_same_note():
     assert again.partition(b"---\n")[0] == NOTE.partition(b"---\n")[0]
 
 
-_paths = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8).filter(notes.can_hold)
-_ranges = st.lists(
-    st.tuples(st.integers(1, 50), st.integers(0, 9)).map(lambda pair: (pair[0], sum(pair))), min_size=1, max_size=3
+_paths = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8).filter(
+    notes.can_hold
 )
-_keys = st.sampled_from(["s_a76964380084ef::t_a3a130d3e145e3", "h_dca485b1adf836", "d4a7828bfdafe456", "abcdef0"])
-_files = st.lists(st.tuples(_paths, st.lists(st.builds(Attested, _keys, _ranges), max_size=2)), max_size=3)
+_ranges = st.lists(
+    st.tuples(st.integers(1, 50), st.integers(0, 9)).map(lambda pair: (pair[0], sum(pair))),
+    min_size=1,
+    max_size=3,
+)
+_keys = st.sampled_from(
+    ["s_a76964380084ef::t_a3a130d3e145e3", "h_dca485b1adf836", "d4a7828bfdafe456", "abcdef0"]
+)
+_files = st.lists(
+    st.tuples(_paths, st.lists(st.builds(Attested, _keys, _ranges), max_size=2)), max_size=3
+)
 
 
 @such_as([("{", [])], {})
 @given(
     _files,
     st.dictionaries(
-        st.sampled_from(["prompts", "format", "entries", "note"]), st.integers() | st.dictionaries(st.text("ab"), st.none())
+        st.sampled_from(["prompts", "format", "entries", "note"]),
+        st.integers() | st.dictionaries(st.text("ab"), st.none()),
     ),
 )
 def test_any_note_comes_back(files, more):
@@ -105,7 +117,16 @@ def test_through_a_repository(tmp_path):
         pytest.skip("no git")
 
     def git(*arguments, data=None):
-        command = ["git", "-C", str(tmp_path), "-c", "user.name=A", "-c", "user.email=a@b.example", *arguments]
+        command = [
+            "git",
+            "-C",
+            str(tmp_path),
+            "-c",
+            "user.name=A",
+            "-c",
+            "user.email=a@b.example",
+            *arguments,
+        ]
         return subprocess.run(command, check=True, capture_output=True, input=data).stdout
 
     git("init", "-q")
@@ -117,7 +138,10 @@ def test_through_a_repository(tmp_path):
     record = imported(stored)
     (file,) = record["file-attribution"]["files"]
     assert file["path"] == "total.py"
-    assert file["conversations"][0]["ranges"] == [{"start-line": 1, "end-line": 5}, {"start-line": 7, "end-line": 7}]
+    assert file["conversations"][0]["ranges"] == [
+        {"start-line": 1, "end-line": 5},
+        {"start-line": 7, "end-line": 7},
+    ]
     assert notes.parse(export(record, ASKED).data) == notes.parse(made.data)
 
 
@@ -131,16 +155,32 @@ def test_keys_are_those_of_the_standard():
         "model": "claude-opus-4-6",
     }
     hashed = subprocess.run(
-        ["sha256sum"], input=b"claude:6f0d1c52-8a3e-4b57-9c1d-2e7a90b4d113", capture_output=True, check=True
+        ["sha256sum"],
+        input=b"claude:6f0d1c52-8a3e-4b57-9c1d-2e7a90b4d113",
+        capture_output=True,
+        check=True,
     ).stdout
     assert attested.key[2:16] == hashed[:14].decode()
 
 
 def test_only_lines_of_the_agent_are_told_and_the_others_counted():
     record = copy.deepcopy(example("claude-code.jsonl"))
-    kinds = [("ai", 1, 3), ("human", 4, 5), ("ai", 6, 6), ("ai", 4, 4), ("mixed", 7, 9), ("unknown", 10, 10)]
-    ranges = [{"start-line": first, "end-line": last, "contributor": {"type": kind}} for kind, first, last in kinds]
-    files = [{"path": path, "conversations": [{"ranges": ranges}]} for path in ("a b.py", 'a"b.py', "a\nb.py", "---")]
+    kinds = [
+        ("ai", 1, 3),
+        ("human", 4, 5),
+        ("ai", 6, 6),
+        ("ai", 4, 4),
+        ("mixed", 7, 9),
+        ("unknown", 10, 10),
+    ]
+    ranges = [
+        {"start-line": first, "end-line": last, "contributor": {"type": kind}}
+        for kind, first, last in kinds
+    ]
+    files = [
+        {"path": path, "conversations": [{"ranges": ranges}]}
+        for path in ("a b.py", 'a"b.py', "a\nb.py", "---")
+    ]
     record["file-attribution"] = {"files": files}
     made = export(record, ASKED)
     assert [(path, one.ranges) for path, (one,) in notes.parse(made.data).files] == [

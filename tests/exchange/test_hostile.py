@@ -1,4 +1,6 @@
-"""Whatever a valid record holds is exported or refused; whatever a document holds is imported or refused."""
+"""Whatever a valid record holds is exported or refused; whatever a document holds is imported or
+refused.
+"""
 
 import json
 from contextlib import suppress
@@ -29,7 +31,14 @@ TRACE = vacr.encode(
         "version": "0.1.0",
         "id": "550e8400-e29b-41d4-a716-446655440000",
         "timestamp": "2026-01-25T10:00:00Z",
-        "files": [{"path": "a", "conversations": [{"ranges": [{"start_line": 1, "end_line": 2, "content_hash": "a:b"}]}]}],
+        "files": [
+            {
+                "path": "a",
+                "conversations": [
+                    {"ranges": [{"start_line": 1, "end_line": 2, "content_hash": "a:b"}]}
+                ],
+            }
+        ],
     }
 )
 
@@ -38,12 +47,19 @@ TRACE = vacr.encode(
 def test_any_valid_record_is_exported_or_refused(name):
     schema, made = schema_for(SCHEMA_VERSION), 0
     for seed in range(150):
-        record = {**schema.generate("verifiable-agent-record", seed=seed, json=True), "version": SCHEMA_VERSION}
+        record = {
+            **schema.generate("verifiable-agent-record", seed=seed, json=True),
+            "version": SCHEMA_VERSION,
+        }
         record["session"] = schema.generate("session-trace", seed=seed, json=True)
         if seed % 2:
-            record["file-attribution"] = schema.generate("file-attribution-record", seed=seed, json=True)
+            record["file-attribution"] = schema.generate(
+                "file-attribution-record", seed=seed, json=True
+            )
         with suppress(VacrError):
-            assert FORMATS[name].export(record, Asked("ab" * 32, signer=SIGNER)).data.endswith(b"\n")
+            assert (
+                FORMATS[name].export(record, Asked("ab" * 32, signer=SIGNER)).data.endswith(b"\n")
+            )
             made += 1
     assert made >= 5
 
@@ -68,14 +84,20 @@ def test_any_bytes_are_imported_or_refused(data):
 def test_damaged_documents_are_imported_or_refused(data):
     whole = data.draw(st.one_of(trajectories().map(codec.encode), st.just(NOTE), st.just(TRACE)))
     place = data.draw(st.integers(0, len(whole) - 1))
-    imports(whole[:place] + data.draw(st.binary(max_size=3)) + whole[place + data.draw(st.integers(0, 3)) :])
+    imports(
+        whole[:place]
+        + data.draw(st.binary(max_size=3))
+        + whole[place + data.draw(st.integers(0, 3)) :]
+    )
 
 
 @given(st.data())
 def test_documents_with_values_of_other_types_are_imported_or_refused(data):
     document = json.loads(data.draw(st.one_of(trajectories().map(codec.encode), st.just(TRACE))))
     holder, key = data.draw(st.sampled_from(list(_places(document))))
-    holder[key] = data.draw(st.sampled_from([None, True, 0, -1, 1.5, "", "x", [], [1], {}, {"a": 1}, 2**70]))
+    holder[key] = data.draw(
+        st.sampled_from([None, True, 0, -1, 1.5, "", "x", [], [1], {}, {"a": 1}, 2**70])
+    )
     imports(codec.encode(document))
 
 

@@ -12,10 +12,42 @@ from vacr.exchange.html import export
 
 ASKED = Asked("ab" * 32)
 TAGS = frozenset(
-    ("html", "head", "meta", "title", "style", "body", "h1", "h2", "p", "dl", "dt", "dd", "nav", "ol", "li", "a", "main")
+    (
+        "html",
+        "head",
+        "meta",
+        "title",
+        "style",
+        "body",
+        "h1",
+        "h2",
+        "p",
+        "dl",
+        "dt",
+        "dd",
+        "nav",
+        "ol",
+        "li",
+        "a",
+        "main",
+    )
     + ("section", "details", "summary", "pre", "div", "img")
 )
-ATTRIBUTES = frozenset(("lang", "charset", "http-equiv", "content", "name", "aria-label", "href", "class", "id", "alt", "src"))
+ATTRIBUTES = frozenset(
+    (
+        "lang",
+        "charset",
+        "http-equiv",
+        "content",
+        "name",
+        "aria-label",
+        "href",
+        "class",
+        "id",
+        "alt",
+        "src",
+    )
+)
 
 
 class Seen(HTMLParser):
@@ -52,7 +84,22 @@ def check(page):
 
 hostile = st.lists(
     st.sampled_from(
-        ["<script>", '"', "'", ">", "<", "&", "</pre>", "</style>", "<img src=x onerror=y>", "]]>", "<!--", "x", "\n", "\x1b]8;;"]
+        [
+            "<script>",
+            '"',
+            "'",
+            ">",
+            "<",
+            "&",
+            "</pre>",
+            "</style>",
+            "<img src=x onerror=y>",
+            "]]>",
+            "<!--",
+            "x",
+            "\n",
+            "\x1b]8;;",
+        ]
     ),
     max_size=8,
 ).map("".join)
@@ -62,7 +109,11 @@ hostile = st.lists(
 def test_what_is_said_is_text(one, other):
     image = {"type": "image", "source": {"media_type": one, "data": other}}
     call = {"type": "tool-call", "name": one, "input": {"path": other, "x": one}}
-    edit = {"type": "tool-call", "name": "StrReplace", "input": {"path": other, "old_string": "", "new_string": one}}
+    edit = {
+        "type": "tool-call",
+        "name": "StrReplace",
+        "input": {"path": other, "old_string": "", "new_string": one},
+    }
     entries = [
         {"type": "user", "content": [{"type": "text", "text": one}, image]},
         call,
@@ -84,7 +135,11 @@ def test_pictures_are_in_it_if_they_are_pictures():
         return export(record({"type": "user", "content": [image]}), ASKED)
 
     assert b'src="data:image/png;base64,QUJD"' in page("image/png", "QUJD").data
-    for media_type, data in (("image/svg+xml", "QUJD"), ("image/png", '"onerror=x'), ("text/html", "QUJD")):
+    for media_type, data in (
+        ("image/svg+xml", "QUJD"),
+        ("image/png", '"onerror=x'),
+        ("text/html", "QUJD"),
+    ):
         made = page(media_type, data)
         assert b"<img" not in made.data
         assert made.losses["images that are not in the record, or of another type"] == 1

@@ -39,9 +39,16 @@ def test_others_verify_it_and_refuse_what_was_changed(attributed, signer):
     assert envelope["payloadType"] == "application/vnd.in-toto+json"
     pem = keys.public_pem(signer.public_key).decode()
     changed = copy.deepcopy(envelope)
-    changed["payload"] = base64.b64encode(base64.b64decode(envelope["payload"]).replace(b"claude", b"clause")).decode()
+    changed["payload"] = base64.b64encode(
+        base64.b64decode(envelope["payload"]).replace(b"claude", b"clause")
+    ).decode()
     other = keys.public_pem(KeySigner(keys.generate("eddsa")).public_key).decode()
-    asked = [(envelope, pem), (changed, pem), (envelope, other), (envelope | {"payloadType": "x"}, pem)]
+    asked = [
+        (envelope, pem),
+        (changed, pem),
+        (envelope, other),
+        (envelope | {"payloadType": "x"}, pem),
+    ]
     payload, *refused = judged({"op": "dsse", "envelope": one, "key": key} for one, key in asked)
     assert json.loads(payload)["_type"] == "https://in-toto.io/Statement/v1"
     assert refused == [None, None, None]
@@ -60,13 +67,19 @@ def test_what_it_says(attributed, signer):
     commit, file = said["subject"]
     assert commit["digest"] == {"gitCommit": COMMIT}
     assert file["name"] == "total.py"
-    assert file["digest"]["sha256"] == attributed["vacr"]["attribution"]["files"]["total.py"]["sha-256"]
+    assert (
+        file["digest"]["sha256"]
+        == attributed["vacr"]["attribution"]["files"]["total.py"]["sha-256"]
+    )
     predicate = said["predicate"]
     assert predicate["record"]["digest"] == {"sha256": DIGEST}
     assert predicate["agent"] == {"name": "claude-code", "version": "2.1.72"}
     assert predicate["models"] == ["claude-opus-4-6"]
     assert predicate["startedAt"] == "2026-03-14T09:26:01.250Z"
-    assert predicate["attribution"] == {"files": 1, "lines": {"ai": 6, "human": 0, "mixed": 0, "unknown": 0}}
+    assert predicate["attribution"] == {
+        "files": 1,
+        "lines": {"ai": 6, "human": 0, "mixed": 0, "unknown": 0},
+    }
     assert made.losses == {"entries of the conversation": 20}
 
 
@@ -80,8 +93,12 @@ def test_receipts_go_along_only_with_a_statement_about_the_same_bytes(attributed
     data = vacr.encode(attributed)
     digest = hashlib.sha256(data).hexdigest()
     signed = vacr.sign(data, signer, unprotected={394: [b"receipt"]})
-    with_them = statement(export(attributed, Asked(digest, signer=signer, statement=signed)))["predicate"]
-    assert with_them["receipts"] == [{"mediaType": "application/cose", "content": base64.b64encode(b"receipt").decode()}]
+    with_them = statement(export(attributed, Asked(digest, signer=signer, statement=signed)))[
+        "predicate"
+    ]
+    assert with_them["receipts"] == [
+        {"mediaType": "application/cose", "content": base64.b64encode(b"receipt").decode()}
+    ]
     for other, name in ((signed, DIGEST), (b"no statement", digest)):
         made = export(attributed, Asked(name, signer=signer, statement=other))
         assert "receipts" not in statement(made)["predicate"]

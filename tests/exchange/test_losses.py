@@ -15,7 +15,11 @@ EDIT = {"file_path": "a.py", "old_string": "x", "new_string": "y"}
 def record() -> dict:
     """Make a record with something of everything."""
     entries = [
-        {"type": "user", "timestamp": TIME.format(1), "content": [{"type": "text", "text": "said"}]},
+        {
+            "type": "user",
+            "timestamp": TIME.format(1),
+            "content": [{"type": "text", "text": "said"}],
+        },
         {"type": "reasoning", "content": "thought"},
         {"type": "assistant", "content": "answer", "token-usage": dict(USAGE)},
         {"type": "tool-call", "call-id": "1", "name": "Bash", "input": {"command": "ls"}},
@@ -24,8 +28,19 @@ def record() -> dict:
         {"type": "system-event", "event-type": "an-error"},
     ]
     meta = {"model-id": "m", "model-provider": "p", "cli-name": "claude-code", "cli-version": "1"}
-    session = {"session-id": "s", "agent-meta": meta, "environment": {"working-dir": "/d"}, "entries": entries}
-    return {"version": "3.0.0-draft", "id": "r", "session": session, "vcs": {"type": "git"}, "vacr": {}}
+    session = {
+        "session-id": "s",
+        "agent-meta": meta,
+        "environment": {"working-dir": "/d"},
+        "entries": entries,
+    }
+    return {
+        "version": "3.0.0-draft",
+        "id": "r",
+        "session": session,
+        "vcs": {"type": "git"},
+        "vacr": {},
+    }
 
 
 PLACES = {
@@ -66,12 +81,17 @@ def with_member(place: str, name: str) -> dict:
     made = holder = record()
     for step in PLACES[place].split("/")[1:]:
         holder = holder[int(step) if isinstance(holder, list) else step]
-    holder[name] = {"models": [MARK, "m"], "data": {"x": MARK}, "session-end": TIME.format(9)}.get(name, MARK)
+    holder[name] = {"models": [MARK, "m"], "data": {"x": MARK}, "session-end": TIME.format(9)}.get(
+        name, MARK
+    )
     return made
 
 
 @pytest.mark.parametrize("form", CONVERSATIONS)
-@pytest.mark.parametrize(("place", "name"), [(place, name) for place in PLACES for name in ["own", *CANONICAL.get(place, ())]])
+@pytest.mark.parametrize(
+    ("place", "name"),
+    [(place, name) for place in PLACES for name in ["own", *CANONICAL.get(place, ())]],
+)
 def test_what_is_added_is_in_the_export_or_counted(form, place, name):
     before = FORMATS[form].export(record(), Asked("ab" * 32))
     after = FORMATS[form].export(with_member(place, name), Asked("ab" * 32))
@@ -83,6 +103,10 @@ def test_what_is_added_is_in_the_export_or_counted(form, place, name):
 
 def test_a_name_that_is_too_long_is_told():
     made = record() | {"created": TIME.format(0)}
-    ranges = [{"start-line": 1, "end-line": 2, "contributor": {"type": "ai", "model-id": "m" * 300}}]
+    ranges = [
+        {"start-line": 1, "end-line": 2, "contributor": {"type": "ai", "model-id": "m" * 300}}
+    ]
     made["file-attribution"] = {"files": [{"path": "a", "conversations": [{"ranges": ranges}]}]}
-    assert FORMATS["agent-trace"].export(made, Asked("ab" * 32)).losses["ends of names of models"] == 1
+    assert (
+        FORMATS["agent-trace"].export(made, Asked("ab" * 32)).losses["ends of names of models"] == 1
+    )

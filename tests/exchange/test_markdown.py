@@ -70,7 +70,11 @@ def tokens(text):
 
 
 def headings(text):
-    return [token.tag for token in RENDERER.parse(text) if token.type == "heading_open" and token.level == 0]
+    return [
+        token.tag
+        for token in RENDERER.parse(text)
+        if token.type == "heading_open" and token.level == 0
+    ]
 
 
 @given(hostile, hostile, hostile)
@@ -83,7 +87,13 @@ def test_nothing_that_is_said_gets_out_of_its_quotation(said, thought, path):
         "call-id": "e",
     }
     failed = {"type": "tool-result", "call-id": "e", "output": said, "is-error": True}
-    entries = [{"type": "user", "content": said}, {"type": "reasoning", "content": thought}, call, edit, failed]
+    entries = [
+        {"type": "user", "content": said},
+        {"type": "reasoning", "content": thought},
+        call,
+        edit,
+        failed,
+    ]
     text = export(record(*entries, {"type": "assistant", "content": "end"}), ASKED).data.decode()
     seen = list(tokens(text))
     assert not {"image", "link_open", "html_block"} & {token.type for token in seen}
@@ -93,19 +103,35 @@ def test_nothing_that_is_said_gets_out_of_its_quotation(said, thought, path):
     assert "\u202e" not in text
 
 
-@given(st.lists(st.sampled_from(["`", "``", "```", "x", "\n", "~~~", " "]), min_size=1, max_size=12).map("".join))
+@given(
+    st.lists(
+        st.sampled_from(["`", "``", "```", "x", "\n", "~~~", " "]), min_size=1, max_size=12
+    ).map("".join)
+)
 def test_a_diff_is_one_block_of_code(new):
-    edit = {"type": "tool-call", "name": "StrReplace", "input": {"path": "a.md", "old_string": "", "new_string": new}}
+    edit = {
+        "type": "tool-call",
+        "name": "StrReplace",
+        "input": {"path": "a.md", "old_string": "", "new_string": new},
+    }
     text = export(record(edit), ASKED).data.decode()
     blocks = [token for token in RENDERER.parse(text) if token.type == "fence"]
     wanted = [f"+{line}" for line in new.splitlines()]
-    assert sum(len(block.content.splitlines()) for block in blocks) == (len(wanted) + 1 if wanted else 0)
+    assert sum(len(block.content.splitlines()) for block in blocks) == (
+        len(wanted) + 1 if wanted else 0
+    )
     assert len(blocks) <= 1
 
 
 def test_code_in_what_was_said_stays_code():
     text = export(
-        record({"type": "assistant", "content": "See `Vec<T>` and\n```rust\nlet a: Vec<T>;\n```\nor <b>."}), ASKED
+        record(
+            {
+                "type": "assistant",
+                "content": "See `Vec<T>` and\n```rust\nlet a: Vec<T>;\n```\nor <b>.",
+            }
+        ),
+        ASKED,
     ).data.decode()
     html = RENDERER.render(text)
     assert "<code>Vec&lt;T&gt;</code>" in html
@@ -113,13 +139,20 @@ def test_code_in_what_was_said_stays_code():
     assert "or &lt;b&gt;." in html
 
 
-@pytest.mark.parametrize("content", ["hello", [{"type": "text", "text": "hello"}], ["hello"], {"text": "hello"}])
+@pytest.mark.parametrize(
+    "content", ["hello", [{"type": "text", "text": "hello"}], ["hello"], {"text": "hello"}]
+)
 def test_content_is_shown_alike_whatever_its_shape(content):
-    assert "\n> hello\n" in export(record({"type": "user", "content": content}), ASKED).data.decode()
+    assert (
+        "\n> hello\n" in export(record({"type": "user", "content": content}), ASKED).data.decode()
+    )
 
 
 def test_pictures_are_named_and_counted_and_never_in_it():
-    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "QUJDRA=="}}
+    image = {
+        "type": "image",
+        "source": {"type": "base64", "media_type": "image/png", "data": "QUJDRA=="},
+    }
     made = export(record({"type": "user", "content": [image]}), ASKED)
     assert b"QUJD" not in made.data
     assert b"[image image/png, 6 bytes]" in made.data

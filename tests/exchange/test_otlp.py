@@ -59,7 +59,9 @@ def test_spans_of_a_conversation():
     assert [part["type"] for part in parts] == ["reasoning", "text", "tool_call"]
     assert json.loads(said(chat)["gen_ai.input.messages"])[0]["role"] == "user"
     assert said(tool)["gen_ai.tool.call.id"] == "toolu_01Read"
-    assert json.loads(said(tool)["gen_ai.tool.call.arguments"]) == {"file_path": "/home/mira/invoice/total.py"}
+    assert json.loads(said(tool)["gen_ai.tool.call.arguments"]) == {
+        "file_path": "/home/mira/invoice/total.py"
+    }
     assert int(tool["endTimeUnixNano"]) > int(tool["startTimeUnixNano"])
 
 
@@ -82,7 +84,9 @@ def test_the_same_record_gives_the_same_trace_and_another_another():
     record = example("codex-cli.jsonl")
     assert export(record, ASKED).data == export(record, ASKED).data
     ids = {
-        json.loads(export(record, Asked(digest * 32)).data)["resourceSpans"][0]["scopeSpans"][0]["spans"][0]["traceId"]
+        json.loads(export(record, Asked(digest * 32)).data)["resourceSpans"][0]["scopeSpans"][0][
+            "spans"
+        ][0]["traceId"]
         for digest in ("ab", "cd")
     }
     assert len(ids) == 2
@@ -92,7 +96,10 @@ def test_instructions_sub_agents_and_prompts_without_answer():
     assert "permissions" in said(spans(example("codex-cli.jsonl"))[0])["gen_ai.system_instructions"]
     record = copy.deepcopy(example("claude-code.jsonl"))
     side = {"isSidechain": True, "agentId": "a1", "timestamp": "2026-03-14T09:26:02.000Z"}
-    record["session"]["entries"] += [{"type": "assistant", "content": "sub", **side}, {"type": "user", "content": "and now?"}]
+    record["session"]["entries"] += [
+        {"type": "assistant", "content": "sub", **side},
+        {"type": "user", "content": "and now?"},
+    ]
     found = spans(record)
     (sub,) = named(found, "invoke_agent a1")
     (chat,) = [span for span in found if span.get("parentSpanId") == sub["spanId"]]
@@ -120,9 +127,14 @@ def test_what_the_protocol_has_no_number_for():
         if "token-usage" in entry:
             entry["token-usage"]["input"] = 2**64 - 1
     found = spans(record)
-    assert max(int(span[name]) for span in found for name in ("startTimeUnixNano", "endTimeUnixNano")) < 2**64
+    assert (
+        max(int(span[name]) for span in found for name in ("startTimeUnixNano", "endTimeUnixNano"))
+        < 2**64
+    )
     values = [one["value"] for span in found for one in span["attributes"]]
-    assert all(-(2**63) <= int(value["intValue"]) < 2**63 for value in values if "intValue" in value)
+    assert all(
+        -(2**63) <= int(value["intValue"]) < 2**63 for value in values if "intValue" in value
+    )
     assert {"stringValue": str(2**64 - 1)} in values
 
 
@@ -130,7 +142,11 @@ def test_filters_are_honoured():
     made = export(example("claude-code.jsonl"), Asked("ab" * 32, Filter(tools=frozenset(["Bash"]))))
     assert made.left_out > 0
     found = spans(example("claude-code.jsonl"), chosen=Filter(tools=frozenset(["Bash"])))
-    assert [span["name"] for span in found] == ["invoke_agent claude-code", "chat claude-opus-4-6", "execute_tool Bash"]
+    assert [span["name"] for span in found] == [
+        "invoke_agent claude-code",
+        "chat claude-opus-4-6",
+        "execute_tool Bash",
+    ]
 
 
 def test_the_protocols_own_types_read_every_trace():
@@ -142,7 +158,9 @@ def test_the_protocols_own_types_read_every_trace():
             if "no time" not in error.message:
                 raise
     assert len(made) > 10
-    for document, read in zip(made, judged({"op": "otlp", "document": one} for one in made), strict=True):
+    for document, read in zip(
+        made, judged({"op": "otlp", "document": one} for one in made), strict=True
+    ):
         written = document["resourceSpans"][0]["scopeSpans"][0]["spans"]
         assert all(span.keys() <= SPAN | {"parentSpanId", "status"} for span in written)
         assert [[span["name"], span["spanId"]] for span in written] == [span[:2] for span in read]

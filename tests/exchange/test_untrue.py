@@ -1,4 +1,6 @@
-"""Records that say of themselves what is not so: they are exported as what they are, or refused, and never less than told."""
+"""Records that say of themselves what is not so: they are exported as what they are, or refused,
+and never less than told.
+"""
 
 import json
 
@@ -42,7 +44,9 @@ def places(value):
 
 def test_what_was_added_to_a_trajectory_is_not_left_out_of_it():
     record = imported("atif")
-    record["session"]["entries"].append({"type": "tool-call", "name": "rm", "call-id": "1", "input": {"command": "rm -rf"}})
+    record["session"]["entries"].append(
+        {"type": "tool-call", "name": "rm", "call-id": "1", "input": {"command": "rm -rf"}}
+    )
     made = FORMATS["atif"].export(record | {"id": "r"}, ASKED)
     assert b"rm -rf" in made.data
     assert made.data != FORMATS["atif"].export(imported("atif") | {"id": "r"}, ASKED).data
@@ -67,7 +71,11 @@ def test_files_that_were_attributed_since_are_told():
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("source", [*DOCUMENTS, "attributed"])
 def test_what_vacr_says_in_a_record_may_be_of_any_type(name, source):
-    whole = imported(source) if source in DOCUMENTS else copied(vacr.attribute(example("claude-code.jsonl")))
+    whole = (
+        imported(source)
+        if source in DOCUMENTS
+        else copied(vacr.attribute(example("claude-code.jsonl")))
+    )
     whole |= {"id": "019cebaa-bd22-7117-8c20-ee060f27b72c"}
     count = len(list(places(whole["vacr"])))
     for at in range(count):
@@ -85,9 +93,16 @@ def test_a_digest_that_is_none_is_no_subject():
     record = copied(vacr.attribute(example("claude-code.jsonl")))
     path = record["file-attribution"]["files"][0]["path"]
     record["vacr"]["attribution"]["files"][path] |= {"complete": True, "sha-256": "release-1.0"}
-    assert FORMATS["in-toto"].export(record, ASKED).losses["attributed files whose whole content is not known"] >= 1
+    assert (
+        FORMATS["in-toto"]
+        .export(record, ASKED)
+        .losses["attributed files whose whole content is not known"]
+        >= 1
+    )
 
 
 def test_lines_beyond_all_numbers_are_no_lines():
     with pytest.raises(InvalidRecord, match="are no lines"):
-        FORMATS["git-ai-notes"].read(Source((Part("x", NOTE.replace(b" 1", b" " + b"9" * 5000, 1)),)))
+        FORMATS["git-ai-notes"].read(
+            Source((Part("x", NOTE.replace(b" 1", b" " + b"9" * 5000, 1)),))
+        )

@@ -1,4 +1,6 @@
-"""What has to be true of a log after any fault: nothing that was handed out is lost, and it goes on."""
+"""What has to be true of a log after any fault: nothing that was handed out is lost, and it goes
+on.
+"""
 
 from contextlib import closing
 from datetime import UTC, datetime
@@ -22,7 +24,9 @@ LATER = datetime(2100, 1, 1, tzinfo=UTC)
 
 
 def audit(path, handed, *, told=""):
-    """Open a log again, check it against what it handed out, add to it, publish it, and check it once more."""
+    """Open a log again, check it against what it handed out, add to it, publish it, and check it
+    once more.
+    """
     folder = open_folder(str(path))
     with closing(folder.ledger()) as ledger:
         assert check(folder).findings.found == [], told
@@ -53,18 +57,26 @@ def publish(folder):
 
 
 def check_handed(reading, handed, told=""):
-    """Check that all receipts and checkpoints that a log handed out hold in the log as it is now."""
+    """Check that all receipts and checkpoints that a log handed out hold in the log as it
+    is now.
+    """
     said = descriptions(reading)
     known = [one.receipt_key for one in said]
     node = node_in(Tiles(reading))
     for statement, receipt in handed.receipts:
         message = parse(statement)
         logged = check_receipt(message, receipt, known, LATER)
-        assert reading.entries(logged.index, logged.index + 1) == [entry_of(message)], f"{told}: entry {logged.index} is lost"
+        assert reading.entries(logged.index, logged.index + 1) == [entry_of(message)], (
+            f"{told}: entry {logged.index} is lost"
+        )
         again = check_receipt(message, receipt_for(reading, logged.index), known, LATER)
         assert again.index == logged.index
         assert again.size >= logged.size, f"{told}: the log has shrunk"
-    signers = [VerifierKey(one.origin, ED25519, one.checkpoint_key.public_bytes_raw()) for one in said]
+    signers = [
+        VerifierKey(one.origin, ED25519, one.checkpoint_key.public_bytes_raw()) for one in said
+    ]
     for note in handed.checkpoints:
         published = checkpoint.open_checkpoint(note, *signers)
-        assert tree.root(node, published.size) == published.root, f"{told}: a checkpoint of another tree"
+        assert tree.root(node, published.size) == published.root, (
+            f"{told}: a checkpoint of another tree"
+        )

@@ -1,8 +1,10 @@
-"""What a watcher and hooks do while the power is about to fail: `vacr watch`, told when to look, and hooks in between.
+"""What a watcher and hooks do while the power is about to fail: `vacr watch`, told when to look,
+and hooks in between.
 
-python -m tests.faults.capture_scenario STAGE HOME STATE: what is durable goes out line by line, as `tests.faults.scenario.tell`
-has it: `event PAYLOAD` when a hook has ended, `frames JOURNAL COUNT HASH` when a journal says that they are written, `journaled
-JOURNAL PAYLOAD` when an event is among them, `sealed RECORD` when a record is.
+python -m tests.faults.capture_scenario STAGE HOME STATE: what is durable goes out line by line, as
+`tests.faults.scenario.tell` has it: `event PAYLOAD` when a hook has ended, `frames JOURNAL COUNT
+HASH` when a journal says that they are written, `journaled JOURNAL PAYLOAD` when an event is among
+them, `sealed RECORD` when a record is.
 """
 
 import json
@@ -24,7 +26,10 @@ from vacr.cli import watch
 
 OPTIONS = ("--no-ui", "--checkpoint", "0", "--epoch", "0", "--quiet-after", "0")
 LIMIT = ("--limit", "0.04")
-_UNSYNCED = f"import os, runpy, sys; os.fdatasync = lambda _: os._exit(0); runpy.run_path({HOOK!r}, run_name='__main__')"
+_UNSYNCED = (
+    "import os, runpy, sys; os.fdatasync = lambda _: os._exit(0); "
+    f"runpy.run_path({HOOK!r}, run_name='__main__')"
+)
 
 
 class Agents:
@@ -43,23 +48,41 @@ class Agents:
     def rewrites(self, count):
         path = self.home / ".gemini" / "tmp" / "till" / "chats" / "session-1.json"
         path.parent.mkdir(parents=True, exist_ok=True)
-        messages = [{"id": str(number), "type": "user", "content": f"question {number}"} for number in range(count)]
-        path.write_text(json.dumps({"sessionId": "g", "startTime": "2026-07-25T10:00:00.000Z", "messages": messages}))
+        messages = [
+            {"id": str(number), "type": "user", "content": f"question {number}"}
+            for number in range(count)
+        ]
+        path.write_text(
+            json.dumps(
+                {"sessionId": "g", "startTime": "2026-07-25T10:00:00.000Z", "messages": messages}
+            )
+        )
 
     def tells(self, session, event="Stop", *, is_synced=True, has_transcript=True):
         """Run a hook, to its end or until it would sync what it wrote."""
         self.said += 1
-        said = {"session_id": session, "hook_event_name": event, "number": self.said, "run": os.getpid()}
+        said = {
+            "session_id": session,
+            "hook_event_name": event,
+            "number": self.said,
+            "run": os.getpid(),
+        }
         where = {"transcript_path": str(self.path(session))} if has_transcript else {}
         payload = json.dumps(said | where).encode()
-        command = [*COMMAND, "claude-code"] if is_synced else [sys.executable, "-c", _UNSYNCED, "claude-code"]
+        command = (
+            [*COMMAND, "claude-code"]
+            if is_synced
+            else [sys.executable, "-c", _UNSYNCED, "claude-code"]
+        )
         subprocess.run(command, input=payload, env=environment(self.state), check=True)
         if is_synced:
             tell("event", payload)
 
 
 def whole(agents):
-    """Sessions that grow, are sealed, go on, are deleted and come back; with hooks, one of which never syncs."""
+    """Sessions that grow, are sealed, go on, are deleted and come back; with hooks, one of which
+    never syncs.
+    """
     agents.tells("first", "SessionStart")
     agents.writes("first", 0, 1, 2)
     yield

@@ -1,4 +1,6 @@
-"""What a capture has said to be durable, and whether that is so after the power failed, and after the next watcher."""
+"""What a capture has said to be durable, and whether that is so after the power failed, and after
+the next watcher.
+"""
 
 import hashlib
 from collections import Counter
@@ -16,7 +18,12 @@ from vacr.errors import UnreadableInput
 from vacr.signing import keys
 from vacr.signing.sign1 import parse
 
-_HONEST = ("half a frame", "not covered by a checkpoint yet", "still there", "bytes more than were captured")
+_HONEST = (
+    "half a frame",
+    "not covered by a checkpoint yet",
+    "still there",
+    "bytes more than were captured",
+)
 """What a loss of power may show before the next watcher."""
 
 _ANOTHER = b'{"session_id": "first", "hook_event_name": "Notification"}'
@@ -64,18 +71,32 @@ class Journals:
         for name in names(folder):
             if name not in self.covered.retired:
                 payloads: list[bytes] = []
-                self.heads[str(path_of(folder, name))] = list(_heads(path_of(folder, name), payloads))
+                self.heads[str(path_of(folder, name))] = list(
+                    _heads(path_of(folder, name), payloads)
+                )
                 self.notes[name] = [read(payload, name, at) for at, payload in enumerate(payloads)]
 
     def retired(self, path):
         return any(str(path_of(self.folder, name)) == path for name in self.covered.retired)
 
     def events(self):
-        return Counter(note["data"] for notes in self.notes.values() for note in notes if note["kind"] == "event")
+        return Counter(
+            note["data"]
+            for notes in self.notes.values()
+            for note in notes
+            if note["kind"] == "event"
+        )
 
     def sealed(self):
-        """Give the digests of the records that the journal has sealed, of those that are deleted, too."""
-        noted = {note["record"] for notes in self.notes.values() for note in notes if note["kind"] == "sealed"}
+        """Give the digests of the records that the journal has sealed, of those that are deleted,
+        too.
+        """
+        noted = {
+            note["record"]
+            for notes in self.notes.values()
+            for note in notes
+            if note["kind"] == "sealed"
+        }
         return noted | set(self.covered.retired.values())
 
 
@@ -98,37 +119,51 @@ def check_left(machine, told, where):
         return
     findings = [one for one in found.findings if is_told or one != "there is no checkpoint"]
     assert findings == [], f"{where}: {findings}"
-    assert [one for one in found.notices if not any(honest in one for honest in _HONEST)] == [], f"{where}: {found.notices}"
+    assert [one for one in found.notices if not any(honest in one for honest in _HONEST)] == [], (
+        f"{where}: {found.notices}"
+    )
     left = Journals(machine.journal)
     check_heads(left, told, where)
     check_sealed(machine, left, told, where)
 
 
 def check_heads(left, told, where):
-    """Check that each chain goes through the head that was told, unless a checkpoint says that it was deleted."""
+    """Check that each chain goes through the head that was told, unless a checkpoint says that it
+    was deleted.
+    """
     for path, head in told.heads.items():
-        assert left.retired(path) or head in left.heads.get(path, []), f"{where}: {path} lost frames"
+        assert left.retired(path) or head in left.heads.get(path, []), (
+            f"{where}: {path} lost frames"
+        )
 
 
 def check_sealed(machine, left, told, where):
-    """Check that the records that are noted to be sealed are there, each with its statement, and the key that signed them."""
+    """Check that the records that are noted to be sealed are there, each with its statement, and
+    the key that signed them.
+    """
     there = {hashlib.sha256(path.read_bytes()).digest(): path for path in machine.sealed()}
     assert left.sealed() | told.sealed <= set(there), f"{where}: a sealed record is lost"
     for digest in left.sealed():
         statement = there[digest].with_name(f"{there[digest].name}.cose")
         assert parse(statement.read_bytes()), f"{where}: {statement} is lost"
     if left.sealed():
-        assert keys.load_public((machine.state / "keys" / "signing.pub.pem").read_bytes()), f"{where}: the key is lost"
+        assert keys.load_public((machine.state / "keys" / "signing.pub.pem").read_bytes()), (
+            f"{where}: the key is lost"
+        )
 
 
 def check_again(machine, told, where):
-    """Run a hook and a watcher, which go on; then all is captured, all that was told is there once, and nothing is wrong."""
+    """Run a hook and a watcher, which go on; then all is captured, all that was told is there once,
+    and nothing is wrong.
+    """
     before = Journals(machine.journal)
     hook(machine.state, "claude-code", given=_ANOTHER)
     machine.once("--epoch", "0", "--quiet-after", "0")
     found = check(machine.journal, current=current)
     assert found.findings == [], f"{where}: {found.findings}"
-    assert [one for one in found.notices if "still there" not in one] == [], f"{where}: {found.notices}"
+    assert [one for one in found.notices if "still there" not in one] == [], (
+        f"{where}: {found.notices}"
+    )
     left = Journals(machine.journal)
     check_heads(left, told, where)
     check_sealed(machine, left, told, where)
@@ -138,13 +173,21 @@ def check_again(machine, told, where):
         # One that is in a journal which was deleted does not come back.
         gone = left.retired(told.journaled.get(event, ""))
         assert events[event] == (0 if gone else 1), f"{where}: {event}: {events[event]}"
-    for path in [*(machine.home / ".claude").rglob("*.jsonl"), *(machine.home / ".gemini").rglob("*.json")]:
+    for path in [
+        *(machine.home / ".claude").rglob("*.jsonl"),
+        *(machine.home / ".gemini").rglob("*.json"),
+    ]:
         agent = "claude-code" if path.suffix == ".jsonl" else "gemini-cli"
         name = machine.name_of(path, agent)
         last = next((one for one in (f"{name}~2", name) if one in left.notes), None)
-        assert last is not None or name in before.covered.retired, f"{where}: {path} is not captured"
+        assert last is not None or name in before.covered.retired, (
+            f"{where}: {path} is not captured"
+        )
         if last is not None:
             (part,) = machine.state_of(last).parts
-            assert (bytes(part.content.held), part.changes > 0) == (path.read_bytes(), part.rewritten and part.changes > 0), where
+            assert (bytes(part.content.held), part.changes > 0) == (
+                path.read_bytes(),
+                part.rewritten and part.changes > 0,
+            ), where
     assert not list((machine.journal / "work").iterdir()), where
     assert not list(machine.journal.glob(".*.tmp")), f"{where}: a key is left"

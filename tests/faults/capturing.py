@@ -1,4 +1,6 @@
-"""What a watcher that is disturbed begins with, and what has to be true after it, and after the next one."""
+"""What a watcher that is disturbed begins with, and what has to be true after it, and after the
+next one.
+"""
 
 import shutil
 
@@ -10,7 +12,9 @@ OPTIONS = ("--once", "--no-ui", "--checkpoint", "0", "--epoch", "0", "--quiet-af
 
 
 def template(folder):
-    """Make a machine on which one session was captured and sealed, and goes on, and others are new."""
+    """Make a machine on which one session was captured and sealed, and goes on, and others
+    are new.
+    """
     machine = Machine(folder)
     add(machine.transcript("first"), lines(5, session="first"))
     add(machine.home / ".gemini" / "tmp" / "till" / "chats" / "session-1.json", gemini(1))
@@ -25,19 +29,28 @@ def template(folder):
 
 def gemini(count):
     """Write a session as Gemini does: all of it anew."""
-    messages = ", ".join(f'{{"id": "{number}", "type": "user", "content": "question {number}"}}' for number in range(count))
-    return f'{{"sessionId": "g", "startTime": "2026-07-25T10:00:00.000Z", "messages": [{messages}]}}'.encode()
+    messages = ", ".join(
+        f'{{"id": "{number}", "type": "user", "content": "question {number}"}}'
+        for number in range(count)
+    )
+    return (
+        f'{{"sessionId": "g", "startTime": "2026-07-25T10:00:00.000Z", "messages": [{messages}]}}'
+    ).encode()
 
 
 def again(machine, folder):
-    """Give the same machine once more, at the same place, for the journal knows where its transcripts are."""
+    """Give the same machine once more, at the same place, for the journal knows where its
+    transcripts are.
+    """
     for name in ("home", "state"):
         shutil.rmtree(getattr(machine, name), ignore_errors=True)
         shutil.copytree(folder / name, getattr(machine, name), symlinks=True)
 
 
 def audit(machine, told, sealed=None):
-    """Run a watcher that is not disturbed; then all is captured, once, the journal holds, and all is sealed, once."""
+    """Run a watcher that is not disturbed; then all is captured, once, the journal holds, and all
+    is sealed, once.
+    """
     machine.once("--epoch", "0", "--quiet-after", "0")
     found = check(machine.journal, current=current)
     assert (found.findings, [one for one in found.notices if "gemini" not in one]) == ([], []), told

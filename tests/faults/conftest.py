@@ -32,7 +32,11 @@ def some():
     """Choose from a list: all of it in full, else so many, always the same ones."""
 
     def choose(found, count, seed="6"):
-        return list(found) if FULL or len(found) <= count else random.Random(seed).sample(list(found), count)  # noqa: S311
+        return (
+            list(found)
+            if FULL or len(found) <= count
+            else random.Random(seed).sample(list(found), count)  # noqa: S311
+        )
 
     return choose
 

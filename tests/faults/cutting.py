@@ -1,4 +1,6 @@
-"""A way to a PostgreSQL that is cut in the middle of a COMMIT, so that nobody knows what became of it."""
+"""A way to a PostgreSQL that is cut in the middle of a COMMIT, so that nobody knows what became of
+it.
+"""
 
 import socket
 import tempfile
@@ -8,15 +10,21 @@ from contextlib import suppress
 from pathlib import Path
 
 LOST, UNANSWERED, UNSEEN, LATE = "lost", "unanswered", "unseen", "late"
-"""The COMMIT does not arrive; it is done and the answer is lost; the caller is cut off before; it is done long after that."""
+"""The COMMIT does not arrive; it is done and the answer is lost; the caller is cut off before; it
+is done long after that.
+"""
 _NAME = ".s.PGSQL.5432"
 
 
 class Cutting:
-    """A socket that passes on what is said to a PostgreSQL and what it answers, until a COMMIT that is to be cut."""
+    """A socket that passes on what is said to a PostgreSQL and what it answers, until a COMMIT that
+    is to be cut.
+    """
 
     def __init__(self, address, plan):
-        """Cut one COMMIT after the other as an iterator says; those that it has nothing for are let through."""
+        """Cut one COMMIT after the other as an iterator says; those that it has nothing for are let
+        through.
+        """
         self.plan = plan
         self.cut = []
         self.server = str(Path(address.partition("?host=")[2]) / _NAME)

@@ -1,7 +1,8 @@
 """A disk that loses its power: what a run asked of it, and what may be left of that at any moment.
 
-What was synced is there. Of what was not synced since, each write is there, missing, or there in some of its sectors; each name
-that was made, moved or removed is as it was or as it is, until its folder is synced. No file system does more wrong.
+What was synced is there. Of what was not synced since, each write is there, missing, or there in
+some of its sectors; each name that was made, moved or removed is as it was or as it is, until its
+folder is synced. No file system does more wrong.
 """
 
 import copy
@@ -30,7 +31,9 @@ class File:
         self.kept, self.pending = self.left(None), []
 
     def fail(self):
-        """Forget what was asked for: after a sync that failed a system shows it still, and never writes it."""
+        """Forget what was asked for: after a sync that failed a system shows it still, and never
+        writes it.
+        """
         self.pending = []
 
     def left(self, chance):
@@ -42,7 +45,9 @@ class File:
                     del found[offset:]
                     found.extend(bytes(offset - len(found)))
                 continue
-            for first, end in [(0, len(data))] if chance is None else chance.parts(offset, len(data)):
+            for first, end in (
+                [(0, len(data))] if chance is None else chance.parts(offset, len(data))
+            ):
                 found.extend(bytes(max(0, offset + end - len(found))))
                 found[offset + first : offset + end] = data[first:end]
         return bytes(found)
@@ -123,11 +128,15 @@ class Disk:
     def _read(self, path):
         if path.is_file():
             return File(path.read_bytes(), mode=path.stat().st_mode & 0o777)
-        names = {one.name: self._read(one) for one in path.iterdir() if not one.name.endswith("-shm")}
+        names = {
+            one.name: self._read(one) for one in path.iterdir() if not one.name.endswith("-shm")
+        }
         return Folder(names, dict(names), mode=path.stat().st_mode & 0o777)
 
     def find(self, path):
-        """Give the folder that a path is in, the name in it and what is there; nothing for a path that is elsewhere."""
+        """Give the folder that a path is in, the name in it and what is there; nothing for a path
+        that is elsewhere.
+        """
         if path == self.root:
             return None, "", self.top
         if not path.startswith(self.root + "/"):

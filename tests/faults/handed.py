@@ -14,7 +14,9 @@ class Handed:
     others: list[str] = field(default_factory=list)
 
     def read(self, lines):
-        """Take in what `tests.faults.scenario` told; a line that is not whole was not handed out."""
+        """Take in what `tests.faults.scenario` told; a line that is not whole was not
+        handed out.
+        """
         for line in lines.split(b"\n")[:-1]:
             self.take(line)
         return self

@@ -13,7 +13,9 @@ _AGAIN = (429, 503)
 
 
 class Load:
-    """Some callers at once, for as long as this context lasts; then each ends with what it has begun."""
+    """Some callers at once, for as long as this context lasts; then each ends with what it has
+    begun.
+    """
 
     def __init__(self, *services, callers=4, size=20):
         self.services = list(services)
@@ -24,7 +26,9 @@ class Load:
         self.refused = 0
         """How often something was to be sent again."""
         self.ending = threading.Event()
-        self.threads = [threading.Thread(target=self._call, args=(number,)) for number in range(callers)]
+        self.threads = [
+            threading.Thread(target=self._call, args=(number,)) for number in range(callers)
+        ]
 
     def __enter__(self):
         for thread in self.threads:

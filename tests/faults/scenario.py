@@ -1,9 +1,11 @@
 """What a log does while it is disturbed: a process of its own, put together as the service is.
 
-python -m tests.faults.scenario STAGE FOLDER: statements come in as CBOR; what is handed out goes out line by line, as hexadecimal
-digits: `receipt STATEMENT RECEIPT`, `checkpoint NOTE` and, for what did not work, `failed WHAT`.
+python -m tests.faults.scenario STAGE FOLDER: statements come in as CBOR; what is handed out goes
+out line by line, as hexadecimal digits: `receipt STATEMENT RECEIPT`, `checkpoint NOTE` and, for
+what did not work, `failed WHAT`.
 
-What goes out is written by `writev`, which nothing else here uses, so that faults can be put into every `write` of the log.
+What goes out is written by `writev`, which nothing else here uses, so that faults can be put into
+every `write` of the log.
 """
 
 import os
@@ -26,7 +28,15 @@ from vacr.signing.sign1 import parse
 
 
 def tell(*words):
-    os.writev(1, [" ".join(word.hex() if isinstance(word, bytes) else str(word) for word in words).encode() + b"\n"])
+    os.writev(
+        1,
+        [
+            " ".join(
+                word.hex() if isinstance(word, bytes) else str(word) for word in words
+            ).encode()
+            + b"\n"
+        ],
+    )
 
 
 class Running:
@@ -37,7 +47,9 @@ class Running:
         self.done = threading.Semaphore(0)
         self.sequencer = Sequencer(self.folder.ledger(), self.deliver)
         self.readers = Readers(self.folder.reader)
-        self.publisher = Publisher(self.readers, self.folder.keyring, self.folder.public, pause=0, again=None)
+        self.publisher = Publisher(
+            self.readers, self.folder.keyring, self.folder.public, pause=0, again=None
+        )
         self.publisher.start()
         self.published()
 
@@ -60,7 +72,9 @@ class Running:
         self.published()
 
     def published(self):
-        """Wait until all is published, or that failed; one after the other, so that every run asks the same of the disk."""
+        """Wait until all is published, or that failed; one after the other, so that every run asks
+        the same of the disk.
+        """
         head = self.sequencer.ledger.head
         if head is None:
             return
@@ -126,7 +140,15 @@ def init(path, _):
     tell("made")
 
 
-STAGES = {"append": append, "simple": simple, "large": simple, "rotate": turn, "init": init, "crash": crash, "relapse": relapse}
+STAGES = {
+    "append": append,
+    "simple": simple,
+    "large": simple,
+    "rotate": turn,
+    "init": init,
+    "crash": crash,
+    "relapse": relapse,
+}
 
 
 def main():

@@ -23,7 +23,9 @@ def template(stage, path):
     folder = make(str(path))
     with closing(folder.ledger()) as ledger:
         ledger.append(entries(2))
-        if stage == "simple":  # what a process that was killed leaves: commits that are in the write-ahead log alone
+        if (
+            stage == "simple"
+        ):  # what a process that was killed leaves: commits that are in the write-ahead log alone
             with closing(sqlite3.connect(path / "log.db")) as other:
                 other.execute("SELECT count(*) FROM head").fetchall()
                 ledger.append(entries(2))

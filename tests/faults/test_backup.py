@@ -1,4 +1,6 @@
-"""Copies of a log: one made as the documentation says goes on; an older one is noticed before it makes another log of it."""
+"""Copies of a log: one made as the documentation says goes on; an older one is noticed before it
+makes another log of it.
+"""
 
 import os
 import shutil
@@ -32,7 +34,9 @@ def log(tmp_path):
 
 
 def vacr(*arguments):
-    return subprocess.run([sys.executable, "-m", "vacr", *arguments], capture_output=True, text=True)
+    return subprocess.run(
+        [sys.executable, "-m", "vacr", *arguments], capture_output=True, text=True
+    )
 
 
 def register(log, count):
@@ -45,14 +49,21 @@ def register(log, count):
 
 def test_a_backup_of_a_log_that_is_served(log, serve, tmp_path):
     if shutil.which("sqlite3") is None:
-        pytest.skip("NO SQLITE3 HERE: backups are not tested as they are documented; apt-get install sqlite3")
+        pytest.skip(
+            "NO SQLITE3 HERE: backups are not tested as they are documented; apt-get install "
+            "sqlite3"
+        )
     service = serve(log.path)
     with Load(service) as load:
         load.more(100)
         before = Handed(load.handed.receipts[:])
         path = f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}"  # noqa: PTH120 - the vacr that is tested
         done = subprocess.run(
-            ["sh", "-ec", documented()], cwd=tmp_path, capture_output=True, text=True, env=os.environ | {"PATH": path}
+            ["sh", "-ec", documented()],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            env=os.environ | {"PATH": path},
         )
         assert done.returncode == 0, done.stderr
         load.more(10)
@@ -82,7 +93,9 @@ def test_an_older_database_is_not_served(log, tmp_path, rotated):
         shutil.copytree(tmp_path / "older" / "keys", log.path / "keys", dirs_exist_ok=True)
     shutil.copy(log.path / "log.db", tmp_path / "newest.db")
     shutil.copy(tmp_path / "older" / "log.db", log.path / "log.db")
-    expected = "the database may be older" if rotated else "9 entries were published, and the log has 6"
+    expected = (
+        "the database may be older" if rotated else "9 entries were published, and the log has 6"
+    )
     assert any(expected in told for told in check(log).findings.found)
     for verb in (["serve", "--port", "0"], ["rotate"]):
         done = vacr("log", *verb, str(log.path))
@@ -114,7 +127,9 @@ def test_a_database_that_is_set_back_while_it_is_used(log, tmp_path):
         with pytest.raises(StorageFailed):
             ledger.append(entries(1))
         for _ in range(2):
-            with pytest.raises(Damaged, match="the log had 6 entries, and the database no longer has them"):
+            with pytest.raises(
+                Damaged, match="the log had 6 entries, and the database no longer has them"
+            ):
                 ledger.append(entries(1))
         ledger.storage.close()
         shutil.copy(tmp_path / "newest.db", log.path / "log.db")

@@ -1,4 +1,6 @@
-"""A watcher killed, a call refused, a disk that dies or is full: at every write, sync, rename, creation and removal."""
+"""A watcher killed, a call refused, a disk that dies or is full: at every write, sync, rename,
+creation and removal.
+"""
 
 import os
 import shutil
@@ -19,8 +21,23 @@ from tests.faults.tracing import _CALL, CALLS, need_strace, whole_lines
 def disturbed(machine, *options, output=os.devnull):
     """Run a watcher under strace; gives its exit code."""
     quick = [] if any("signal=" in option for option in options) else ["--seccomp-bpf"]
-    command = ["strace", "-f", "-qq", *quick, "-o", str(output), *options, sys.executable, "-m", "vacr", "watch", *OPTIONS]
-    done = subprocess.run(command, env=machine.variables(PYTHONDONTWRITEBYTECODE="1"), capture_output=True, cwd=ROOT)
+    command = [
+        "strace",
+        "-f",
+        "-qq",
+        *quick,
+        "-o",
+        str(output),
+        *options,
+        sys.executable,
+        "-m",
+        "vacr",
+        "watch",
+        *OPTIONS,
+    ]
+    done = subprocess.run(
+        command, env=machine.variables(PYTHONDONTWRITEBYTECODE="1"), capture_output=True, cwd=ROOT
+    )
     assert b"Traceback" not in done.stderr, done.stderr.decode()
     return done.returncode
 
@@ -56,8 +73,12 @@ def test_nothing_is_lost_or_doubled(fault, tmp_path, some):
     for name, number in chosen:
         told = f"{fault} at {name} {number}"
         again(machine, origin)
-        code = disturbed(machine, "-e", f"trace={name}", "-e", f"inject={name}:{FAULTS[fault].format(number)}")
-        assert code in ((-9, 137) if fault == "killed" else (0, 1, 2, 3, 4)), f"{told}: ended by {code}"
+        code = disturbed(
+            machine, "-e", f"trace={name}", "-e", f"inject={name}:{FAULTS[fault].format(number)}"
+        )
+        assert code in ((-9, 137) if fault == "killed" else (0, 1, 2, 3, 4)), (
+            f"{told}: ended by {code}"
+        )
         audit(machine, told, sealed)
 
 

@@ -1,4 +1,6 @@
-"""The power fails while sessions are captured: nothing that was durable is lost or doubled, and the next watcher goes on."""
+"""The power fails while sessions are captured: nothing that was durable is lost or doubled, and the
+next watcher goes on.
+"""
 
 import copy
 import os
@@ -31,7 +33,14 @@ def machine(tmp_path):
 
 def traced(machine, stage, output, *injected):
     """Run a stage; gives what it asked of the disk."""
-    command = [sys.executable, "-m", "tests.faults.capture_scenario", stage, str(machine.home), str(machine.state)]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.faults.capture_scenario",
+        stage,
+        str(machine.home),
+        str(machine.state),
+    ]
     quick = [] if injected else ["--seccomp-bpf"]
     settings = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     command = ["strace", "-f", "-qq", *quick, "-o", str(output), *tracing(), *injected, *command]
@@ -54,7 +63,9 @@ def test_an_event_that_is_read_before_the_disk_has_it(machine, tmp_path, some, m
     """Its spool must not be shorter afterwards than the journal says to have read."""
     disk = Disk(machine.disk)
     calls = traced(machine, "hooks", tmp_path / "trace")
-    read = min(at for at, call in enumerate(calls) if call[0] == "writev" and b"journaled" in call[1][0])
+    read = min(
+        at for at, call in enumerate(calls) if call[0] == "writev" and b"journaled" in call[1][0]
+    )
     asked = [at for at in asking(disk, calls) if at > read]
     assert lose_power(machine, disk, calls, [*asked[:2], *some(asked[2:], 3)], many(0, 2))
 
@@ -64,12 +75,20 @@ def test_nothing_is_lost_after_a_watcher_that_was_disturbed(machine, fault, tmp_
     """What the one could not sync, the next one finds, and has to sync before it builds on it."""
     disk = Disk(machine.disk)
     calls = traced(machine, "hooks", tmp_path / "trace")
-    syncs = Counter(call[0] for call in calls if call[5] == calls[0][5] and call[0] in ("fsync", "fdatasync"))
-    for call, number in some([(name, at + 1) for name, count in syncs.items() for at in range(count)][:: many(1, 2)], 1, fault):
+    syncs = Counter(
+        call[0] for call in calls if call[5] == calls[0][5] and call[0] in ("fsync", "fdatasync")
+    )
+    for call, number in some(
+        [(name, at + 1) for name, count in syncs.items() for at in range(count)][:: many(1, 2)],
+        1,
+        fault,
+    ):
         for folder in (machine.disk, machine.home):
             shutil.rmtree(folder)
             folder.mkdir()
-        first = traced(machine, "hooks", tmp_path / "trace", "-e", f"inject={call}:{fault}:when={number}")
+        first = traced(
+            machine, "hooks", tmp_path / "trace", "-e", f"inject={call}:{fault}:when={number}"
+        )
         calls = [*first, *traced(machine, "hooks", tmp_path / "trace")]
         asked = [at for at in asking(disk, calls) if at >= len(first)]
         points = asked[:: -(-len(asked) // many(3, 6))]
@@ -78,7 +97,9 @@ def test_nothing_is_lost_after_a_watcher_that_was_disturbed(machine, fault, tmp_
 
 
 def lose_power(machine, disk, calls, points, chances):
-    """Do a run again up to each point, and check what may be left: nothing of what was not synced, all, and by chance."""
+    """Do a run again up to each point, and check what may be left: nothing of what was not synced,
+    all, and by chance.
+    """
     replay, seen = Replay(disk.copy(), Told()), set()
     for at, call in enumerate(calls):
         replay.do(call)

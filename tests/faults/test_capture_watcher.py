@@ -1,4 +1,6 @@
-"""Watchers, hooks and agents that are killed at any moment; two watchers; clocks that go back; logs that are away."""
+"""Watchers, hooks and agents that are killed at any moment; two watchers; clocks that go back; logs
+that are away.
+"""
 
 import json
 import os
@@ -41,11 +43,24 @@ def test_watcher_agent_and_hook_are_killed_again_and_again(machine, many):
     given = 0
     for turn in range(many(4, 40)):
         agents = [subprocess.Popen([sys.executable, "-c", _AGENT, str(path)]) for path in paths]
-        watching = machine.watch("--checkpoint", 0, "--epoch", chance.choice([0, 24]), "--no-seal", *["--poll"][: turn % 2])
-        said = json.dumps({"session_id": "session-0", "transcript_path": str(paths[0]), "n": turn}).encode()
+        watching = machine.watch(
+            "--checkpoint",
+            0,
+            "--epoch",
+            chance.choice([0, 24]),
+            "--no-seal",
+            *["--poll"][: turn % 2],
+        )
+        said = json.dumps(
+            {"session_id": "session-0", "transcript_path": str(paths[0]), "n": turn}
+        ).encode()
         hooks = []
         for _ in range(3):
-            hooks.append(subprocess.Popen([*COMMAND, "claude-code"], stdin=subprocess.PIPE, env=environment(machine.state)))
+            hooks.append(
+                subprocess.Popen(
+                    [*COMMAND, "claude-code"], stdin=subprocess.PIPE, env=environment(machine.state)
+                )
+            )
             hooks[-1].stdin.write(said)
             hooks[-1].stdin.close()
         time.sleep(chance.random() * 0.8)
@@ -129,7 +144,9 @@ def test_a_system_that_cannot_tell_of_more(machine, limit):
     for number in range(20):
         (path.parent / f"folder-{number}").mkdir()
     allowed = 0 if limit == "max_user_instances" else 5
-    script = f'echo {allowed} > /proc/sys/user/{limit.replace("max_user", "max_inotify")} && exec "$@"'
+    script = (
+        f'echo {allowed} > /proc/sys/user/{limit.replace("max_user", "max_inotify")} && exec "$@"'
+    )
     before = ["unshare", "--user", "--map-root-user", "sh", "-c", script, "sh"]
     if subprocess.run([*before, "true"], capture_output=True).returncode:
         pytest.skip("NO NAMESPACES HERE: the limits of inotify are not tested")
@@ -157,7 +174,9 @@ def test_a_log_that_is_away_and_comes_back(machine, tmp_path, serve):
     watching.until(lambda: "the log cannot be reached" in watching.told)
     add(path, lines(2, 2))
     watching.sees(path)
-    again = subprocess.Popen([sys.executable, "-m", "vacr", "log", "serve", str(log.path), "--port", port])
+    again = subprocess.Popen(
+        [sys.executable, "-m", "vacr", "log", "serve", str(log.path), "--port", port]
+    )
     try:
         add(path, lines(2, 4))
         watching.until(lambda: machine.verify()["anchors"] > 0)
@@ -167,13 +186,17 @@ def test_a_log_that_is_away_and_comes_back(machine, tmp_path, serve):
         again.wait()
     found = machine.holds("--log-key", log.path)
     assert found["anchored"] == found["checkpoints"] - 1
-    assert machine.verify()["notices"] == [f"{found['anchors']} anchors in a log were not checked: no --log-key was named"]
+    assert machine.verify()["notices"] == [
+        f"{found['anchors']} anchors in a log were not checked: no --log-key was named"
+    ]
     other = make(str(tmp_path / "other"))
     found = machine.verify("--log-key", other.path)
     assert any("the anchor of checkpoint" in one for one in found["findings"])
     assert found["anchored"] is None
     swapped(machine)
-    assert any("no anchor" in one or "an anchor of another" in one for one in machine.verify()["findings"])
+    assert any(
+        "no anchor" in one or "an anchor of another" in one for one in machine.verify()["findings"]
+    )
 
 
 def swapped(machine):

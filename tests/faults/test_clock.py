@@ -1,4 +1,6 @@
-"""A clock that is moved back under a service: times in receipts never go back, and nothing fails."""
+"""A clock that is moved back under a service: times in receipts never go back, and
+nothing fails.
+"""
 
 from contextlib import closing
 from datetime import UTC, datetime
@@ -24,10 +26,17 @@ def faketime(tmp_path):
     """What makes a process take its time from a file, and the file."""
     found = sorted(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))
     if not found:
-        pytest.skip("NO FAKETIME HERE: a clock that is moved back is not tested; apt-get install faketime")
+        pytest.skip(
+            "NO FAKETIME HERE: a clock that is moved back is not tested; apt-get install faketime"
+        )
     clock = tmp_path / "clock"
     clock.write_text(f"+{DAYS[0]}d\n")
-    settings = {"LD_PRELOAD": str(found[-1]), "FAKETIME_TIMESTAMP_FILE": str(clock), "FAKETIME_NO_CACHE": "1", "TZ": "UTC"}
+    settings = {
+        "LD_PRELOAD": str(found[-1]),
+        "FAKETIME_TIMESTAMP_FILE": str(clock),
+        "FAKETIME_NO_CACHE": "1",
+        "TZ": "UTC",
+    }
     return settings | {"DONT_FAKE_MONOTONIC": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}, clock
 
 

@@ -1,4 +1,6 @@
-"""A process killed, a call refused, a disk that dies: at every write, sync, rename, creation and removal of a log."""
+"""A process killed, a call refused, a disk that dies: at every write, sync, rename, creation and
+removal of a log.
+"""
 
 import shutil
 
@@ -18,7 +20,12 @@ FAULTS = {
 }
 GROWING = ("pwrite64", "write", "ftruncate", "mkdir")
 """The calls that a full disk refuses."""
-KINDS = (("pwrite64", "write"), ("fdatasync", "fsync"), ("rename",), ("ftruncate", "unlink", "mkdir"))
+KINDS = (
+    ("pwrite64", "write"),
+    ("fdatasync", "fsync"),
+    ("rename",),
+    ("ftruncate", "unlink", "mkdir"),
+)
 """Calls of one kind: in the short form every fault meets each kind in one of the stages."""
 
 
@@ -34,7 +41,15 @@ def test_nothing_is_lost(stage, fault, tmp_path, some):
     points = begin(stage, given, tmp_path)
     assert {name for name, _ in points} >= {"pwrite64", "fdatasync", "rename", "fsync", "write"}
     meant = [point for point in points if fault != "full" or point[0] in GROWING]
-    chosen = meant if FULL else some([point for point in meant if point[0] in met(stage, fault)] or meant, 1, f"{stage} {fault}")
+    chosen = (
+        meant
+        if FULL
+        else some(
+            [point for point in meant if point[0] in met(stage, fault)] or meant,
+            1,
+            f"{stage} {fault}",
+        )
+    )
     print(f"{stage}, {fault}: {len(chosen)} calls, the first {chosen[0]}")
     disturb(stage, fault, given, chosen, tmp_path)
 
@@ -52,15 +67,23 @@ def test_the_short_form_meets_every_kind_of_call():
 
 @pytest.mark.parametrize("fault", ["killed", "refused", "full"])
 def test_a_batch_that_fills_the_write_ahead_log(fault, tmp_path, many):
-    """SQLite then moves it into the database within the commit, of which it says that it failed when that fails."""
+    """SQLite then moves it into the database within the commit, of which it says that it failed
+    when that fails.
+    """
     given = [sign(bytes([number]) * 60_000, SIGNER, profile="attached") for number in range(70)]
     points = begin("large", given, tmp_path)
     writes = [number for name, number in points if name == "pwrite64"]
     assert len(writes) > 2000
     # Some while it is written to the one, most while it is moved to the other.
     numbers = [*writes[:: len(writes) // many(1, 10)], *writes[-900 :: 900 // many(1, 20)]]
-    syncs = [] if fault == "full" else [point for point in points if point[0] == "fdatasync"][:: many(2, 1)]
-    disturb("large", fault, given, [*(("pwrite64", number) for number in numbers), *syncs], tmp_path)
+    syncs = (
+        []
+        if fault == "full"
+        else [point for point in points if point[0] == "fdatasync"][:: many(2, 1)]
+    )
+    disturb(
+        "large", fault, given, [*(("pwrite64", number) for number in numbers), *syncs], tmp_path
+    )
 
 
 @pytest.mark.parametrize("stage", ["append", "simple"])
@@ -87,6 +110,10 @@ def disturb(stage, fault, given, points, folder, only=()):
         shutil.copytree(folder / "origin", folder / "run")
         told = f"{stage}: {fault} at {name} {number}"
         injected = f"inject={name}:{FAULTS[fault].format(number)}"
-        code, handed = scenario(stage, folder / "run" / "log", given, *only, "-e", f"trace={name}", "-e", injected)
-        assert code in ((-9, 137) if fault == "killed" else (0, 1, 2, 3, 4)), f"{told}: ended by {code}"
+        code, handed = scenario(
+            stage, folder / "run" / "log", given, *only, "-e", f"trace={name}", "-e", injected
+        )
+        assert code in ((-9, 137) if fault == "killed" else (0, 1, 2, 3, 4)), (
+            f"{told}: ended by {code}"
+        )
         check_stage(stage, folder / "run" / "log", handed, told)

@@ -1,4 +1,6 @@
-"""A disk that is full: registrations fail, nothing is lost, and it goes on when there is room again."""
+"""A disk that is full: registrations fail, nothing is lost, and it goes on when there is room
+again.
+"""
 
 import os
 import subprocess
@@ -16,11 +18,19 @@ SIZE = 6 << 20
 @contextmanager
 def small_disk(place):
     if os.geteuid() != 0:
-        pytest.skip("NOT ROOT: a full disk is not tested; run it as root, who may mount a small tmpfs")
+        pytest.skip(
+            "NOT ROOT: a full disk is not tested; run it as root, who may mount a small tmpfs"
+        )
     place.mkdir()
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", place], capture_output=True, text=True)
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", place],
+        capture_output=True,
+        text=True,
+    )
     if done.returncode:
-        pytest.skip(f"NO TMPFS CAN BE MOUNTED HERE: a full disk is not tested; {done.stderr.strip()}")
+        pytest.skip(
+            f"NO TMPFS CAN BE MOUNTED HERE: a full disk is not tested; {done.stderr.strip()}"
+        )
     try:
         yield place
     finally:

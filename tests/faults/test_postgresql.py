@@ -1,4 +1,6 @@
-"""A PostgreSQL that is killed under a service, and connections to it that are cut: no receipt is lost, no entry there twice."""
+"""A PostgreSQL that is killed under a service, and connections to it that are cut: no receipt is
+lost, no entry there twice.
+"""
 
 import itertools
 from contextlib import closing, nullcontext
@@ -57,7 +59,9 @@ def test_a_commit_of_which_nobody_knows(database, tmp_path, how):
             assert [one.position for one in placed] == [1, 2, 3]
             assert {one.new for one in placed} == {how == LOST}
         assert way.cut == [how]
-    audit(log.path, Handed([(one, place.receipt) for one, place in zip(given, placed, strict=True)]))
+    audit(
+        log.path, Handed([(one, place.receipt) for one, place in zip(given, placed, strict=True)])
+    )
 
 
 @pytest.mark.parametrize("how", [LOST, UNANSWERED, UNSEEN])
@@ -78,8 +82,13 @@ def test_a_folder_whose_database_is_empty(postgresql, database, tmp_path):
     """It had a log, which a new one does not replace."""
     log = make(str(tmp_path / "log"), database=database)
     publish(log)
-    with pytest.raises(UsageError, match=r"there is a log at .* already, and its database is to have it"):
-        make(str(log.path), database=postgresql.database(f"{log.path.parent.name.lower()}_empty"[-40:]))
+    with pytest.raises(
+        UsageError, match=r"there is a log at .* already, and its database is to have it"
+    ):
+        make(
+            str(log.path),
+            database=postgresql.database(f"{log.path.parent.name.lower()}_empty"[-40:]),
+        )
 
 
 @pytest.mark.skipif(not FULL, reason="takes half a minute: make faults")

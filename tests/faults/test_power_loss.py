@@ -1,4 +1,6 @@
-"""The power fails: of what was not synced, anything may be lost, torn or in another order. Nothing that was handed out is."""
+"""The power fails: of what was not synced, anything may be lost, torn or in another order. Nothing
+that was handed out is.
+"""
 
 import copy
 import hashlib
@@ -27,17 +29,25 @@ def test_nothing_is_lost(stage, tmp_path, some, many):
     calls = record(stage, place, statements(7), tmp_path / "trace")
     asked = asking(disk, calls)
     points = some(asked, 8)
-    count = lose_power(stage, disk, calls, points, place.relative_to(origin), tmp_path / "crashed", many(1, 12))
+    count = lose_power(
+        stage, disk, calls, points, place.relative_to(origin), tmp_path / "crashed", many(1, 12)
+    )
     print(f"{stage}: {count} states of the disk, at {len(points)} of {len(asked)} calls")
 
 
 @pytest.mark.parametrize("stage", ["append", "simple", "rotate"])
 def test_nothing_is_lost_after_a_sync_that_failed(stage, tmp_path, some, many):
-    """After a sync that failed the system gives back what was written, and never writes it: to sync again is not enough."""
+    """After a sync that failed the system gives back what was written, and never writes it: to sync
+    again is not enough.
+    """
     template(stage, tmp_path / "origin" / "log")
     given = statements(7)
     shutil.copytree(tmp_path / "origin", tmp_path / "disk")
-    syncs = [number for name, number in counted(stage, tmp_path / "disk/log", given, tmp_path / "trace") if name == "fdatasync"]
+    syncs = [
+        number
+        for name, number in counted(stage, tmp_path / "disk/log", given, tmp_path / "trace")
+        if name == "fdatasync"
+    ]
     for number in some(syncs, 1):
         shutil.rmtree(tmp_path / "disk")
         shutil.copytree(tmp_path / "origin", tmp_path / "disk")
@@ -51,13 +61,25 @@ def test_nothing_is_lost_after_a_sync_that_failed(stage, tmp_path, some, many):
 
 
 def test_nothing_is_lost_after_a_sync_that_failed_and_a_new_start(tmp_path, some, many):
-    """What the one process wrote and could not sync, the next one finds and has to write again before it gives a receipt."""
+    """What the one process wrote and could not sync, the next one finds and has to write again
+    before it gives a receipt.
+    """
     template("rotate", tmp_path / "disk" / "log")
     disk, given = Disk(tmp_path / "disk"), statements(3)
-    # The fourth sync of a thread: after those of the new write-ahead log, its name and the first batch, that of the second.
-    calls = record("relapse", tmp_path / "disk/log", given, tmp_path / "trace", "-e", "inject=fdatasync:error=EIO:when=4")
+    # The fourth sync of a thread: after those of the new write-ahead log, its name and the first
+    # batch, that of the second.
+    calls = record(
+        "relapse",
+        tmp_path / "disk/log",
+        given,
+        tmp_path / "trace",
+        "-e",
+        "inject=fdatasync:error=EIO:when=4",
+    )
     asked = asking(disk, calls)
-    assert lose_power("relapse", disk, calls, some(asked, 15), "log", tmp_path / "crashed", many(0, 5))
+    assert lose_power(
+        "relapse", disk, calls, some(asked, 15), "log", tmp_path / "crashed", many(0, 5)
+    )
     replay = Replay(disk)
     for call in calls:
         replay.do(call)
@@ -65,7 +87,9 @@ def test_nothing_is_lost_after_a_sync_that_failed_and_a_new_start(tmp_path, some
 
 
 def lose_power(stage, disk, calls, points, place, crashed, chances):
-    """Do a run again up to each point, and check what may be left: nothing of what was not synced, all, and by chance."""
+    """Do a run again up to each point, and check what may be left: nothing of what was not synced,
+    all, and by chance.
+    """
     replay, seen = Replay(disk.copy()), set()
     for at, call in enumerate(calls):
         replay.do(call)
@@ -74,10 +98,17 @@ def lose_power(stage, disk, calls, points, place, crashed, chances):
         for chance in [Chance(), None, *map(Chance, range(at * 100, at * 100 + chances))]:
             replay.disk.write_to(crashed, chance)
             handed = replay.handed
-            state = (digest(crashed), len(handed.receipts), len(handed.checkpoints), len(handed.others))
+            state = (
+                digest(crashed),
+                len(handed.receipts),
+                len(handed.checkpoints),
+                len(handed.others),
+            )
             if state not in seen:
                 seen.add(state)
-                told = f"{stage}: power lost after call {at}, {call[0]} of {call[3][-60:]}, {chance}"
+                told = (
+                    f"{stage}: power lost after call {at}, {call[0]} of {call[3][-60:]}, {chance}"
+                )
                 check_stage(stage, crashed / place, copy.deepcopy(handed), told)
             shutil.rmtree(crashed)
     return len(seen)

@@ -1,4 +1,6 @@
-"""A service that is killed while it is called, callers that leave in the middle, and two services that write to one log."""
+"""A service that is killed while it is called, callers that leave in the middle, and two services
+that write to one log.
+"""
 
 import random
 import signal
@@ -36,7 +38,9 @@ def test_a_service_that_is_killed_again_and_again(log, serve, many):
 
 @pytest.mark.parametrize("storage", ["sqlite", "postgresql"])
 def test_a_service_that_is_killed_before_it_adds_what_it_took(storage, request, tmp_path, serve):
-    """Under --async it has only said that it took the statement: whoever sends it again gets the receipt."""
+    """Under --async it has only said that it took the statement: whoever sends it again gets the
+    receipt.
+    """
     address = request.getfixturevalue("database") if storage == "postgresql" else None
     log = make(str(tmp_path / "log"), database=address)
     service = serve(log.path, "--async", "--linger", "1000")
@@ -46,13 +50,18 @@ def test_a_service_that_is_killed_before_it_adds_what_it_took(storage, request, 
         assert status == 303
     service.stop(signal.SIGKILL)
     service = serve(log.path, "--async")
-    assert service.get(headers["location"])[0] == 302  # as far as it knows, another front end may have taken it
+    assert (
+        service.get(headers["location"])[0] == 302
+    )  # as far as it knows, another front end may have taken it
     known = keys.load_public((log.path / "receipt-keys.pem").read_bytes())
     registered = [Client(service.url).register(one, known) for one in given]
     assert [one.logged.index for one in registered] == [1, 2]
     assert service.get(headers["location"])[:3:2] == (200, registered[-1].receipt)
     assert service.stop() == (0, "")
-    audit(log.path, Handed([(one, found.receipt) for one, found in zip(given, registered, strict=True)]))
+    audit(
+        log.path,
+        Handed([(one, found.receipt) for one, found in zip(given, registered, strict=True)]),
+    )
 
 
 def test_two_services_on_one_folder(log, serve, many):
@@ -81,7 +90,10 @@ def test_two_services_on_one_postgresql(database, tmp_path, serve, many):
 def test_callers_that_leave_in_the_middle(log, serve, many):
     service = serve(log.path)
     with Load(service) as load:
-        leaving = [threading.Thread(target=leave, args=(service.url, seed, many(40, 1000))) for seed in range(2)]
+        leaving = [
+            threading.Thread(target=leave, args=(service.url, seed, many(40, 1000)))
+            for seed in range(2)
+        ]
         for thread in leaving:
             thread.start()
         for thread in leaving:
@@ -97,9 +109,14 @@ def leave(url, seed, times):
     chance, place = random.Random(seed), urlsplit(url)  # noqa: S311 - to be the same again
     for _ in range(times):
         given = statement()
-        head = f"POST /entries HTTP/1.1\r\nHost: x\r\nContent-Type: application/cose\r\nContent-Length: {len(given)}\r\n\r\n"
+        head = (
+            "POST /entries HTTP/1.1\r\nHost: x\r\nContent-Type: application/cose\r\n"
+            f"Content-Length: {len(given)}\r\n\r\n"
+        )
         request = head.encode() + given
         with socket.create_connection((place.hostname, place.port)) as connection:
             if chance.random() < 0.5:
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            connection.sendall(request[: chance.choice((len(request), chance.randrange(len(request))))])
+            connection.sendall(
+                request[: chance.choice((len(request), chance.randrange(len(request))))]
+            )

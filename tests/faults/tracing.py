@@ -1,4 +1,6 @@
-"""Running something under strace: to count what it asks of the disk, to put a fault there, and to write down what it wrote."""
+"""Running something under strace: to count what it asks of the disk, to put a fault there, and to
+write down what it wrote.
+"""
 
 import os
 import re
@@ -23,27 +25,49 @@ def need_strace():
     """Skip a test where there is no strace, or none that works."""
     if shutil.which("strace") is None:
         pytest.skip("NO STRACE HERE: faults of the disk are not tested; apt-get install strace")
-    tried = subprocess.run(["strace", "-f", "-qq", "-o", os.devnull, "true"], capture_output=True, text=True)
+    tried = subprocess.run(
+        ["strace", "-f", "-qq", "-o", os.devnull, "true"], capture_output=True, text=True
+    )
     if tried.returncode:
-        pytest.skip(f"STRACE IS NOT ALLOWED HERE: faults of the disk are not tested; allow ptrace: {tried.stderr.strip()}")
+        pytest.skip(
+            "STRACE IS NOT ALLOWED HERE: faults of the disk are not tested; allow ptrace: "
+            f"{tried.stderr.strip()}"
+        )
 
 
 def scenario(stage, path, statements, *options, output=None):
-    """Run a stage of the scenario, under strace if there are options for it; gives its exit code and what it handed out."""
+    """Run a stage of the scenario, under strace if there are options for it; gives its exit code
+    and what it handed out.
+    """
     command = [sys.executable, "-m", "tests.faults.scenario", stage, str(path)]
     if options:
         # By --seccomp-bpf it is faster, and signals are not injected.
         quick = [] if any("signal=" in option for option in options) else ["--seccomp-bpf"]
-        command = ["strace", "-f", "-qq", *quick, "-o", str(output or os.devnull), *options, *command]
+        command = [
+            "strace",
+            "-f",
+            "-qq",
+            *quick,
+            "-o",
+            str(output or os.devnull),
+            *options,
+            *command,
+        ]
     settings = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(command, input=cbor2.dumps(statements), capture_output=True, cwd=ROOT, env=settings)
+    done = subprocess.run(
+        command, input=cbor2.dumps(statements), capture_output=True, cwd=ROOT, env=settings
+    )
     assert b"Traceback" not in done.stderr, done.stderr.decode()
     return done.returncode, Handed().read(done.stdout)
 
 
 def counted(stage, path, statements, output, *, calls=CALLS, only=()):
-    """Run a stage without a fault; gives for each call which ones of a thread can be disturbed, counted from 1."""
-    code, handed = scenario(stage, path, statements, *only, "-e", f"trace={','.join(calls)}", output=output)
+    """Run a stage without a fault; gives for each call which ones of a thread can be disturbed,
+    counted from 1.
+    """
+    code, handed = scenario(
+        stage, path, statements, *only, "-e", f"trace={','.join(calls)}", output=output
+    )
     assert (code, handed.failures) == (0, [])
     seen, found = Counter(), set()
     for line in whole_lines(output):
@@ -58,7 +82,9 @@ def counted(stage, path, statements, output, *, calls=CALLS, only=()):
 
 
 def whole_lines(output):
-    """Give the calls in the order they ended, those that another thread interrupted put together again."""
+    """Give the calls in the order they ended, those that another thread interrupted put together
+    again.
+    """
     begun = {}
     for line in Path(output).read_text().splitlines():
         thread, _, rest = line.partition(" ")

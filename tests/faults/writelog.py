@@ -1,4 +1,6 @@
-"""What a run wrote, in order, as strace wrote it down: read, and done again on a disk that can lose its power."""
+"""What a run wrote, in order, as strace wrote it down: read, and done again on a disk that can lose
+its power.
+"""
 
 import re
 
@@ -33,15 +35,27 @@ def tracing():
 
 
 def calls_in(output):
-    """Give the calls that strace wrote down, in order, each with its process; those that failed only where they are syncs."""
-    found = [matched.groups() for line in whole_lines(output) if (matched := _LINE.match(line)) is not None]
+    """Give the calls that strace wrote down, in order, each with its process; those that failed
+    only where they are syncs.
+    """
+    found = [
+        matched.groups()
+        for line in whole_lines(output)
+        if (matched := _LINE.match(line)) is not None
+    ]
     # Threads share what is open with the process they are of, and others do not.
-    begun = {int(result): thread for thread, name, raw, result in found if name in _BEGINS.split(",") and "CLONE_THREAD" in raw}
+    begun = {
+        int(result): thread
+        for thread, name, raw, result in found
+        if name in _BEGINS.split(",") and "CLONE_THREAD" in raw
+    }
     calls = []
     for thread, name, raw, result in found:
         if name not in _BEGINS.split(",") and (int(result) >= 0 or name in ("fsync", "fdatasync")):
             texts = [bytes.fromhex(text.replace("\\x", "")) for text in _TEXT.findall(raw)]
-            numbers = [int(part) for part in _TEXT.sub("", raw).split(", ") if re.fullmatch(r"-?\d+", part)]
+            numbers = [
+                int(part) for part in _TEXT.sub("", raw).split(", ") if re.fullmatch(r"-?\d+", part)
+            ]
             calls.append((name, texts, numbers, raw, int(result), _process(int(thread), begun)))
     return calls
 
@@ -58,7 +72,9 @@ class Replay:
     def __init__(self, disk, handed=None):
         self.disk = disk
         self.opened = {}
-        """Process → descriptor → what it is of, how far it was written (nothing where it is appended), and its path."""
+        """Process → descriptor → what it is of, how far it was written (nothing where it is
+        appended), and its path.
+        """
         self.open = {}
         """The descriptors of the process whose call is done."""
         self.handed = handed or Handed()
@@ -68,7 +84,9 @@ class Replay:
         name, texts, numbers, raw, result, process = call
         self.open = self.opened.setdefault(process, {})
         if name in _OTHERS.split(","):
-            assert not any(self.disk.find(text.decode(errors="replace"))[2] for text in texts), f"{name} is not replayed"
+            assert not any(self.disk.find(text.decode(errors="replace"))[2] for text in texts), (
+                f"{name} is not replayed"
+            )
             return False
         return getattr(self, f"_{name}")(texts, numbers, raw, result)
 
@@ -112,7 +130,9 @@ class Replay:
         return node is not None
 
     def _writev(self, texts, numbers, raw, result):
-        """What goes to no file goes out by `tests.faults.scenario.tell`: from now on it is handed out."""
+        """What goes to no file goes out by `tests.faults.scenario.tell`: from now on it is handed
+        out.
+        """
         if numbers[0] in self.open:
             return self._write(texts, numbers, raw, result)
         for text in texts:

@@ -1,4 +1,6 @@
-"""Judges exports with libraries of others, which need an environment of their own: one JSON request a line, one answer a line."""
+"""Judges exports with libraries of others, which need an environment of their own: one JSON request
+a line, one answer a line.
+"""
 
 import json
 import sys
@@ -9,7 +11,8 @@ def json_schema(asked):
     from jsonschema import Draft202012Validator
 
     found = [
-        f"{error.json_path}: {error.message}" for error in Draft202012Validator(asked["schema"]).iter_errors(asked["document"])
+        f"{error.json_path}: {error.message}"
+        for error in Draft202012Validator(asked["schema"]).iter_errors(asked["document"])
     ]
     return found or None
 
@@ -30,7 +33,12 @@ def otlp(asked):
                     if name in span:
                         span[name] = b64encode(bytes.fromhex(span[name])).decode()
     found = ParseDict(document, TracesData())
-    spans = [span for resource in found.resource_spans for scope in resource.scope_spans for span in scope.spans]
+    spans = [
+        span
+        for resource in found.resource_spans
+        for scope in resource.scope_spans
+        for span in scope.spans
+    ]
     return [
         [
             span.name,
@@ -54,7 +62,9 @@ def dsse(asked):
     from securesystemslib.signer import SSlibKey
 
     envelope = asked["envelope"]
-    key = SSlibKey.from_crypto(load_pem_public_key(asked["key"].encode()), keyid=envelope["signatures"][0]["keyid"])
+    key = SSlibKey.from_crypto(
+        load_pem_public_key(asked["key"].encode()), keyid=envelope["signatures"][0]["keyid"]
+    )
     payload = b64decode(envelope["payload"], validate=True).decode()
     try:
         Envelope.from_dict(envelope).verify([key], 1)

@@ -1,4 +1,6 @@
-"""Runs in Harbor's environment: checks trajectories, one a line, by its own models; prints what is wrong with each, or null."""
+"""Runs in Harbor's environment: checks trajectories, one a line, by its own models; prints what is
+wrong with each, or null.
+"""
 
 import json
 import sys

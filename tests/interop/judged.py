@@ -15,6 +15,8 @@ def judged(requests):
     if not PYTHON.exists():
         pytest.skip("NO PEERS HERE: make peers installs them")
     lines = "".join(json.dumps(request) + "\n" for request in requests)
-    done = subprocess.run([PYTHON, HERE / "exchange_peer.py"], input=lines, capture_output=True, text=True)
+    done = subprocess.run(
+        [PYTHON, HERE / "exchange_peer.py"], input=lines, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]

@@ -1,4 +1,5 @@
-"""Signs and verifies COSE_Sign1 with Python libraries of others, which need an environment of their own.
+"""Signs and verifies COSE_Sign1 with Python libraries of others, which need an environment of their
+own.
 
 A JSON request on standard input, a JSON answer on standard output.
 """
@@ -22,8 +23,14 @@ def _pycose_key(pem):
     if ASK["alg"] == "ES256":
         numbers = public.public_numbers()
         d = private.private_numbers().private_value.to_bytes(32, "big") if private else b""
-        return EC2Key(crv="P_256", x=numbers.x.to_bytes(32, "big"), y=numbers.y.to_bytes(32, "big"), d=d)
-    return OKPKey(crv="ED25519", x=public.public_bytes_raw(), d=private.private_bytes_raw() if private else b"")
+        return EC2Key(
+            crv="P_256", x=numbers.x.to_bytes(32, "big"), y=numbers.y.to_bytes(32, "big"), d=d
+        )
+    return OKPKey(
+        crv="ED25519",
+        x=public.public_bytes_raw(),
+        d=private.private_bytes_raw() if private else b"",
+    )
 
 
 def pycose_sign():
@@ -54,13 +61,19 @@ def cwt_sign():
     from cwt import COSE, COSEKey
 
     key = COSEKey.from_pem(ASK["key"], alg=ASK["alg"])
-    return COSE.new().encode(PAYLOAD, key, protected={1: {"EdDSA": -8, "ES256": -7}[ASK["alg"]]}, unprotected={}).hex()
+    return (
+        COSE.new()
+        .encode(PAYLOAD, key, protected={1: {"EdDSA": -8, "ES256": -7}[ASK["alg"]]}, unprotected={})
+        .hex()
+    )
 
 
 def cwt_verify():
     from cwt import COSE, COSEKey
 
-    key = COSEKey.from_pem(ASK["key"], alg=ASK["alg"], kid=bytes.fromhex(ASK["kid"]))  # it looks for the key by its name
+    key = COSEKey.from_pem(
+        ASK["key"], alg=ASK["alg"], kid=bytes.fromhex(ASK["kid"])
+    )  # it looks for the key by its name
     detached = {"detached_payload": bytes.fromhex(ASK["detached"])} if "detached" in ASK else {}
     COSE.new().decode(bytes.fromhex(ASK["statement"]), key, **detached)
     return True
@@ -72,7 +85,11 @@ def cwt_token():
 
     key = cwt.COSEKey.from_pem(ASK["key"], alg=ASK["alg"], kid=bytes.fromhex(ASK["kid"]))
     claims = cwt.decode(bytes.fromhex(ASK["statement"]), key)
-    return {"profile": claims[265], "nonce": claims.get(10, b"").hex(), "modules": sorted(claims.get(266, {}))}
+    return {
+        "profile": claims[265],
+        "nonce": claims.get(10, b"").hex(),
+        "modules": sorted(claims.get(266, {})),
+    }
 
 
 def scitt_cose_check():
@@ -88,7 +105,9 @@ def scitt_cose_check():
 
 
 def scitt_cose_check_consistency():
-    """Verify receipts of consistency; it has none of its own, and what they are made of: a signature over a root, and a proof."""
+    """Verify receipts of consistency; it has none of its own, and what they are made of: a
+    signature over a root, and a proof.
+    """
     import cbor2
     from scitt_cose import CoseError, verify_consistency, verify_sign1
 
@@ -96,13 +115,19 @@ def scitt_cose_check_consistency():
     for one in ASK["all"]:
         receipt = bytes.fromhex(one["receipt"])
         try:
-            verify_sign1(receipt, public_key_pem=ASK["key"], detached_payload=bytes.fromhex(one["newer"]))
+            verify_sign1(
+                receipt, public_key_pem=ASK["key"], detached_payload=bytes.fromhex(one["newer"])
+            )
         except CoseError as error:
             answers.append(str(error))
             continue
         (proof,) = cbor2.loads(receipt).value[1][396][-2]
         older, newer, path = cbor2.loads(proof)
-        answers.append(verify_consistency(one["older"], one["newer"], older, newer, [node.hex() for node in path]))
+        answers.append(
+            verify_consistency(
+                one["older"], one["newer"], older, newer, [node.hex() for node in path]
+            )
+        )
     return answers
 
 
@@ -123,7 +148,9 @@ def scitt_cose_issue():
             kid=bytes.fromhex(ASK["kid"]),
             iat=1_700_000_000,
         )
-        made.append(attach_receipts(bytes.fromhex(one["statements"][one["index"]]), [receipt]).hex())
+        made.append(
+            attach_receipts(bytes.fromhex(one["statements"][one["index"]]), [receipt]).hex()
+        )
     return made
 
 

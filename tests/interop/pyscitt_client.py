@@ -1,4 +1,6 @@
-"""Asks a service with pyscitt's client, in an environment of its own. Reads a request in JSON, answers in JSON."""
+"""Asks a service with pyscitt's client, in an environment of its own. Reads a request in JSON,
+answers in JSON.
+"""
 
 import json
 import sys
@@ -9,8 +11,12 @@ from pyscitt.client import Client
 request = json.load(sys.stdin)
 client = Client(request["url"], development=True)
 if "sign" in request:
-    signer = crypto.Signer(request["sign"]["key"], request["sign"]["issuer"], x5c=[request["sign"]["certificate"]])
-    statement = crypto.sign_statement(signer, b"signed by pyscitt", "text/plain", request["sign"]["subject"], cwt=True)
+    signer = crypto.Signer(
+        request["sign"]["key"], request["sign"]["issuer"], x5c=[request["sign"]["certificate"]]
+    )
+    statement = crypto.sign_statement(
+        signer, b"signed by pyscitt", "text/plain", request["sign"]["subject"], cwt=True
+    )
 else:
     statement = bytes.fromhex(request["statement"])
 receipt = client.submit_signed_statement_and_wait_for_receipt(statement)

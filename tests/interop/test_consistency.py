@@ -1,4 +1,6 @@
-"""Receipts of consistency, and all receipts of a service that runs, as implementations of others verify them."""
+"""Receipts of consistency, and all receipts of a service that runs, as implementations of others
+verify them.
+"""
 
 from contextlib import closing
 from types import SimpleNamespace
@@ -44,7 +46,10 @@ def log_key(log):
 def test_they_verify_the_receipts_of_a_service(served, peer):
     log, at_once, later = served
     good = [*at_once, *later]
-    bad = [with_receipt(GIVEN[number - 1], parse(one).unprotected[394][0]) for number, one in enumerate(at_once)]
+    bad = [
+        with_receipt(GIVEN[number - 1], parse(one).unprotected[394][0])
+        for number, one in enumerate(at_once)
+    ]
 
     def answers(found):
         asked = [{"statement": one.hex(), "entry": entry_of(parse(one)).hex()} for one in found]
@@ -79,6 +84,8 @@ def test_what_the_command_writes(served, tmp_path):
     with closing(log.reader()) as reading:
         node = node_in(Tiles(reading))
         older, newer = (tree.root(node, size).hex() for size in (3, 9))
-    asked = [{"older": older, "newer": newer, "receipt": (tmp_path / "3-9.cose").read_bytes().hex()}]
+    asked = [
+        {"older": older, "newer": newer, "receipt": (tmp_path / "3-9.cose").read_bytes().hex()}
+    ]
     for peer in PEERS:
         assert ask(peer, "check_consistency", log_key(log), all=asked) == {"result": [True]}

@@ -1,4 +1,6 @@
-"""Harbor, whose format ATIF is, takes what we export, and takes our generated trajectories for its own."""
+"""Harbor, whose format ATIF is, takes what we export, and takes our generated trajectories for its
+own.
+"""
 
 import json
 import subprocess
@@ -19,10 +21,15 @@ PYTHON = HERE / ".venv-harbor" / "bin" / "python"
 @pytest.fixture(scope="module")
 def verdicts():
     if not PYTHON.exists():
-        pytest.skip("NO HARBOR HERE: it needs Python 3.12 or newer; make peers installs its models where there is one")
+        pytest.skip(
+            "NO HARBOR HERE: it needs Python 3.12 or newer; make peers installs its models "
+            "where there is one"
+        )
 
     def asked(lines):
-        done = subprocess.run([PYTHON, HERE / "harbor_models.py"], input=b"".join(lines), capture_output=True)
+        done = subprocess.run(
+            [PYTHON, HERE / "harbor_models.py"], input=b"".join(lines), capture_output=True
+        )
         assert done.returncode == 0, done.stderr
         return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -33,7 +40,11 @@ def verdicts():
 def test_its_models_take_every_export(verdicts, version):
     made = [(name, one.data) for name, _, one in exports(export, version=version)]
     told = verdicts([data for _, data in made])
-    assert [(name, verdict) for (name, _), verdict in zip(made, told, strict=True) if verdict is not None] == []
+    assert [
+        (name, verdict)
+        for (name, _), verdict in zip(made, told, strict=True)
+        if verdict is not None
+    ] == []
     assert len(made) >= 20
 
 
@@ -50,7 +61,16 @@ def test_its_models_take_the_trajectories_that_our_round_trips_are_tested_with(v
 
 
 def test_it_refuses_what_we_refuse(verdicts):
-    dangling = {"step_id": 1, "source": "user", "message": "", "observation": {"results": [{"source_call_id": "c"}]}}
-    document = {"schema_version": "ATIF-v1.7", "agent": {"name": "a", "version": "1"}, "steps": [dangling]}
+    dangling = {
+        "step_id": 1,
+        "source": "user",
+        "message": "",
+        "observation": {"results": [{"source_call_id": "c"}]},
+    }
+    document = {
+        "schema_version": "ATIF-v1.7",
+        "agent": {"name": "a", "version": "1"},
+        "steps": [dangling],
+    }
     (verdict,) = verdicts([json.dumps(document).encode() + b"\n"])
     assert "source_call_id" in verdict

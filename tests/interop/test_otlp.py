@@ -20,7 +20,10 @@ RECEIVER = Path(__file__).parent / "receiver"
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
     if not shutil.which("node") or not (RECEIVER / "node_modules" / "@genkit-ai").is_dir():
-        pytest.skip("NO RECEIVER OF TRACES HERE: make receiver installs it, with more than 100 MB of packages")
+        pytest.skip(
+            "NO RECEIVER OF TRACES HERE: make receiver installs it, with more than 100 MB of "
+            "packages"
+        )
     command = ["node", "serve.cjs", tmp_path_factory.mktemp("traces")]
     process = subprocess.Popen(command, cwd=RECEIVER, stdout=subprocess.PIPE, text=True)
     try:
@@ -48,7 +51,9 @@ def test_every_trace_is_taken_and_kept(address):
         assert call(f"{address}/otlp/v1/traces", data) == {}
         kept = call(f"{address}/traces/{trace_id(digest)}")["spans"]
         written = json.loads(data)["resourceSpans"][0]["scopeSpans"][0]["spans"]
-        assert {span["spanId"]: span["name"] for span in written} == {key: one["displayName"] for key, one in kept.items()}, name
+        assert {span["spanId"]: span["name"] for span in written} == {
+            key: one["displayName"] for key, one in kept.items()
+        }, name
         root = next(one for one in kept.values() if not one.get("parentSpanId"))
         assert root["attributes"]["gen_ai.operation.name"] == "invoke_agent"
         sent += 1

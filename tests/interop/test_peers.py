@@ -40,10 +40,22 @@ def command(peer):
 def ask(peer, op, signer, **more):
     if peer == "transmute" and signer.algorithm != -7:
         pytest.skip("it signs with ES256 only")
-    key = keys.private_pem(signer.key) if op in ("sign", "issue") else keys.public_pem(signer.public_key)
+    key = (
+        keys.private_pem(signer.key)
+        if op in ("sign", "issue")
+        else keys.public_pem(signer.public_key)
+    )
     algorithm = {-8: "EdDSA", -7: "ES256"}[signer.algorithm]
-    request = {"peer": peer, "op": op, "alg": algorithm, "key": key.decode(), "kid": keys.thumbprint(signer.public_key).hex()}
-    done = subprocess.run(command(peer), input=json.dumps(request | more), cwd=HERE, capture_output=True, text=True)
+    request = {
+        "peer": peer,
+        "op": op,
+        "alg": algorithm,
+        "key": key.decode(),
+        "kid": keys.thumbprint(signer.public_key).hex(),
+    }
+    done = subprocess.run(
+        command(peer), input=json.dumps(request | more), cwd=HERE, capture_output=True, text=True
+    )
     return json.loads(done.stdout) if done.stdout else {"error": done.stderr}
 
 
@@ -84,4 +96,6 @@ def test_the_form_of_the_drafts_authors():
     statement = Sign1(head, {}, {}, None, signer.sign(to_be_signed(head, PAYLOAD))).encode()
     verified = verify(statement, Policy(keys=(signer.public_key,)), payload=PAYLOAD, now=NOW)
     assert (verified.profile, verified.issuer) == ("detached", None)
-    assert ask("pycose", "verify", signer, statement=statement.hex(), detached=PAYLOAD.hex()) == {"result": True}
+    assert ask("pycose", "verify", signer, statement=statement.hex(), detached=PAYLOAD.hex()) == {
+        "result": True
+    }

@@ -24,12 +24,23 @@ PYTHON = HERE / ".venv-pyscitt" / "bin" / "python"
 @pytest.fixture
 def ask():
     if not PYTHON.exists():
-        pytest.skip("NO PYSCITT HERE: it needs Python 3.12 or newer; make peers installs it where there is one")
+        pytest.skip(
+            "NO PYSCITT HERE: it needs Python 3.12 or newer; make peers installs it where "
+            "there is one"
+        )
 
     def asked(**request):
-        done = subprocess.run([PYTHON, HERE / "pyscitt_client.py"], input=json.dumps(request), capture_output=True, text=True)
+        done = subprocess.run(
+            [PYTHON, HERE / "pyscitt_client.py"],
+            input=json.dumps(request),
+            capture_output=True,
+            text=True,
+        )
         assert done.returncode == 0, done.stderr
-        return {name: bytes.fromhex(one) if isinstance(one, str) else one for name, one in json.loads(done.stdout).items()}
+        return {
+            name: bytes.fromhex(one) if isinstance(one, str) else one
+            for name, one in json.loads(done.stdout).items()
+        }
 
     return asked
 
@@ -37,12 +48,22 @@ def ask():
 def test_it_registers_through_our_service(ask, tmp_path):
     log = make(str(tmp_path / "log"))
     certificate, key = TlsAuthority(tmp_path).certify("signer")
-    signer = {"key": key.read_text(), "certificate": certificate.read_text(), "issuer": "https://example.org", "subject": "it"}
+    signer = {
+        "key": key.read_text(),
+        "certificate": certificate.read_text(),
+        "issuer": "https://example.org",
+        "subject": "it",
+    }
     known = keys.load_public((log.path / "receipt-keys.pem").read_bytes())
     with Running(log.path, "--async") as service:
-        for position, answer in ((1, ask(url=service.url, statement=statement().hex())), (2, ask(url=service.url, sign=signer))):
+        for position, answer in (
+            (1, ask(url=service.url, statement=statement().hex())),
+            (2, ask(url=service.url, sign=signer)),
+        ):
             given = parse(answer["statement"])
-            assert check_receipt(given, answer["receipt"], known, datetime.now(UTC)).index == position
+            assert (
+                check_receipt(given, answer["receipt"], known, datetime.now(UTC)).index == position
+            )
             transparent = parse(answer["transparent"])
             assert entry_of(transparent) == entry_of(given)
             (receipt,) = transparent.unprotected[394]

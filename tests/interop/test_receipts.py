@@ -1,4 +1,6 @@
-"""Receipts go both ways between this project and implementations of others, for trees of many sizes."""
+"""Receipts go both ways between this project and implementations of others, for trees of many
+sizes.
+"""
 
 from datetime import UTC, datetime
 
@@ -49,7 +51,9 @@ def test_they_verify_ours(peer, kind, rule):
             receipt = log.receipt(statement)
             good.append(with_receipt(statement, receipt))
             bad.append(with_receipt(STATEMENTS[index - 1], receipt))  # another entry
-            bad.append(with_receipt(statement, log.head().inclusion(index ^ 1, log.path(index))))  # another place
+            bad.append(
+                with_receipt(statement, log.head().inclusion(index ^ 1, log.path(index)))
+            )  # another place
             bad.append(with_receipt(statement, receipt[:-1] + bytes([receipt[-1] ^ 1])))
 
     def answers(found):
@@ -64,7 +68,11 @@ def test_they_verify_ours(peer, kind, rule):
 
 
 def verdict(statement, policy):
-    payload = next(payload for payload, one in zip(PAYLOADS, BARE, strict=True) if one == entry_of(parse(statement)))
+    payload = next(
+        payload
+        for payload, one in zip(PAYLOADS, BARE, strict=True)
+        if one == entry_of(parse(statement))
+    )
     try:
         verify(statement, policy, payload=payload, now=NOW)
     except VerificationFailed as error:
@@ -78,7 +86,9 @@ def test_we_verify_theirs(peer, kind, rule):
     asked = []
     for size, index in places():
         entries = [entry(one, rule) for one in BARE[:size]]
-        asked.append({"statements": [one.hex() for one in BARE[:size]], "entries": entries, "index": index})
+        asked.append(
+            {"statements": [one.hex() for one in BARE[:size]], "entries": entries, "index": index}
+        )
     answer = ask(peer, "issue", signer, all=asked)
     assert "result" in answer, answer
     policy = Policy(keys=(SIGNER.public_key,), log_keys=(signer.public_key,), entry_rule=rule)
@@ -90,7 +100,9 @@ def test_we_verify_theirs(peer, kind, rule):
         (receipt,) = parse(transparent).unprotected[394]
         elsewhere = with_receipt(STATEMENTS[(index + 1) % size], receipt)
         assert verdict(elsewhere, policy) == "receipt-signature"
-        assert verdict(with_receipt(STATEMENTS[index], moved(receipt, index ^ 1)), policy).startswith("receipt-")
+        assert verdict(
+            with_receipt(STATEMENTS[index], moved(receipt, index ^ 1)), policy
+        ).startswith("receipt-")
 
 
 def moved(receipt, index):

@@ -20,10 +20,14 @@ class TlsAuthority:
         self.folder = folder
         self.key = ec.generate_private_key(ec.SECP256R1())
         self.name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
-        made = self._builder(self.name, self.key.public_key()).add_extension(x509.BasicConstraints(True, None), critical=True)
+        made = self._builder(self.name, self.key.public_key()).add_extension(
+            x509.BasicConstraints(True, None), critical=True
+        )
         usage = x509.KeyUsage(False, False, False, False, False, True, True, False, False)
         made = made.add_extension(usage, critical=True)
-        self.path = self._write(f"{name}.pem", made.sign(self.key, hashes.SHA256()).public_bytes(Encoding.PEM))
+        self.path = self._write(
+            f"{name}.pem", made.sign(self.key, hashes.SHA256()).public_bytes(Encoding.PEM)
+        )
 
     def _builder(self, subject, public):
         return (
@@ -35,7 +39,10 @@ class TlsAuthority:
             .not_valid_before(_NOW - timedelta(days=1))
             .not_valid_after(_NOW + timedelta(days=1))
             .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
-            .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(self.key.public_key()), critical=False)
+            .add_extension(
+                x509.AuthorityKeyIdentifier.from_issuer_public_key(self.key.public_key()),
+                critical=False,
+            )
         )
 
     def _write(self, name, data):
@@ -48,7 +55,11 @@ class TlsAuthority:
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
         names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
-        made = self._builder(subject, key.public_key()).add_extension(names, critical=False).sign(self.key, hashes.SHA256())
+        made = (
+            self._builder(subject, key.public_key())
+            .add_extension(names, critical=False)
+            .sign(self.key, hashes.SHA256())
+        )
         certificate = self._write(f"{name}.cert.pem", made.public_bytes(Encoding.PEM))
         private = self._write(f"{name}.key.pem", keys.private_pem(key))
         private.chmod(0o600)

@@ -1,4 +1,6 @@
-"""A way to several services that takes the next one for each connection, as balancers of load do; or to none."""
+"""A way to several services that takes the next one for each connection, as balancers of load do;
+or to none.
+"""
 
 import socket
 import threading
@@ -7,7 +9,9 @@ from urllib.parse import urlsplit
 
 
 class Balancer:
-    """A port of this machine that leads to services in turn, by their addresses, and which ends the call where there is none."""
+    """A port of this machine that leads to services in turn, by their addresses, and which ends the
+    call where there is none.
+    """
 
     def __init__(self, *urls, holds=False):
         self.urls = list(urls)
@@ -49,7 +53,9 @@ class Balancer:
 
 
 def _end(caller):
-    """End a call in one way, whether or not all of it has come: without an answer, and not with a reset."""
+    """End a call in one way, whether or not all of it has come: without an answer, and not with a
+    reset.
+    """
     with suppress(OSError), caller:
         caller.shutdown(socket.SHUT_WR)
         while caller.recv(1 << 16):

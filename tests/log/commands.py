@@ -33,7 +33,9 @@ def start(*arguments, cwd):
 
 @contextmanager
 def service(*arguments, cwd, ends=0, says=""):
-    """Run a service that says `name: value` on lines of its own, the address last; it has to end well, or as is said."""
+    """Run a service that says `name: value` on lines of its own, the address last; it has to end
+    well, or as is said.
+    """
     process = start(*arguments, cwd=cwd)
     try:
         process.told = {}

@@ -13,7 +13,9 @@ _numbers = itertools.count()
 @pytest.fixture(scope="session")
 def postgresql():
     if binaries() is None:
-        pytest.skip("NO POSTGRESQL HERE: logs in a PostgreSQL are not tested; apt-get install postgresql")
+        pytest.skip(
+            "NO POSTGRESQL HERE: logs in a PostgreSQL are not tested; apt-get install postgresql"
+        )
     server = PostgreSQL()
     yield server
     server.stop()

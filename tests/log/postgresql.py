@@ -1,4 +1,6 @@
-"""A real PostgreSQL of Debian's packages, started and stopped by the test that needs it, as a user without privileges."""
+"""A real PostgreSQL of Debian's packages, started and stopped by the test that needs it, as a user
+without privileges.
+"""
 
 import os
 import pwd
@@ -44,18 +46,35 @@ class PostgreSQL:
             self.owner = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
         self.folder.chmod(0o755)
         self.data = self.folder / "data"
-        made = [binaries() / "initdb", "-D", self.data, "-U", "vacr", "-A", "trust", "-E", "UTF8", "--locale=C"]
+        made = [
+            binaries() / "initdb",
+            "-D",
+            self.data,
+            "-U",
+            "vacr",
+            "-A",
+            "trust",
+            "-E",
+            "UTF8",
+            "--locale=C",
+        ]
         subprocess.run(made, check=True, capture_output=True, cwd=self.folder, **self.owner)
         self.process = None
         self.start()
 
     def start(self):
-        settings = ["listen_addresses=", f"unix_socket_directories={self.folder}", "max_connections=40"]
+        settings = [
+            "listen_addresses=",
+            f"unix_socket_directories={self.folder}",
+            "max_connections=40",
+        ]
         command = [binaries() / "postgres", "-D", self.data]
         for setting in settings:
             command += ["-c", setting]
         with (self.folder / "server.log").open("ab") as log:
-            self.process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self.folder, **self.owner)
+            self.process = subprocess.Popen(
+                command, stdout=log, stderr=log, cwd=self.folder, **self.owner
+            )
         ready = [binaries() / "pg_isready", "-q", "-h", self.folder]
         while subprocess.run(ready).returncode:
             assert self.process.poll() is None, (self.folder / "server.log").read_text()
@@ -83,7 +102,9 @@ class PostgreSQL:
 
     def stop(self):
         if self.process.poll() is None:
-            self.process.send_signal(signal.SIGQUIT)  # "immediate": what it has not written yet is not wanted any more
+            self.process.send_signal(
+                signal.SIGQUIT
+            )  # "immediate": what it has not written yet is not wanted any more
             self.process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 

@@ -19,9 +19,22 @@ class Running:
     """`vacr log serve`, at a port that was free."""
 
     def __init__(self, *arguments, **environment):
-        command = [sys.executable, "-m", "vacr", "log", "serve", *map(str, arguments), "--port", "0", "--format", "json"]
+        command = [
+            sys.executable,
+            "-m",
+            "vacr",
+            "log",
+            "serve",
+            *map(str, arguments),
+            "--port",
+            "0",
+            "--format",
+            "json",
+        ]
         settings = {**os.environ, **environment}
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=settings)
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=settings
+        )
         line = self.process.stdout.readline()
         assert line, self.process.stderr.read()
         self.said = json.loads(line)
@@ -44,13 +57,19 @@ class Running:
         """Send a request; gives status, headers and body."""
         place = urlsplit(self.url)
         if place.scheme == "https":
-            connection = http.client.HTTPSConnection(place.hostname, place.port, context=context or ssl.create_default_context())
+            connection = http.client.HTTPSConnection(
+                place.hostname, place.port, context=context or ssl.create_default_context()
+            )
         else:
             connection = http.client.HTTPConnection(place.hostname, place.port)
         try:
             connection.request(method, path, body, headers or {})
             response = connection.getresponse()
-            return response.status, {name.lower(): value for name, value in response.getheaders()}, response.read()
+            return (
+                response.status,
+                {name.lower(): value for name, value in response.getheaders()},
+                response.read(),
+            )
         finally:
             connection.close()
 
@@ -59,7 +78,10 @@ class Running:
 
     def post(self, statement, path="/entries", **headers):
         """Register a statement."""
-        given = {"Content-Type": "application/cose", **{name.replace("_", "-"): value for name, value in headers.items()}}
+        given = {
+            "Content-Type": "application/cose",
+            **{name.replace("_", "-"): value for name, value in headers.items()},
+        }
         return self.ask("POST", path, statement, given)
 
     def published(self, size):
@@ -73,5 +95,8 @@ class Running:
     def refused(self, statement, **headers):
         """Register a statement that is refused; gives status and problem details."""
         status, answered, body = self.post(statement, **headers)
-        assert answered["content-type"] == "application/concise-problem-details+cbor", (status, body)
+        assert answered["content-type"] == "application/concise-problem-details+cbor", (
+            status,
+            body,
+        )
         return status, cbor2.loads(body)

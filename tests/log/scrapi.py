@@ -1,6 +1,8 @@
-"""A transparency service for the faults of services: a real tree behind a server that does what it is told.
+"""A transparency service for the faults of services: a real tree behind a server that does what it
+is told.
 
-What is told is a list: each request takes the first of it, and when it is empty the service answers as it should.
+What is told is a list: each request takes the first of it, and when it is empty the service answers
+as it should.
 """
 
 import http.server
@@ -93,7 +95,11 @@ def handler(service):
             if self.odd(None):
                 return
             if self.path == f"{service.prefix}/.well-known/scitt-keys":
-                self.answer(200, cbor2.dumps([{**keys.to_cose(service.log.key), 2: b"kid"}]), "application/cbor")
+                self.answer(
+                    200,
+                    cbor2.dumps([{**keys.to_cose(service.log.key), 2: b"kid"}]),
+                    "application/cbor",
+                )
             elif self.path in service.waiting:
                 statement, left = service.waiting[self.path]
                 service.waiting[self.path] = (statement, left - 1)
@@ -110,7 +116,10 @@ def handler(service):
             service.posted.append(body)
             if self.odd(body):
                 return
-            if service.token is not None and self.headers.get("Authorization") != f"Bearer {service.token}":
+            if (
+                service.token is not None
+                and self.headers.get("Authorization") != f"Bearer {service.token}"
+            ):
                 self.answer(401, problem("Unauthorized", "who asks?"), PROBLEM)
             elif self.path != f"{service.prefix}/entries":
                 self.answer(404, b"<h1>not here</h1>", "text/html")

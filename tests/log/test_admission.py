@@ -15,7 +15,11 @@ from vacr.signing.sign1 import Sign1, encode_protected, parse, to_be_signed
 from vacr.verification import Policy
 
 SIGNERS = [KeySigner(keys.generate(kind)) for kind in ("es256", "eddsa", "ps256")]
-STATEMENTS = [sign(b"what was signed", one, profile=profile) for one in SIGNERS for profile in ("hash-envelope", "attached")]
+STATEMENTS = [
+    sign(b"what was signed", one, profile=profile)
+    for one in SIGNERS
+    for profile in ("hash-envelope", "attached")
+]
 POLICIES = (Policy(), Policy(keys=(SIGNERS[0].public_key,)))
 LABELS = (1, 2, 3, 4, 14, 15, 16, 32, 33, 34, 35, 100, 258, 259, 260, 269, 270, 394, 395, 396, "x")
 ANY = some.recursive(
@@ -26,14 +30,17 @@ ANY = some.recursive(
     | some.binary(max_size=40)
     | some.text(max_size=9),
     lambda inner: (
-        some.lists(inner, max_size=3) | some.dictionaries(some.integers(-3, 8) | some.text(max_size=3), inner, max_size=3)
+        some.lists(inner, max_size=3)
+        | some.dictionaries(some.integers(-3, 8) | some.text(max_size=3), inner, max_size=3)
     ),
     max_leaves=5,
 )
 
 
 def admitted(data, policy=POLICIES[0]):
-    """Give the entry that is made of something, or the status that it is refused with; anything else fails the test."""
+    """Give the entry that is made of something, or the status that it is refused with; anything
+    else fails the test.
+    """
     try:
         return Admission(policy).admit(data)
     except Problem as problem:
@@ -42,10 +49,15 @@ def admitted(data, policy=POLICIES[0]):
 
 def test_who_is_not_admitted_is_told_by_which_key():
     with pytest.raises(Problem, match=f"key {keys.thumbprint(SIGNERS[1].public_key).hex()[:16]}"):
-        Admission(Policy(keys=(KeySigner(keys.generate("eddsa")).public_key,))).admit(sign(b"what was signed", SIGNERS[1]))
+        Admission(Policy(keys=(KeySigner(keys.generate("eddsa")).public_key,))).admit(
+            sign(b"what was signed", SIGNERS[1])
+        )
 
 
-@given(some.sampled_from(STATEMENTS), some.lists(some.tuples(some.integers(0), some.binary(max_size=3)), min_size=1, max_size=4))
+@given(
+    some.sampled_from(STATEMENTS),
+    some.lists(some.tuples(some.integers(0), some.binary(max_size=3)), min_size=1, max_size=4),
+)
 def test_changed_bytes(data, changes):
     changed = bytearray(data)
     for at, new in changes:
@@ -71,5 +83,10 @@ def test_headers_that_are_signed_and_odd(signer, protected, beside, policy):
     headers = {**message.protected, **protected}
     written = encode_protected(headers)
     signature = signer.sign(to_be_signed(written, message.payload))
-    data = Sign1(written, headers, {14: kccs(signer.public_key), **beside}, message.payload, signature).encode()
-    assert admitted(data, policy) in (400, entry_of(replace(message, protected_bytes=written, signature=signature)))
+    data = Sign1(
+        written, headers, {14: kccs(signer.public_key), **beside}, message.payload, signature
+    ).encode()
+    assert admitted(data, policy) in (
+        400,
+        entry_of(replace(message, protected_bytes=written, signature=signature)),
+    )

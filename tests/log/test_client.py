@@ -95,7 +95,9 @@ def test_the_digest_rule():
             register(STATEMENT, service.url)
 
 
-@pytest.mark.parametrize("fault", [429, 502, 503, 504, "cut", "cut_body", "lost", "no_http", "endless"])
+@pytest.mark.parametrize(
+    "fault", [429, 502, 503, 504, "cut", "cut_body", "lost", "no_http", "endless"]
+)
 def test_what_may_pass_is_tried_again(service, fault):
     service.plan = [fault, fault]
     slept = []
@@ -117,7 +119,9 @@ def test_not_for_ever(service, fault):
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 415])
 def test_what_will_not_pass_is_not_tried_again(service, status):
     service.plan = [status]
-    with pytest.raises((InvalidStatement, UsageError), match=f"{status}.*: Odd: the plan says {status}"):
+    with pytest.raises(
+        (InvalidStatement, UsageError), match=f"{status}.*: Odd: the plan says {status}"
+    ):
         client(service).register(STATEMENT)
     assert posts(service) == 1
 
@@ -130,7 +134,12 @@ def test_answers_that_are_none(service, status):
 
 
 @pytest.mark.parametrize(
-    ("fault", "reason"), [("garbage", "receipt-malformed"), ("forged", "receipt-signature"), ("other", "receipt-signature")]
+    ("fault", "reason"),
+    [
+        ("garbage", "receipt-malformed"),
+        ("forged", "receipt-signature"),
+        ("other", "receipt-signature"),
+    ],
 )
 def test_a_receipt_that_does_not_hold_is_none(service, fault, reason):
     register(sign(b"another", SIGNER), service.url)
@@ -149,7 +158,9 @@ def test_an_answer_takes_no_longer_than_it_may(service):
 
 
 def go(place, status=303, **headers):
-    return lambda handler, _: handler.answer(status, Location=place, **{"Retry_After": "0", **headers})
+    return lambda handler, _: handler.answer(
+        status, Location=place, **{"Retry_After": "0", **headers}
+    )
 
 
 @pytest.mark.parametrize(
@@ -174,7 +185,12 @@ def test_nobody_is_sent_elsewhere(service, place):
 def test_places_of_its_own(service):
     service.wait = True
     client(service).register(STATEMENT)
-    for place in ("entries/0", "/entries/0", service.url + "/entries/0", "/entries/0?api-version=1#x"):
+    for place in (
+        "entries/0",
+        "/entries/0",
+        service.url + "/entries/0",
+        "/entries/0?api-version=1#x",
+    ):
         service.waiting = {"/entries/0": (STATEMENT, 1), "/entries/0?api-version=1": (STATEMENT, 0)}
         service.plan = [go(place)]
         assert client(service).register(STATEMENT).receipt
@@ -205,7 +221,10 @@ def test_a_service_that_does_not_know_what_it_took(service):
 
 def test_a_service_that_says_when_to_come_back(service):
     slept = []
-    later = [lambda handler, _: handler.answer(503, Retry_After="17"), go("/entries/0", Retry_After="5")]
+    later = [
+        lambda handler, _: handler.answer(503, Retry_After="17"),
+        go("/entries/0", Retry_After="5"),
+    ]
     service.waiting = {"/entries/0": (STATEMENT, 0)}
     service.plan = list(later)
     client(service, slept=slept).register(STATEMENT)
@@ -217,26 +236,44 @@ def test_a_service_that_says_when_to_come_back(service):
 
 def test_when_to_come_back():
     assert seconds_of("120") == 120
-    assert 50 < seconds_of(format_datetime(datetime.now(UTC) + timedelta(seconds=60), usegmt=True)) <= 60
+    assert (
+        50
+        < seconds_of(format_datetime(datetime.now(UTC) + timedelta(seconds=60), usegmt=True))
+        <= 60
+    )
     assert seconds_of("Fri, 13 Feb 2009 23:31:30 GMT") == 0
-    assert [seconds_of(odd) for odd in (None, "", "soon", "-5", "9" * 400, "1e9", "٣")] == [None] * 7
+    assert [seconds_of(odd) for odd in (None, "", "soon", "-5", "9" * 400, "1e9", "٣")] == [
+        None
+    ] * 7
     assert seconds_of("1 Jan 20000000000000000000 0:0:0 +0000") is None
 
 
 def test_keys_that_the_service_does_not_tell(service):
-    for odd in (404, lambda handler, _: handler.answer(200, b"no keys"), lambda handler, _: handler.answer(200, b"\x80")):
+    for odd in (
+        404,
+        lambda handler, _: handler.answer(200, b"no keys"),
+        lambda handler, _: handler.answer(200, b"\x80"),
+    ):
         service.plan = [lambda handler, body: handler.answer(201, service.receipt(body)), odd]
         with pytest.raises(Unreachable, match="does not tell the keys"):
             client(service).register(STATEMENT)
 
 
 def test_what_is_said_cannot_drive_the_terminal(service):
-    service.plan = [lambda handler, _: handler.answer(400, b"\x1b[31mred\nvacr: fine" + b"x" * 5000, "text/plain")]
+    service.plan = [
+        lambda handler, _: handler.answer(
+            400, b"\x1b[31mred\nvacr: fine" + b"x" * 5000, "text/plain"
+        )
+    ]
     with pytest.raises(InvalidStatement) as caught:
         client(service).register(STATEMENT)
     assert caught.value.message.isprintable()
     assert len(caught.value.message) < 500
-    service.plan = [lambda handler, _: handler.answer(400, b"\xa1\x20\x01", "application/concise-problem-details+cbor")]
+    service.plan = [
+        lambda handler, _: handler.answer(
+            400, b"\xa1\x20\x01", "application/concise-problem-details+cbor"
+        )
+    ]
     with pytest.raises(InvalidStatement, match=r"400 Bad Request$"):
         client(service).register(STATEMENT)
 
@@ -259,7 +296,15 @@ def test_a_token(service):
 
 @pytest.mark.parametrize(
     "url",
-    ["http://me:sesame@127.0.0.1/", "ftp://x/", "log.example", "http://[/", "http://x:99999/", "http://x/ü", "http://x/?a=1"],
+    [
+        "http://me:sesame@127.0.0.1/",
+        "ftp://x/",
+        "log.example",
+        "http://[/",
+        "http://x:99999/",
+        "http://x/ü",
+        "http://x/?a=1",
+    ],
 )
 def test_addresses_that_are_none(url):
     with pytest.raises(UsageError) as caught:
@@ -291,8 +336,12 @@ def certified(authority, folder, name, key=None):
     """Write a certificate for this machine, with its key, into a file."""
     key = key or Key.made("es256")
     builder = x509.CertificateBuilder().subject_name(name_of(name)).issuer_name(authority.subject)
-    builder = builder.public_key(key.private.public_key()).serial_number(x509.random_serial_number())
-    builder = builder.not_valid_before(NOW - timedelta(days=1)).not_valid_after(NOW + timedelta(days=1))
+    builder = builder.public_key(key.private.public_key()).serial_number(
+        x509.random_serial_number()
+    )
+    builder = builder.not_valid_before(NOW - timedelta(days=1)).not_valid_after(
+        NOW + timedelta(days=1)
+    )
     local = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
     builder = with_key_identifiers(builder, key.private, authority.private)
     signed = builder.add_extension(local, critical=False).sign(authority.private, hashes.SHA256())
@@ -311,19 +360,40 @@ def test_tls(tmp_path):
         assert "--ca" in caught.value.hint
     with Scrapi(tls=tls | {"clients": str(tmp_path / "ca.pem")}) as service:
         mine = certified(root, tmp_path, "client.pem")
-        assert client(service, ca=str(tmp_path / "ca.pem"), certificate=mine).register(STATEMENT).receipt
+        assert (
+            client(service, ca=str(tmp_path / "ca.pem"), certificate=mine)
+            .register(STATEMENT)
+            .receipt
+        )
         for stranger in (None, certified(others, tmp_path, "stranger.pem")):
             with pytest.raises(Unreachable):
-                client(service, ca=str(tmp_path / "ca.pem"), certificate=stranger).register(STATEMENT)
+                client(service, ca=str(tmp_path / "ca.pem"), certificate=stranger).register(
+                    STATEMENT
+                )
 
 
 def test_what_tls_needs_and_is_not_there(tmp_path):
     (tmp_path / "junk.pem").write_text("junk")
-    locked = ["openssl", "genpkey", "-algorithm", "ED25519", "-aes256", "-pass", "pass:x", "-out", "locked.pem"]
+    locked = [
+        "openssl",
+        "genpkey",
+        "-algorithm",
+        "ED25519",
+        "-aes256",
+        "-pass",
+        "pass:x",
+        "-out",
+        "locked.pem",
+    ]
     subprocess.run(locked, cwd=tmp_path, check=True, capture_output=True)
     junk, locked = str(tmp_path / "junk.pem"), str(tmp_path / "locked.pem")
     mine = certified(Authority("root"), tmp_path, "client.pem")
-    for access in ({"ca": "none"}, {"ca": junk}, {"certificate": junk}, {"certificate": mine, "key": locked}):
+    for access in (
+        {"ca": "none"},
+        {"ca": junk},
+        {"certificate": junk},
+        {"certificate": mine, "key": locked},
+    ):
         with pytest.raises(Unreachable):
             client("https://127.0.0.1:1/", **access)
     with pytest.raises(UsageError):

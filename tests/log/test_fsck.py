@@ -31,32 +31,80 @@ def log(tmp_path):
 
 
 DAMAGE = {
-    "an entry is changed": ("UPDATE entries SET entry = x'00' WHERE position = 77", "entry 77 is not the one"),
+    "an entry is changed": (
+        "UPDATE entries SET entry = x'00' WHERE position = 77",
+        "entry 77 is not the one",
+    ),
     "an entry is gone": ("DELETE FROM entries WHERE position = 200", "entries are missing"),
     "entries have changed places": (
-        "UPDATE entries SET entry = (SELECT entry FROM entries o WHERE o.position = 7 - entries.position) WHERE position = 3",
+        (
+            "UPDATE entries SET entry = (SELECT entry FROM entries o WHERE o.position = 7 - "
+            "entries.position) WHERE position = 3"
+        ),
         "entry 3 is not the one",
     ),
     "the last entry is gone": ("DELETE FROM entries WHERE position = 307", "entries are missing"),
-    "an entry too many": ("INSERT INTO entries VALUES (308, x'00')", "309 entries are stored, not 308"),
-    "a tile is changed": ("UPDATE tiles SET hashes = zeroblob(8192) WHERE place = 0", "entry 0 is not the one"),
-    "the last tile is cut": ("UPDATE tiles SET hashes = substr(hashes, 1, 32) WHERE place = 1", "tile 0/1 is not"),
+    "an entry too many": (
+        "INSERT INTO entries VALUES (308, x'00')",
+        "309 entries are stored, not 308",
+    ),
+    "a tile is changed": (
+        "UPDATE tiles SET hashes = zeroblob(8192) WHERE place = 0",
+        "entry 0 is not the one",
+    ),
+    "the last tile is cut": (
+        "UPDATE tiles SET hashes = substr(hashes, 1, 32) WHERE place = 1",
+        "tile 0/1 is not",
+    ),
     "a tile above is gone": ("DELETE FROM tiles WHERE place > 1000", "tile 1/0 is not"),
     "a tile too many": ("INSERT INTO tiles VALUES (9, x'00')", "4 tiles are stored, not 3"),
-    "the index lacks an entry": ("DELETE FROM new_leaves WHERE position = 5", "entry 5 is not in the index"),
-    "the index has one too many": ("INSERT INTO new_leaves VALUES (1, 5)", "309 leaves are stored, not 308"),
-    "a root is another": ("UPDATE heads SET root = zeroblob(32) WHERE size = 301", "the root that was signed for size 301"),
-    "a signature is another": ("UPDATE heads SET signature = zeroblob(64) WHERE size = 301", "the head of size 301"),
-    "a header is another": ("UPDATE heads SET protected = x'a0' WHERE size = 306", "the head of size 306"),
-    "a time is another": ("UPDATE heads SET time = time + 1 WHERE size = 306", "the head of size 306"),
-    "a head is gone": ("DELETE FROM heads WHERE size = (SELECT size FROM head)", "the head of the log is missing"),
+    "the index lacks an entry": (
+        "DELETE FROM new_leaves WHERE position = 5",
+        "entry 5 is not in the index",
+    ),
+    "the index has one too many": (
+        "INSERT INTO new_leaves VALUES (1, 5)",
+        "309 leaves are stored, not 308",
+    ),
+    "a root is another": (
+        "UPDATE heads SET root = zeroblob(32) WHERE size = 301",
+        "the root that was signed for size 301",
+    ),
+    "a signature is another": (
+        "UPDATE heads SET signature = zeroblob(64) WHERE size = 301",
+        "the head of size 301",
+    ),
+    "a header is another": (
+        "UPDATE heads SET protected = x'a0' WHERE size = 306",
+        "the head of size 306",
+    ),
+    "a time is another": (
+        "UPDATE heads SET time = time + 1 WHERE size = 306",
+        "the head of size 306",
+    ),
+    "a head is gone": (
+        "DELETE FROM heads WHERE size = (SELECT size FROM head)",
+        "the head of the log is missing",
+    ),
     "a head too many": (
-        "INSERT INTO heads SELECT 400, root, protected, signature, time, description FROM heads WHERE size = 301",
+        (
+            "INSERT INTO heads SELECT 400, root, protected, signature, time, description FROM "
+            "heads WHERE size = 301"
+        ),
         "a head of size 400 was signed",
     ),
-    "the head is an older one": ("UPDATE head SET size = 301", "was signed, and the log has 301 entries"),
-    "another describes the log": ("UPDATE heads SET description = 3 WHERE size = 306", "does not describe the log"),
-    "the first entry is another": ("UPDATE entries SET entry = x'00' WHERE position = 0", "not the log's description"),
+    "the head is an older one": (
+        "UPDATE head SET size = 301",
+        "was signed, and the log has 301 entries",
+    ),
+    "another describes the log": (
+        "UPDATE heads SET description = 3 WHERE size = 306",
+        "does not describe the log",
+    ),
+    "the first entry is another": (
+        "UPDATE entries SET entry = x'00' WHERE position = 0",
+        "not the log's description",
+    ),
 }
 
 
@@ -136,15 +184,22 @@ def test_keys_that_are_gone_are_no_damage(log):
     assert done.returncode == 0
     found = json.loads(done.stdout)
     assert (found["clean"], found["findings"]) == (True, [])
-    assert ["receipt key" in found["remarks"][0], "checkpoint key" in found["remarks"][1]] == [True, True]
+    assert ["receipt key" in found["remarks"][0], "checkpoint key" in found["remarks"][1]] == [
+        True,
+        True,
+    ]
     assert "can be verified here, and not added to" in done.stderr
 
 
 def test_a_database_without_a_log(database, tmp_path, monkeypatch):
-    monkeypatch.setattr("tests.log.commands.ENVIRONMENT", {"XDG_DATA_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"})
+    monkeypatch.setattr(
+        "tests.log.commands.ENVIRONMENT", {"XDG_DATA_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    )
     for verb in (("fsck",), ("prove", "--entry", 1), ("rotate",)):
         done = vacr("log", *verb, "--database", database, cwd=tmp_path)
-        assert (done.returncode, "there is no log in this database" in done.stderr) == (3, True), done.stderr
+        assert (done.returncode, "there is no log in this database" in done.stderr) == (3, True), (
+            done.stderr
+        )
         assert "vacr log init" in done.stderr
 
 

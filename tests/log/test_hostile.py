@@ -1,4 +1,6 @@
-"""Callers who mean no good, and what they get from a service: a refusal, and no more of its memory or time than others."""
+"""Callers who mean no good, and what they get from a service: a refusal, and no more of its memory
+or time than others.
+"""
 
 import asyncio
 import json
@@ -43,7 +45,9 @@ def service(tmp_path):
 
 
 def connected(service):
-    return closing(socket.create_connection(("127.0.0.1", int(service.url.rstrip("/").rpartition(":")[2]))))
+    return closing(
+        socket.create_connection(("127.0.0.1", int(service.url.rstrip("/").rpartition(":")[2])))
+    )
 
 
 def all_of(connection):
@@ -59,7 +63,9 @@ def memory_of(process):
     return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
 
 
-@pytest.mark.parametrize("begun", [b"GET /", b"GET /health HTTP/1.1\r\nX: "], ids=["address", "header"])
+@pytest.mark.parametrize(
+    "begun", [b"GET /", b"GET /health HTTP/1.1\r\nX: "], ids=["address", "header"]
+)
 def test_a_head_that_never_ends(service, begun):
     before = memory_of(service.process)
     with connected(service) as connection:
@@ -88,21 +94,33 @@ def test_tiles_that_no_log_has(service):
     for level in ("0", "entries", "63"):
         for number in (1 << 54, 1 << 55, 1 << 56, 1 << 63, 10**21 - 1):
             status, headers, _ = service.get(f"/tile/{level}/{path_of(number, 1)}")
-            assert (status, headers["content-type"]) == (404, "application/concise-problem-details+cbor")
+            assert (status, headers["content-type"]) == (
+                404,
+                "application/concise-problem-details+cbor",
+            )
 
 
 def test_requests_that_are_none(service):
     for sent in (
         b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(500),
-        b"POST /entries HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcdef",
-        b"POST /entries HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        (
+            b"POST /entries HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n"
+            b"abcdef"
+        ),
+        (
+            b"POST /entries HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: "
+            b"chunked\r\n\r\n0\r\n\r\n"
+        ),
     ):
         with connected(service) as connection:
             connection.sendall(sent)
             assert all_of(connection).startswith(STATUS + b"400")
     with connected(service) as connection:
-        connection.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade, close\r\n\r\n")
+        connection.sendall(
+            b"GET /health HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade, "
+            b"close\r\n\r\n"
+        )
         assert connection.recv(1 << 16).startswith(STATUS + b"200")
 
 
@@ -177,7 +195,10 @@ def test_nobody_waits_for_those_who_wait(service):
     """Connections that say nothing do not keep others from being answered."""
     with connected(service), connected(service) as begun, connected(service) as waiting:
         begun.sendall(b"POST /ent")
-        waiting.sendall(b"POST /entries HTTP/1.1\r\nContent-Type: application/cose\r\nContent-Length: 100\r\n\r\n")
+        waiting.sendall(
+            b"POST /entries HTTP/1.1\r\nContent-Type: application/cose\r\nContent-Length: "
+            b"100\r\n\r\n"
+        )
         assert service.post(statement())[0] == 201
 
 
@@ -186,7 +207,13 @@ def test_a_head_takes_no_longer_than_it_may(monkeypatch):
 
     async def run():
         async def app(_scope, _receive, send):
-            await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
+            await send(
+                {
+                    "type": "http.response.start",
+                    "status": 200,
+                    "headers": [(b"content-length", b"0")],
+                }
+            )
             await send({"type": "http.response.body"})
 
         config = uvicorn.Config(app, http=connections.Connection, lifespan="off", log_level="error")
@@ -277,7 +304,11 @@ def test_what_a_database_says_is_not_for_callers(postgresql, tmp_path):
             status, told = service.refused(statement())
             assert (status, told[-2].partition(";")[0]) == (503, "the log's database fails")
             status, _, health = service.get("/health")
-            assert (status, json.loads(health)["status"], json.loads(health)["size"]) == (503, "failing", None)
+            assert (status, json.loads(health)["status"], json.loads(health)["size"]) == (
+                503,
+                "failing",
+                None,
+            )
             assert str(postgresql.folder).encode() not in health
         finally:
             postgresql.start()
@@ -292,12 +323,18 @@ def test_what_a_database_says_is_not_for_callers(postgresql, tmp_path):
 
 @pytest.mark.parametrize("isolation", ["repeatable read", "serializable"])
 def test_what_is_read_is_what_the_writer_before_left(database, tmp_path, isolation):
-    """Whatever the database does by default: a writer who waited for another sees what that one wrote."""
+    """Whatever the database does by default: a writer who waited for another sees what that one
+    wrote.
+    """
     log = make(str(tmp_path / "log"), database=database)
     with psycopg.connect(database, autocommit=True) as looking:
         name = looking.info.dbname
         looking.execute(f"ALTER DATABASE {name} SET default_transaction_isolation = '{isolation}'")
-        with closing(log.ledger()) as first, closing(log.storage()) as second, ThreadPoolExecutor(1) as pool:
+        with (
+            closing(log.ledger()) as first,
+            closing(log.storage()) as second,
+            ThreadPoolExecutor(1) as pool,
+        ):
 
             def head():
                 with second.writing() as writing:
@@ -305,7 +342,9 @@ def test_what_is_read_is_what_the_writer_before_left(database, tmp_path, isolati
 
             with first.storage.writing():
                 waiting = pool.submit(head)
-                while not looking.execute("SELECT 1 FROM pg_locks WHERE NOT granted AND locktype = 'advisory'").fetchall():
+                while not looking.execute(
+                    "SELECT 1 FROM pg_locks WHERE NOT granted AND locktype = 'advisory'"
+                ).fetchall():
                     time.sleep(0.01)
                 with psycopg.connect(database, autocommit=True) as other:
                     other.execute("UPDATE vacr.heads SET size = 2")
@@ -313,13 +352,28 @@ def test_what_is_read_is_what_the_writer_before_left(database, tmp_path, isolati
             assert waiting.result() == 2
 
 
-TOKENS = (b"\xff\xfe", b"short", "\u00e4".encode() * 20, b"# no token\n\n", b"two words that are long")
+TOKENS = (
+    b"\xff\xfe",
+    b"short",
+    "\u00e4".encode() * 20,
+    b"# no token\n\n",
+    b"two words that are long",
+)
 
 
 @pytest.mark.parametrize("token", TOKENS)
 def test_tokens_that_are_none(tmp_path, token):
     (tmp_path / "tokens").write_bytes(token)
-    done = vacr("log", "serve", make(str(tmp_path / "log")).path, "--token-file", "tokens", "--port", "0", cwd=tmp_path)
+    done = vacr(
+        "log",
+        "serve",
+        make(str(tmp_path / "log")).path,
+        "--token-file",
+        "tokens",
+        "--port",
+        "0",
+        cwd=tmp_path,
+    )
     assert done.returncode == 3
     assert done.stderr.startswith("vacr: tokens: ")
 
@@ -350,7 +404,9 @@ def test_numbers_that_are_none(tmp_path, option):
 
 
 def test_a_log_that_cannot_be_added_to_is_not_served(tmp_path):
-    """Nobody is told an address before the log is open, and what keeps it from that is told as any error is."""
+    """Nobody is told an address before the log is open, and what keeps it from that is told as any
+    error is.
+    """
     log = make(str(tmp_path / "log"))
     with Running(log.path) as service:
         shutil.copytree(log.path, tmp_path / "older")

@@ -36,7 +36,9 @@ def test_receipts_verify(folder):
         for size in (1, 2, 3, 300, 1, 512):
             given = statements(size)
             placed = ledger.append([entry_of(parse(one)) for one in given])
-            assert [one.position for one in placed] == list(range(ledger.head.head.size - size, ledger.head.head.size))
+            assert [one.position for one in placed] == list(
+                range(ledger.head.head.size - size, ledger.head.head.size)
+            )
             assert all(one.new for one in placed)
             handed += zip(given, placed, strict=True)
         for given, placed in handed:
@@ -72,7 +74,10 @@ def test_what_is_new_in_the_index_joins_the_old(folder, monkeypatch):
             ledger.append(given[first : first + 7])
             places = [placed.position for placed in ledger.append(given[: first + 7])]
             assert places == list(range(1, len(places) + 1))
-        parts = [ledger.storage._one(f"SELECT count(*) FROM {table}") for table in _index_tables(ledger)]  # noqa: S608
+        parts = [
+            ledger.storage._one(f"SELECT count(*) FROM {table}")  # noqa: S608
+            for table in _index_tables(ledger)
+        ]
     assert parts == [50, 11]
     assert check(folder).findings.found == []
 
@@ -90,7 +95,9 @@ def test_many_entries_over_many_openings(folder):
             given = statements(size)
             for at in range(0, size, ledgers.MOST):
                 part = given[at : at + ledgers.MOST]
-                handed += zip(part, ledger.append([entry_of(parse(one)) for one in part]), strict=True)
+                handed += zip(
+                    part, ledger.append([entry_of(parse(one)) for one in part]), strict=True
+                )
     with closing(folder.reader()) as reading:
         for given, placed in handed[::7]:
             receipt = proofs.receipt_for(reading, placed.position)
@@ -113,12 +120,20 @@ def test_two_writers_keep_one_log(folder):
 
 
 def test_the_head_moves_only_from_where_it_was(folder):
-    """Compare-and-swap: a batch that was prepared for an older head is not written, not even in part."""
+    """Compare-and-swap: a batch that was prepared for an older head is not written, not even in
+    part.
+    """
     with closing(folder.ledger()) as ledger:
         before = ledger.head
         ledger.append(entries(3))
         (late,) = entries(1)
-        stale = Batch(before, [late], [tree.leaf_hash(late)], {}, ledger.head.__class__(ledger.head.head, 0, 0))
+        stale = Batch(
+            before,
+            [late],
+            [tree.leaf_hash(late)],
+            {},
+            ledger.head.__class__(ledger.head.head, 0, 0),
+        )
         size = ledger.head.head.size
         moved = Batch(before, [late], [tree.leaf_hash(late)], {}, _at(stale.after, size + 1))
         with pytest.raises(HeadMoved), ledger.storage.writing() as writing:
@@ -130,7 +145,9 @@ def test_the_head_moves_only_from_where_it_was(folder):
 
 def _at(stored, size):
     head = stored.head
-    return stored.__class__(head.__class__(size, head.root, head.protected, head.signature), stored.time, 0)
+    return stored.__class__(
+        head.__class__(size, head.root, head.protected, head.signature), stored.time, 0
+    )
 
 
 def test_a_clock_that_goes_back_does_not_take_the_log_with_it(folder):
@@ -189,7 +206,9 @@ def test_a_database_that_is_older_than_what_was_seen(folder):
         running.append(entries(2))
         put_back(folder, older)
         for _ in range(2):
-            with pytest.raises(Damaged, match="the log had 6 entries, and the database no longer has them"):
+            with pytest.raises(
+                Damaged, match="the log had 6 entries, and the database no longer has them"
+            ):
                 running.append(entries(1))
     folder.public.mkdir()
     (folder.public / "checkpoint").write_bytes(signed_checkpoint(folder, 6))
@@ -237,11 +256,17 @@ def test_receipts_of_consistency(folder):
         for older in heads:
             for newer in heads:
                 if older.size < newer.size:
-                    receipt = parse_receipt(proofs.consistency_receipt(ledger.storage, ledger.keyring, older.size, newer.size))
+                    receipt = parse_receipt(
+                        proofs.consistency_receipt(
+                            ledger.storage, ledger.keyring, older.size, newer.size
+                        )
+                    )
                     (proof,) = receipt.consistencies
                     receipt.check(proof.root(older.root), ledger.signer.public_key)
         unsigned = parse_receipt(proofs.consistency_receipt(ledger.storage, ledger.keyring, 2, 6))
-        unsigned.check(unsigned.consistencies[0].root(tree_root(ledger, 2)), ledger.signer.public_key)
+        unsigned.check(
+            unsigned.consistencies[0].root(tree_root(ledger, 2)), ledger.signer.public_key
+        )
         for wrong in ((0, 5), (5, 5), (6, 5), (5, 5000)):
             with pytest.raises(UsageError, match="no proof from"):
                 proofs.consistency_receipt(ledger.storage, ledger.keyring, *wrong)

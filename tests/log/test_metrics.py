@@ -19,14 +19,19 @@ def counted(service):
 @pytest.fixture
 def server():
     if binaries() is None:
-        pytest.skip("NO POSTGRESQL HERE: a database that fails under a service is not tested; apt-get install postgresql")
+        pytest.skip(
+            "NO POSTGRESQL HERE: a database that fails under a service is not tested; apt-get "
+            "install postgresql"
+        )
     found = PostgreSQL()
     yield found
     found.stop()
 
 
 def test_numbers_are_exact():
-    text = Metrics().text([Sample("log_size", "Entries.", 12_345_678), Sample("x_total", "All.", 2**60 + 1)])
+    text = Metrics().text(
+        [Sample("log_size", "Entries.", 12_345_678), Sample("x_total", "All.", 2**60 + 1)]
+    )
     assert "\nvacr_log_size 12345678\n" in text
     assert "# TYPE vacr_log_size gauge" in text
     assert "# TYPE vacr_x_total counter" in text

@@ -70,25 +70,41 @@ def test_honest_growth(log, server, watching):
     log.add(2)
     log.publish()
     found = watching.look()
-    assert (found.outcome, found.known.size, found.known.identity, found.known.keys) == ("first", 3, log.identity, (log.vkey,))
+    assert (found.outcome, found.known.size, found.known.identity, found.known.keys) == (
+        "first",
+        3,
+        log.identity,
+        (log.vkey,),
+    )
     assert watching.look().outcome == "same"
     for count in (1, 250, 2, 1, 255, 256, 1, 700):
         log.add(count)
         log.publish()
         found = watching.look()
-        assert (found.outcome, found.known.size, found.known.root) == ("grown", len(log.entries), log.growing.root())
-    # What was seen in full is never fetched again, and only tiles that a checkpoint promised are asked for.
+        assert (found.outcome, found.known.size, found.known.root) == (
+            "grown",
+            len(log.entries),
+            log.growing.root(),
+        )
+    # What was seen in full is never fetched again, and only tiles that a checkpoint promised are
+    # asked for.
     server.asked.clear()
     log.add(300)
     log.publish()
     watching.look()
     first = (len(log.entries) - 300) // 256
-    numbers = {tiles.number_of(path.removeprefix("/tile/entries/"))[0] for path in server.asked if "entries" in path}
+    numbers = {
+        tiles.number_of(path.removeprefix("/tile/entries/"))[0]
+        for path in server.asked
+        if "entries" in path
+    }
     assert numbers == set(range(first, -(-len(log.entries) // 256)))
 
 
 def test_a_log_of_many_levels(log, watching):
-    """Over 65,536 entries there are tiles of tiles of tiles; the known edge is in the middle of all of them."""
+    """Over 65,536 entries there are tiles of tiles of tiles; the known edge is in the middle of all
+    of them.
+    """
     log.add(65_000)
     log.publish()
     watching.look()
@@ -155,7 +171,9 @@ def test_a_fork_of_the_same_size(watched, watching):
 
 
 def test_a_fork_of_the_past(watched, watching):
-    other_log(watched, lambda entries: [*entries[:5], b"another", *entries[6:], b"more", b"and more"])
+    other_log(
+        watched, lambda entries: [*entries[:5], b"another", *entries[6:], b"more", b"and more"]
+    )
     assert watching.reason() == "log-forked"
 
 
@@ -170,7 +188,9 @@ def test_a_log_that_shrank(watched, watching):
 
 
 def test_a_service_that_is_a_moment_behind(watched, folder, watching):
-    """Several services of one log may not publish at the same instant: that is not a log that shrank."""
+    """Several services of one log may not publish at the same instant: that is not a log that
+    shrank.
+    """
     behind = (folder / "checkpoint").read_bytes()
     watched.add(3)
     now = watched.publish()
@@ -205,7 +225,13 @@ def test_a_missing_or_extra_entry(watched, folder, watching):
     watched.publish()
     path = folder / "tile/entries/001.p/55"
     data = path.read_bytes()
-    for changed in (data[:-1], data + b"\x00", data + b"\x00\x00", b"", bundles.encode(watched.entries[256:310])):
+    for changed in (
+        data[:-1],
+        data + b"\x00",
+        data + b"\x00\x00",
+        b"",
+        bundles.encode(watched.entries[256:310]),
+    ):
         path.write_bytes(changed)
         assert watching.reason() == "log-bundle"
     path.write_bytes(data)
@@ -301,7 +327,9 @@ def test_an_old_key_after_it_was_replaced(watched, watching):
 
 @pytest.mark.parametrize("elsewhere", [False, True])
 def test_a_forged_rotation(watched, watching, elsewhere):
-    """An entry that announces a key without the key before, or one of another log, changes nothing."""
+    """An entry that announces a key without the key before, or one of another log, changes
+    nothing.
+    """
     old, signer = watched.key, watched.signer
     if elsewhere:
         watched.identity = "ni:///sha-256;another"
@@ -340,7 +368,9 @@ def test_a_key_that_is_given(log, watching):
 
 
 def test_a_key_that_is_given_and_only_announced(log, watching):
-    """Announcing somebody's key takes none of theirs: the first checkpoint has to be signed by it."""
+    """Announcing somebody's key takes none of theirs: the first checkpoint has to be
+    signed by it.
+    """
     own = log.key
     log.rotate()
     named = log.vkey
@@ -377,7 +407,10 @@ def test_another_log_at_the_same_place(watched, folder, watching):
     assert watching.reason() == "log-forked"
 
 
-@pytest.mark.parametrize("data", [b"", b"<html>\n", b"\xff" * 100, b"a\n\n" * 100, b"x\n5\nAAAA\n\n\xe2\x80\x94 x AAAAAAAA\n"])
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"<html>\n", b"\xff" * 100, b"a\n\n" * 100, b"x\n5\nAAAA\n\n\xe2\x80\x94 x AAAAAAAA\n"],
+)
 @pytest.mark.usefixtures("watched")
 def test_garbage_for_a_checkpoint(folder, watching, data):
     (folder / "checkpoint").write_bytes(data)
@@ -469,7 +502,10 @@ def test_redirects_on_the_same_host_are_followed(watched, folder, server, watchi
 
 @pytest.mark.usefixtures("watched")
 def test_a_busy_log_is_asked_again(folder, server, watching):
-    busy = [answer(503, b"", {"Retry-After": "0"}), answer(429, b"", {"Retry-After": "Thu, 01 Jan 1970 00:00:00 GMT"})]
+    busy = [
+        answer(503, b"", {"Retry-After": "0"}),
+        answer(429, b"", {"Retry-After": "Thu, 01 Jan 1970 00:00:00 GMT"}),
+    ]
     last = answer(200, (folder / "checkpoint").read_bytes())
 
     def send(handler):
@@ -481,7 +517,17 @@ def test_a_busy_log_is_asked_again(folder, server, watching):
 
 
 @pytest.mark.parametrize(
-    "url", ["", "x", "ftp://example.org/", "http://", "http://u:p@example.org/", "http://[", "http://a/?q", "http://ä/"]
+    "url",
+    [
+        "",
+        "x",
+        "ftp://example.org/",
+        "http://",
+        "http://u:p@example.org/",
+        "http://[",
+        "http://a/?q",
+        "http://ä/",
+    ],
 )
 def test_addresses_that_are_none(url):
     with pytest.raises(UsageError):
@@ -516,12 +562,18 @@ def test_the_command(watched, folder, server, tmp_path):
     arguments = ("log", "monitor", server.url, "--state", "s.json")
     done = vacr(*arguments, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == f"{ORIGIN}: fine: 301 entries, seen for the first time; from now on its key is {watched.vkey}\n"
+    assert done.stdout == (
+        f"{ORIGIN}: fine: 301 entries, seen for the first time; from now on its key is "
+        f"{watched.vkey}\n"
+    )
     assert vacr(*arguments, cwd=tmp_path).stdout == f"{ORIGIN}: fine: 301 entries, as before\n"
     watched.rotate()
     known = watched.publish()
     found = json.loads(vacr(*arguments, "--format", "json", cwd=tmp_path).stdout)
-    assert {name: found[name] for name in ("outcome", "size", "new", "rotations", "exit", "key", "identity")} == {
+    assert {
+        name: found[name]
+        for name in ("outcome", "size", "new", "rotations", "exit", "key", "identity")
+    } == {
         "outcome": "grown",
         "size": 302,
         "new": 1,
@@ -540,14 +592,27 @@ def test_the_command(watched, folder, server, tmp_path):
     assert (tmp_path / "s.json").read_bytes() == before
     assert [path.name for path in tmp_path.glob("s.json.evidence-*")] == ["s.json.evidence-1"]
     kept = json.loads((tmp_path / "s.json.evidence-1").read_bytes())
-    assert (kept["known"].encode(), kept["seen"].encode(), kept["reason"]) == (known, seen, "log-forked")
+    assert (kept["known"].encode(), kept["seen"].encode(), kept["reason"]) == (
+        known,
+        seen,
+        "log-forked",
+    )
     (folder / "checkpoint").write_bytes(b"\xffgarbage")
     found = json.loads(vacr(*arguments, "--format", "json", cwd=tmp_path).stdout)
-    assert (found["outcome"], found["exit"], found["evidence"]) == ("failed", 1, "s.json.evidence-2")
+    assert (found["outcome"], found["exit"], found["evidence"]) == (
+        "failed",
+        1,
+        "s.json.evidence-2",
+    )
     (folder / "checkpoint").unlink()
     done = vacr(*arguments, cwd=tmp_path)
     assert (done.returncode, "it answered 404" in done.stderr) == (4, True)
-    done = vacr(*arguments, "--key", notes.key_of(ORIGIN, Ed25519PrivateKey.generate().public_key()), cwd=tmp_path)
+    done = vacr(
+        *arguments,
+        "--key",
+        notes.key_of(ORIGIN, Ed25519PrivateKey.generate().public_key()),
+        cwd=tmp_path,
+    )
     assert (done.returncode, "another --state" in done.stderr) == (2, True)
     assert vacr(*arguments, "--key", "x", cwd=tmp_path).returncode == 2
 
@@ -562,7 +627,11 @@ def test_a_state_that_is_a_folder(tmp_path, name):
 
 def test_nobody_is_there(tmp_path):
     done = vacr("log", "monitor", "http://127.0.0.1:1/", "--state", "s.json", cwd=tmp_path)
-    assert (done.returncode, "no answer" in done.stderr, "\n  Try again later.\n" in done.stderr) == (4, True, True)
+    assert (
+        done.returncode,
+        "no answer" in done.stderr,
+        "\n  Try again later.\n" in done.stderr,
+    ) == (4, True, True)
     assert not (tmp_path / "s.json").exists()
 
 
@@ -572,14 +641,18 @@ def test_a_state_in_no_folder(tmp_path):
 
 
 def test_looking_again_and_again(watched, folder, server, tmp_path):
-    process = start("log", "monitor", server.url, "--state", "s.json", "--interval", "1", cwd=tmp_path)
+    process = start(
+        "log", "monitor", server.url, "--state", "s.json", "--interval", "1", cwd=tmp_path
+    )
     try:
         assert "for the first time" in process.stdout.readline()
         watched.add(1)
         watched.publish()
         while "302 entries" not in (line := process.stdout.readline()):
             assert "301 entries, as before" in line
-        assert vacr("log", "monitor", server.url, "--state", "s.json", cwd=tmp_path).returncode == 2, "one at a time"
+        assert (
+            vacr("log", "monitor", server.url, "--state", "s.json", cwd=tmp_path).returncode == 2
+        ), "one at a time"
         # That it cannot be reached for a while ends nothing.
         (folder / "checkpoint").rename(folder / "away")
         assert "404" in process.stderr.readline()
@@ -594,7 +667,12 @@ def test_looking_again_and_again(watched, folder, server, tmp_path):
         process.communicate()
     assert monitor_state.load(tmp_path / "s.json").size == 302
     other_log(watched, lambda entries: entries[:5])
-    assert vacr("log", "monitor", server.url, "--state", "s.json", "--interval", "1", cwd=tmp_path).returncode == 1
+    assert (
+        vacr(
+            "log", "monitor", server.url, "--state", "s.json", "--interval", "1", cwd=tmp_path
+        ).returncode
+        == 1
+    )
 
 
 def test_the_file_is_there_whole_or_not_at_all(watched, watching, monkeypatch):

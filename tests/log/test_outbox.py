@@ -1,4 +1,6 @@
-"""The outbox: items that stay until they are done, one for each statement and service, whoever else is at it."""
+"""The outbox: items that stay until they are done, one for each statement and service, whoever else
+is at it.
+"""
 
 import json
 import os
@@ -30,7 +32,9 @@ def test_where_it_is():
     home = {"HOME": "/home/me"}
     assert outbox_folder(home) == Path("/home/me/.local/state/vacr/outbox")
     assert outbox_folder(home | {"XDG_STATE_HOME": "/var/state"}) == Path("/var/state/vacr/outbox")
-    assert outbox_folder(home | {"XDG_STATE_HOME": "state"}) == Path("/home/me/.local/state/vacr/outbox")
+    assert outbox_folder(home | {"XDG_STATE_HOME": "state"}) == Path(
+        "/home/me/.local/state/vacr/outbox"
+    )
     assert outbox_folder({"VACR_OUTBOX": "/x", "XDG_STATE_HOME": "/var/state"}) == Path("/x")
 
 
@@ -54,7 +58,9 @@ def test_there_and_back(outbox, tmp_path):
 def test_a_statement_and_a_service_are_one_item(outbox, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     first = outbox.add(SERVICE, "it.cose", STATEMENT)
-    again = outbox.add(SERVICE, str(tmp_path / "it.cose"), with_receipt(STATEMENT, Log().receipt(STATEMENT)))
+    again = outbox.add(
+        SERVICE, str(tmp_path / "it.cose"), with_receipt(STATEMENT, Log().receipt(STATEMENT))
+    )
     assert (again, list(outbox.items())) == (first, [first])
     assert outbox.add(SERVICE + "/", "it.cose", STATEMENT) == first
     outbox.add("https://other.example", "it.cose", STATEMENT)
@@ -85,7 +91,15 @@ def test_an_item_that_another_took_the_place_of_stays(outbox, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "junk", ["", "{", "[]", "{}", '{"service": 1, "statement": "x", "entry": "x", "since": "x"}', "[" * 5000]
+    "junk",
+    [
+        "",
+        "{",
+        "[]",
+        "{}",
+        '{"service": 1, "statement": "x", "entry": "x", "since": "x"}',
+        "[" * 5000,
+    ],
 )
 def test_what_is_no_item_keeps_nothing_back(outbox, tmp_path, junk):
     item = outbox.add(SERVICE, str(tmp_path / "it.cose"), STATEMENT)
@@ -99,14 +113,22 @@ def test_what_is_no_item_keeps_nothing_back(outbox, tmp_path, junk):
 
 def planted(outbox, name, **changed):
     """Write an item as somebody else might."""
-    item = {"service": SERVICE, "statement": "/x.cose", "entry": "0" * 64, "since": "2026-01-01T00:00:00Z", **changed}
+    item = {
+        "service": SERVICE,
+        "statement": "/x.cose",
+        "entry": "0" * 64,
+        "since": "2026-01-01T00:00:00Z",
+        **changed,
+    }
     path = outbox.folder / name
     path.write_text(json.dumps(item))
     return path
 
 
 def test_items_that_others_put_there(outbox, tmp_path):
-    """Nobody has a file read that is none, nor statements and tokens sent to a service of theirs."""
+    """Nobody has a file read that is none, nor statements and tokens sent to a service of
+    theirs.
+    """
     item = outbox.add(SERVICE, str(tmp_path / "it.cose"), STATEMENT)
     os.mkfifo(outbox.folder / "1.json")
     (outbox.folder / "2.json").symlink_to("/dev/zero")
@@ -118,7 +140,9 @@ def test_items_that_others_put_there(outbox, tmp_path):
         os.chown(planted(outbox, "7.json"), 65_534, 65_534)
     *odd, found = list(outbox.items())
     assert found == item
-    assert [Path(one.where).name for one in odd] == [f"{at}.json" for at in range(1, 8 if os.geteuid() == 0 else 7)]
+    assert [Path(one.where).name for one in odd] == [
+        f"{at}.json" for at in range(1, 8 if os.geteuid() == 0 else 7)
+    ]
     assert all("not an item" in one.message for one in odd)
 
 

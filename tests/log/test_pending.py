@@ -1,4 +1,6 @@
-"""Statements that were taken and wait for their place, under `--async`: every front end of a log answers for them."""
+"""Statements that were taken and wait for their place, under `--async`: every front end of a log
+answers for them.
+"""
 
 import time
 
@@ -23,7 +25,13 @@ from vacr.signing.sign1 import parse
 def test_names_tell_the_leaf_and_when_it_was_taken(leaf, taken):
     name = names.name_of(leaf, taken)
     assert names.leaf_of(name) == names.leaf_of(names.name_of(leaf)) == leaf
-    assert [names.is_under_way(name, taken + age) for age in (-31, -30, 0, 30, 31)] == [False, True, True, True, False]
+    assert [names.is_under_way(name, taken + age) for age in (-31, -30, 0, 30, 31)] == [
+        False,
+        True,
+        True,
+        True,
+        False,
+    ]
     assert not names.is_under_way(names.name_of(leaf), 1_800_000_000)
     assert not names.is_under_way(leaf.hex(), taken)
 
@@ -32,7 +40,10 @@ def test_names_tell_the_leaf_and_when_it_was_taken(leaf, taken):
 def two(database, tmp_path):
     """Two front ends of a log; entries wait for a second before they get their place."""
     log = make(str(tmp_path / "log"), database=database)
-    with Running(log.path, "--async", "--linger", "1000") as one, Running(log.path, "--async", "--linger", "1000") as other:
+    with (
+        Running(log.path, "--async", "--linger", "1000") as one,
+        Running(log.path, "--async", "--linger", "1000") as other,
+    ):
         yield log, one, other
     assert check(log).findings.found == []
 
@@ -62,4 +73,8 @@ def test_a_client_whose_questions_go_to_both_in_turn(two):
     log, one, other = two
     known = keys.load_public((log.path / "receipt-keys.pem").read_bytes())
     with Balancer(one.url, other.url) as way:
-        assert [Client(way.url).register(statement(), known).logged.index for _ in range(3)] == [1, 2, 3]
+        assert [Client(way.url).register(statement(), known).logged.index for _ in range(3)] == [
+            1,
+            2,
+            3,
+        ]

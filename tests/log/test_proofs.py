@@ -25,10 +25,14 @@ def log(tmp_path):
 
 
 def first_entry(log):
-    """Give the description of the log, as somebody who read it can send it: with the key that signed it."""
+    """Give the description of the log, as somebody who read it can send it: with the key that
+    signed it.
+    """
     with closing(log.reader()) as reading:
         message = parse(reading.entries(0, 1)[0])
-        return replace(message, unprotected={14: kccs(descriptions(reading)[0].receipt_key)}).encode()
+        return replace(
+            message, unprotected={14: kccs(descriptions(reading)[0].receipt_key)}
+        ).encode()
 
 
 def test_the_only_entry_has_no_receipt(log, tmp_path):
@@ -44,7 +48,10 @@ def test_the_only_entry_has_no_receipt_over_http(log, asked):
     with Running(log.path, *asked) as service:
         for path in ("/entries/0", "/entries/0/statement"):
             status, headers, body = service.get(path)
-            assert (status, headers["content-type"]) == (404, "application/concise-problem-details+cbor")
+            assert (status, headers["content-type"]) == (
+                404,
+                "application/concise-problem-details+cbor",
+            )
             assert cbor2.loads(body)[-1] == "No Receipt Yet"
         status, headers, body = service.post(first_entry(log))
         if asked:
@@ -64,7 +71,9 @@ def test_the_only_entry_has_no_receipt_over_http(log, asked):
 
 @pytest.fixture
 def proven(log, tmp_path):
-    """A log of six entries; the statement at 3, proofs for it and from 3 to 6, and the checkpoints of these sizes."""
+    """A log of six entries; the statement at 3, proofs for it and from 3 to 6, and the checkpoints
+    of these sizes.
+    """
     given = statements(5)
     with Running(log.path) as service:
         for size, one in enumerate(given, 2):
@@ -73,12 +82,17 @@ def proven(log, tmp_path):
         (tmp_path / "whole.cose").write_bytes(service.get("/entries/3/statement")[2])
     (tmp_path / "statement.cose").write_bytes(given[2])
     for name, asked in (("entry", ("--entry", 3)), ("grown", ("--consistency", 3, 6))):
-        assert vacr("log", "prove", log.path, *asked, "-o", f"{name}.cose", cwd=tmp_path).returncode == 0
+        assert (
+            vacr("log", "prove", log.path, *asked, "-o", f"{name}.cose", cwd=tmp_path).returncode
+            == 0
+        )
     return tmp_path
 
 
 def verify(place, name, *more, key="log/receipt-keys.pem"):
-    done = vacr("log", "verify", f"{name}.cose", "--log-key", key, *more, "--format", "json", cwd=place)
+    done = vacr(
+        "log", "verify", f"{name}.cose", "--log-key", key, *more, "--format", "json", cwd=place
+    )
     return done.returncode, json.loads(done.stdout) if done.stdout else done.stderr
 
 
@@ -96,12 +110,27 @@ def test_a_proof_of_an_entry_is_checked(proven):
 
 
 def test_a_proof_that_a_log_grew_is_checked(proven):
-    roots = {size: checkpoint.read_text(notes.parse((proven / f"checkpoint-{size}").read_bytes()).text).root for size in (3, 6)}
+    roots = {
+        size: checkpoint.read_text(
+            notes.parse((proven / f"checkpoint-{size}").read_bytes()).text
+        ).root
+        for size in (3, 6)
+    }
     for older in ("checkpoint-3", roots[3].hex()):
         for newer in ((), ("--newer", "checkpoint-6"), ("--newer", roots[6].hex())):
             code, found = verify(proven, "grown", "--older", older, *newer)
-            assert (code, found["older"], found["newer"], found["root"]) == (0, 3, 6, roots[6].hex())
-    for wrong in (("checkpoint-4",), (roots[6].hex(),), ("checkpoint-3", "--newer", "checkpoint-5"), ("statement.cose",)):
+            assert (code, found["older"], found["newer"], found["root"]) == (
+                0,
+                3,
+                6,
+                roots[6].hex(),
+            )
+    for wrong in (
+        ("checkpoint-4",),
+        (roots[6].hex(),),
+        ("checkpoint-3", "--newer", "checkpoint-5"),
+        ("statement.cose",),
+    ):
         code, told = verify(proven, "grown", "--older", *wrong)
         assert code == 1, told
     code, told = verify(proven, "grown")

@@ -1,4 +1,6 @@
-"""What a log publishes: tiles and a checkpoint over them, also after that failed, and never an older one."""
+"""What a log publishes: tiles and a checkpoint over them, also after that failed, and never an
+older one.
+"""
 
 import shutil
 import time

@@ -1,4 +1,6 @@
-"""The one thread that orders entries: what waits is told what becomes of it, also when the thread ends."""
+"""The one thread that orders entries: what waits is told what becomes of it, also when the thread
+ends.
+"""
 
 import queue
 
@@ -22,14 +24,18 @@ def test_results_come_by_ticket(log):
         sequencer.submit(entry, ticket)
     sequencer.close()
     found = dict(pair for batch in results.queue for pair in batch)
-    assert {ticket: placed.position for ticket, placed in found.items()} == {ticket: ticket + 1 for ticket in range(20)}
+    assert {ticket: placed.position for ticket, placed in found.items()} == {
+        ticket: ticket + 1 for ticket in range(20)
+    }
     with pytest.raises(Busy, match="going down"):
         sequencer.submit(entries(1)[0], 0)
 
 
 def test_nobody_waits_for_a_thread_that_ended(log):
     results = queue.Queue()
-    sequencer = Sequencer(log.ledger(), results.put, linger=float("nan"))  # for which it cannot sleep
+    sequencer = Sequencer(
+        log.ledger(), results.put, linger=float("nan")
+    )  # for which it cannot sleep
     sequencer.submit(entries(1)[0], "ticket")
     ((ticket, failure),) = results.get()
     assert (ticket, type(failure)) == ("ticket", Unreachable)

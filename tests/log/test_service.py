@@ -53,9 +53,19 @@ def test_a_statement_gets_a_receipt(service, log):
     status, headers, receipt = service.post(given)
     assert (status, headers["content-type"]) == (201, "application/cose")
     logged = verified(service, given, receipt)
-    assert (logged.index, logged.size, logged.subject, logged.issuer) == (1, 2, "example.org/log", service.said["identity"])
+    assert (logged.index, logged.size, logged.subject, logged.issuer) == (
+        1,
+        2,
+        "example.org/log",
+        service.said["identity"],
+    )
     name = tree.leaf_hash(entry_of(parse(given))).hex()
-    for path in (headers["location"], f"/entries/{name}", "/entries/1", "/entries/1?api-version=2026-03-26"):
+    for path in (
+        headers["location"],
+        f"/entries/{name}",
+        "/entries/1",
+        "/entries/1?api-version=2026-03-26",
+    ):
         status, found, again = service.get(path)
         assert (status, found["content-type"], again) == (200, "application/cose", receipt)
     status, _, transparent = service.get(f"{headers['location']}/statement")
@@ -71,7 +81,13 @@ def test_the_same_statement_keeps_its_place(service):
     service.post(second)
     # What is not signed makes no other statement of it.
     message = parse(first)
-    other = Sign1(message.protected_bytes, message.protected, {394: [receipt]}, message.payload, message.signature).encode()
+    other = Sign1(
+        message.protected_bytes,
+        message.protected,
+        {394: [receipt]},
+        message.payload,
+        message.signature,
+    ).encode()
     for again in (first, other):
         status, _, body = service.post(again)
         assert (status, verified(service, first, body).index) == (201, 1)
@@ -88,7 +104,10 @@ def test_many_at_once(service, log):
     with ThreadPoolExecutor(16) as pool:
         answers = list(pool.map(service.post, given))
     assert [status for status, _, _ in answers] == [201] * 200
-    positions = {verified(service, one, receipt).index for one, (_, _, receipt) in zip(given, answers, strict=True)}
+    positions = {
+        verified(service, one, receipt).index
+        for one, (_, _, receipt) in zip(given, answers, strict=True)
+    }
     assert positions == set(range(1, 201))
     service.stop()
     assert check(log).findings.found == []
@@ -117,7 +136,9 @@ def without_payload():
 
 def unsigned_headers(headers, payload=b"x"):
     protected = encode_protected(headers)
-    return Sign1(protected, headers, {}, payload, SIGNER.sign(to_be_signed(protected, payload))).encode()
+    return Sign1(
+        protected, headers, {}, payload, SIGNER.sign(to_be_signed(protected, payload))
+    ).encode()
 
 
 CLAIMS = {15: {1: "me", 2: "it"}}
@@ -129,15 +150,29 @@ REFUSED = {
     "detached": (without_payload, 400, "Payload Missing"),
     "signature": (bad(lambda one: one[:-1] + bytes([one[-1] ^ 1])), 400, "Rejected"),
     "no algorithm": (lambda: unsigned_headers({4: b"k", **CLAIMS}), 400, "Bad Signature Algorithm"),
-    "unknown algorithm": (lambda: unsigned_headers({1: -999, 4: b"k", **CLAIMS}), 400, "Bad Signature Algorithm"),
+    "unknown algorithm": (
+        lambda: unsigned_headers({1: -999, 4: b"k", **CLAIMS}),
+        400,
+        "Bad Signature Algorithm",
+    ),
     "no claims": (lambda: unsigned_headers({1: -7, 4: b"k"}), 400, "Rejected"),
     "no key named": (lambda: unsigned_headers({1: -7, **CLAIMS}), 400, "Rejected"),
-    "no key carried": (lambda: unsigned_headers({1: -7, 4: b"k", **CLAIMS}), 400, "Confirmation Missing"),
-    "too large": (lambda: sign(b"x" * 70_000, SIGNER, profile="attached"), 413, "Statement Too Large"),
+    "no key carried": (
+        lambda: unsigned_headers({1: -7, 4: b"k", **CLAIMS}),
+        400,
+        "Confirmation Missing",
+    ),
+    "too large": (
+        lambda: sign(b"x" * 70_000, SIGNER, profile="attached"),
+        413,
+        "Statement Too Large",
+    ),
     "far too large": (lambda: b"x" * 1_000_000, 413, "Statement Too Large"),
     "in the future": (lambda: statement(claims=Claims(issued_at=4_000_000_000)), 400, "Rejected"),
     "another's name": (
-        lambda: statement(claims=Claims(issuer=keys.thumbprint_uri(keys.generate("es256").public_key()))),
+        lambda: statement(
+            claims=Claims(issuer=keys.thumbprint_uri(keys.generate("es256").public_key()))
+        ),
         400,
         "Rejected",
     ),
@@ -176,14 +211,23 @@ def test_other_requests(service):
         "/tile/x/000",
     ):
         status, headers, _ = service.get(path)
-        assert (status, headers["content-type"]) == (404, "application/concise-problem-details+cbor"), path
+        assert (status, headers["content-type"]) == (
+            404,
+            "application/concise-problem-details+cbor",
+        ), path
     status, headers, _ = service.ask("DELETE", "/entries/1")
     assert (status, set(headers["allow"].split(", "))) == (405, {"GET", "HEAD"})
     status, headers, _ = service.get("/entries")
     assert (status, headers["allow"]) == (405, "POST")
     for path in ("/entries/", "/checkpoint/"):
-        status, headers, body = service.ask("POST", path, statement(), {"Content-Type": "application/cose"})
-        assert (status, cbor2.loads(body)[TITLE], headers.get("location")) == (404, "Not Found", None)
+        status, headers, body = service.ask(
+            "POST", path, statement(), {"Content-Type": "application/cose"}
+        )
+        assert (status, cbor2.loads(body)[TITLE], headers.get("location")) == (
+            404,
+            "Not Found",
+            None,
+        )
     assert service.get("/tile/0/../../log.json")[0] == 404
 
 
@@ -198,7 +242,9 @@ def test_every_kind_of_key(service):
 def test_only_those_who_are_trusted(log, tmp_path):
     trusted, other = (KeySigner(keys.generate("eddsa")) for _ in range(2))
     (tmp_path / "trusted.pem").write_bytes(keys.public_pem(trusted.public_key))
-    with Running(log.path, "--trust", tmp_path / "trusted.pem", "--issuer", "https://example.org") as service:
+    with Running(
+        log.path, "--trust", tmp_path / "trusted.pem", "--issuer", "https://example.org"
+    ) as service:
         claims = Claims(issuer="https://example.org")
         assert service.post(statement(trusted, claims=claims))[0] == 201
         assert service.refused(statement(other, claims=claims))[1][TITLE] == "Rejected"
@@ -207,7 +253,9 @@ def test_only_those_who_are_trusted(log, tmp_path):
         named = {**carries_another.protected, 4: keys.thumbprint(trusted.public_key)}
         protected = encode_protected(named)
         signature = other.sign(to_be_signed(protected, carries_another.payload))
-        forged = Sign1(protected, named, carries_another.unprotected, carries_another.payload, signature).encode()
+        forged = Sign1(
+            protected, named, carries_another.unprotected, carries_another.payload, signature
+        ).encode()
         assert service.refused(forged)[1][TITLE] == "Rejected"
 
 
@@ -215,11 +263,21 @@ def test_tokens(log, tmp_path):
     (tmp_path / "tokens").write_text("# who\ncorrect-horse-battery\n")
     with Running(log.path, "--token-file", tmp_path / "tokens") as service:
         given = statement()
-        for wrong in ({}, {"Authorization": "Bearer wrong-horse-battery"}, {"Authorization": "Basic correct-horse-battery"}):
+        for wrong in (
+            {},
+            {"Authorization": "Bearer wrong-horse-battery"},
+            {"Authorization": "Basic correct-horse-battery"},
+        ):
             assert service.refused(given, **wrong)[0] == 401
         assert service.post(given)[1]["www-authenticate"] == "Bearer"
-        assert service.post(given, Authorization="Bearer x")[1]["www-authenticate"] == 'Bearer error="invalid_token"'
-        assert "none of those" in service.refused(given, Authorization="Bearer wrong-horse-battery")[1][DETAIL]
+        assert (
+            service.post(given, Authorization="Bearer x")[1]["www-authenticate"]
+            == 'Bearer error="invalid_token"'
+        )
+        assert (
+            "none of those"
+            in service.refused(given, Authorization="Bearer wrong-horse-battery")[1][DETAIL]
+        )
         assert service.post(given, Authorization="Bearer correct-horse-battery")[0] == 201
         assert service.get("/entries/1")[0] == 200
 
@@ -238,7 +296,10 @@ def test_how_often(log):
 def test_tokens_cannot_be_tried_faster(log, tmp_path):
     (tmp_path / "tokens").write_text("correct-horse-battery\n")
     with Running(log.path, "--token-file", tmp_path / "tokens", "--rate", "0.1") as service:
-        answers = [service.refused(statement(), Authorization="Bearer wrong-horse-battery")[0] for _ in range(3)]
+        answers = [
+            service.refused(statement(), Authorization="Bearer wrong-horse-battery")[0]
+            for _ in range(3)
+        ]
         assert answers == [401, 429, 429]
         assert service.post(statement(), Authorization="Bearer correct-horse-battery")[0] == 201
 
@@ -256,7 +317,9 @@ def test_less_often_than_once_a_second():
 
 @pytest.mark.parametrize("asked", [("--async",), ()])
 def test_always_303(log, asked):
-    with Running(log.path, *asked, "--linger", "300", **({} if asked else {"VACR_LOG_SERVE_ASYNC": "1"})) as service:
+    with Running(
+        log.path, *asked, "--linger", "300", **({} if asked else {"VACR_LOG_SERVE_ASYNC": "1"})
+    ) as service:
         given = statement()
         status, headers, body = service.post(given)
         assert (status, body, headers["retry-after"]) == (303, b"", "1")
@@ -266,7 +329,11 @@ def test_always_303(log, asked):
             seen.append(status)
             if status == 200:
                 break
-            assert (status, found["location"], found["retry-after"]) == (302, headers["location"], "1")
+            assert (status, found["location"], found["retry-after"]) == (
+                302,
+                headers["location"],
+                "1",
+            )
             time.sleep(0.05)
         assert 302 in seen
         assert verified(service, given, receipt).index == 1
@@ -275,7 +342,10 @@ def test_always_303(log, asked):
 
 
 def test_when_too_many_wait(log):
-    with Running(log.path, "--queue", "1", "--linger", "1000") as service, ThreadPoolExecutor(8) as pool:
+    with (
+        Running(log.path, "--queue", "1", "--linger", "1000") as service,
+        ThreadPoolExecutor(8) as pool,
+    ):
         answers = list(pool.map(service.post, statements(8)))
         statuses = [status for status, _, _ in answers]
         assert set(statuses) == {201, 503}
@@ -304,7 +374,9 @@ def test_checkpoint_and_tiles(service, log):
     assert {entry_of(parse(one)) for one in given} == set(entries[1:])
     assert root_of(leaves) == found.root
     assert (log.path / "public" / "checkpoint").read_bytes() == note
-    assert (log.path / "public" / "tile" / "0" / "000").read_bytes() == service.get("/tile/0/000")[2]
+    assert (log.path / "public" / "tile" / "0" / "000").read_bytes() == service.get("/tile/0/000")[
+        2
+    ]
     assert service.get("/tile/1/000.p/1")[2] == root_of(leaves[:256])
 
 
@@ -327,11 +399,13 @@ def test_what_it_says_of_itself(service):
     assert "vacr_log_size 2" in counted
     described = json.loads(service.get("/openapi.json")[2])
     assert {"/entries", "/entries/{name}", "/checkpoint"} < described["paths"].keys()
-    assert {"201", "303", "400", "401", "408", "413", "415", "429", "503"} < described["paths"]["/entries"]["post"][
-        "responses"
-    ].keys()
+    assert {"201", "303", "400", "401", "408", "413", "415", "429", "503"} < described["paths"][
+        "/entries"
+    ]["post"]["responses"].keys()
     assert all(
-        "503" in one["get"]["responses"] for path, one in described["paths"].items() if path not in ("/entries", "/metrics")
+        "503" in one["get"]["responses"]
+        for path, one in described["paths"].items()
+        if path not in ("/entries", "/metrics")
     )
     status, headers, page = service.get("/")
     assert (status, headers["content-type"].partition(";")[0]) == (200, "text/html")
@@ -346,7 +420,9 @@ def test_new_keys_while_it_runs(service, log):
     assert len(cbor2.loads(service.get("/.well-known/scitt-keys")[2])) == 2
     verified(service, first, old)
     verified(service, second, new)
-    before, after = (keys.load_public(pem) for pem in pems((log.path / "receipt-keys.pem").read_bytes()))
+    before, after = (
+        keys.load_public(pem) for pem in pems((log.path / "receipt-keys.pem").read_bytes())
+    )
     check_receipt(parse(first), old, before, datetime.now(UTC))
     check_receipt(parse(second), new, after, datetime.now(UTC))
 
@@ -357,7 +433,19 @@ def pems(data):
 
 def test_beyond_loopback_only_when_asked(log):
     def tried(*more):
-        command = [sys.executable, "-m", "vacr", "log", "serve", log.path, "--host", "0.0.0.0", "--port", "0", *more]  # noqa: S104
+        command = [
+            sys.executable,
+            "-m",
+            "vacr",
+            "log",
+            "serve",
+            log.path,
+            "--host",
+            "0.0.0.0",  # noqa: S104
+            "--port",
+            "0",
+            *more,
+        ]
         return subprocess.run(command, capture_output=True, text=True)
 
     done = tried()
@@ -381,10 +469,25 @@ def test_a_proxy_in_front_names_the_caller(log):
     given = statement()
     for proxies, answers in (((), [201, 429, 429]), (("--proxy", "127.0.0.0/8"), [201, 429, 201])):
         with Running(log.path, "--rate", "0.1", *proxies) as service:
-            callers = ("192.0.2.1", "198.51.100.9, 192.0.2.1", "192.0.2.2")  # what stands before was said by the caller
+            callers = (
+                "192.0.2.1",
+                "198.51.100.9, 192.0.2.1",
+                "192.0.2.2",
+            )  # what stands before was said by the caller
             assert [service.post(given, X_Forwarded_For=one)[0] for one in callers] == answers
     for odd in ("*", "proxy.example.org", "10.0.0.1/8"):
-        command = [sys.executable, "-m", "vacr", "log", "serve", log.path, "--port", "0", "--proxy", odd]
+        command = [
+            sys.executable,
+            "-m",
+            "vacr",
+            "log",
+            "serve",
+            log.path,
+            "--port",
+            "0",
+            "--proxy",
+            odd,
+        ]
         done = subprocess.run(command, capture_output=True, text=True)
         assert (done.returncode, "is not the address of a proxy" in done.stderr) == (2, True)
 
@@ -395,9 +498,15 @@ def test_two_services_on_one_postgresql(database, tmp_path):
     with Running(log.path) as one, Running(log.path) as other, ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda at: (one, other)[at % 2].post(given[at]), range(200)))
         assert [status for status, _, _ in answers] == [201] * 200
-        found = {verified(other, one_, receipt).index for one_, (_, _, receipt) in zip(given, answers, strict=True)}
+        found = {
+            verified(other, one_, receipt).index
+            for one_, (_, _, receipt) in zip(given, answers, strict=True)
+        }
         assert found == set(range(1, 201))
-        assert verified(one, given[0], other.post(given[0])[2]).index == verified(other, given[0], answers[0][2]).index
+        assert (
+            verified(one, given[0], other.post(given[0])[2]).index
+            == verified(other, given[0], answers[0][2]).index
+        )
     assert check(log).findings.found == []
 
 
@@ -413,11 +522,18 @@ def test_a_postgresql_without_a_folder(database, tmp_path):
         command = [sys.executable, "-m", "vacr", "log", *verb, "--database", database]
         done = subprocess.run(command, capture_output=True, text=True, env=environment)
         assert done.returncode == 0, done.stderr
-    done = subprocess.run(command, capture_output=True, text=True, env={**environment, "XDG_DATA_HOME": str(tmp_path / "no")})
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        env={**environment, "XDG_DATA_HOME": str(tmp_path / "no")},
+    )
     assert (done.returncode, "the keys of the log are not at" in done.stderr) == (2, True)
     command = [sys.executable, "-m", "vacr", "log", "serve", "--database", database, "--port", "0"]
     (tmp_path / "other").mkdir()
-    done = subprocess.run(command, capture_output=True, text=True, env={"XDG_DATA_HOME": str(tmp_path / "other")})
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={"XDG_DATA_HOME": str(tmp_path / "other")}
+    )
     assert done.returncode == 2
     assert "the keys of the log are not at" in done.stderr
 
@@ -425,7 +541,10 @@ def test_a_postgresql_without_a_folder(database, tmp_path):
 def test_a_client_that_leaves_in_the_middle(service, log):
     given = statement()
     host, port = "127.0.0.1", int(service.url.rstrip("/").rpartition(":")[2])
-    head = f"POST /entries HTTP/1.1\r\nHost: x\r\nContent-Type: application/cose\r\nContent-Length: {len(given)}\r\n\r\n".encode()
+    head = (
+        "POST /entries HTTP/1.1\r\nHost: x\r\nContent-Type: application/cose\r\n"
+        f"Content-Length: {len(given)}\r\n\r\n"
+    ).encode()
     for sent in (head[:40], head, head + given[:50], head + given):
         with closing(socket.create_connection((host, port))) as connection:
             connection.sendall(sent)

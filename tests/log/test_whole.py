@@ -1,4 +1,6 @@
-"""All parts together, as people use them: a log that is served, sealed into, watched, witnessed, moved and rolled back."""
+"""All parts together, as people use them: a log that is served, sealed into, watched, witnessed,
+moved and rolled back.
+"""
 
 import json
 import shutil
@@ -24,7 +26,10 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 @pytest.fixture(autouse=True)
 def outbox(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setattr("tests.log.commands.ENVIRONMENT", {"XDG_STATE_HOME": str(tmp_path / "state"), "PATH": "/usr/bin:/bin"})
+    monkeypatch.setattr(
+        "tests.log.commands.ENVIRONMENT",
+        {"XDG_STATE_HOME": str(tmp_path / "state"), "PATH": "/usr/bin:/bin"},
+    )
 
 
 def test_from_a_session_to_a_stranger(tmp_path):
@@ -34,7 +39,13 @@ def test_from_a_session_to_a_stranger(tmp_path):
     with Running(tmp_path / "mylog") as service:
         done = vacr(*sealing, "--service", service.url, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
-    verifying = ("verify", "sealed/claude-code.acr.json", "--trust", "keys/signing.pub.pem", "--log-key")
+    verifying = (
+        "verify",
+        "sealed/claude-code.acr.json",
+        "--trust",
+        "keys/signing.pub.pem",
+        "--log-key",
+    )
     for key in ("mylog", "mylog/receipt-keys.pem"):
         done = vacr(*verifying, key, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
@@ -79,7 +90,15 @@ def test_tls_and_certificates_of_callers(tmp_path):
         assert done.returncode == 4
         assert vacr(*register, authority.path, cwd=tmp_path).returncode == 0
     with Running(log.path, *tls, "--client-ca", authority.path) as service:
-        register = ("register", "a.cose", "--again", "--service", service.url, "--ca", authority.path)
+        register = (
+            "register",
+            "a.cose",
+            "--again",
+            "--service",
+            service.url,
+            "--ca",
+            authority.path,
+        )
         assert vacr(*register, cwd=tmp_path).returncode == 4
         for whose, code in ((stranger, 4), (authority, 0)):
             client, secret = whose.certify("client")
@@ -90,12 +109,23 @@ def test_tls_and_certificates_of_callers(tmp_path):
         assert (done.returncode, "with --ca" in done.stderr) == (4, True)
         done = vacr(*monitor, "--ca", authority.path, cwd=tmp_path)
         assert (done.returncode, "give --client-cert" in done.stderr) == (4, True)
-        done = vacr(*monitor, "--ca", authority.path, "--client-cert", client, "--client-key", secret, cwd=tmp_path)
+        done = vacr(
+            *monitor,
+            "--ca",
+            authority.path,
+            "--client-cert",
+            client,
+            "--client-key",
+            secret,
+            cwd=tmp_path,
+        )
         assert done.returncode == 0, done.stderr
 
 
 def cosigned(service, size, key):
-    """Wait until a checkpoint of a size is published with the cosignature of a witness; gives its time."""
+    """Wait until a checkpoint of a size is published with the cosignature of a witness; gives its
+    time.
+    """
     while True:
         try:
             return checkpoint.cosigned_at(notes.parse(service.published(size)), notes.read_key(key))
@@ -117,11 +147,17 @@ def test_a_witness_cosigns(tmp_path):
                 assert time.time() - 3600 < cosigned(service, size, told["key"]) <= time.time()
                 assert (log.public / "checkpoint").read_bytes() == service.get("/checkpoint")[2]
         assert vacr("log", "fsck", "log", cwd=tmp_path).returncode == 0
-        with Running(log.path, "--witness", told["url"], told["key"]) as service:  # it asks from where the witness is
+        with Running(
+            log.path, "--witness", told["url"], told["key"]
+        ) as service:  # it asks from where the witness is
             service.post(statement())
             cosigned(service, 5, told["key"])
-    with Running(log.path, "--witness", told["url"], told["key"]) as service:  # what it has is kept when the witness is gone
-        assert checkpoint.cosigned_at(notes.parse(service.published(5)), notes.read_key(told["key"]))
+    with Running(
+        log.path, "--witness", told["url"], told["key"]
+    ) as service:  # what it has is kept when the witness is gone
+        assert checkpoint.cosigned_at(
+            notes.parse(service.published(5)), notes.read_key(told["key"])
+        )
         assert service.stop() == (0, "")
 
 
@@ -131,11 +167,16 @@ def test_a_cosignature_that_was_missed_comes_later(tmp_path):
     with Running(log.path) as service:
         service.post(statement())
         key = service.said["checkpoint-key"]
-    with command_service("log", "witness", "w", "--log", key, cwd=tmp_path) as witness, Balancer() as way:
+    with (
+        command_service("log", "witness", "w", "--log", key, cwd=tmp_path) as witness,
+        Balancer() as way,
+    ):
         told = witness.told
         with Running(log.path, "--witness", way.url, told["key"]) as service:
             with pytest.raises(InvalidStatement, match="not cosigned"):
-                checkpoint.cosigned_at(notes.parse(service.published(2)), notes.read_key(told["key"]))
+                checkpoint.cosigned_at(
+                    notes.parse(service.published(2)), notes.read_key(told["key"])
+                )
             while len(way.calls) < 2:
                 time.sleep(0.05)
             assert "vacr_cosignatures_missing 1" in service.get("/metrics")[2].decode()
@@ -143,7 +184,11 @@ def test_a_cosignature_that_was_missed_comes_later(tmp_path):
             assert cosigned(service, 2, told["key"])
             assert "vacr_cosignatures_missing 0" in service.get("/metrics")[2].decode()
             code, complaints = service.stop()
-    assert (code, complaints.count("not cosigned by"), complaints.count("cosigned again by")) == (0, 1, 1)
+    assert (code, complaints.count("not cosigned by"), complaints.count("cosigned again by")) == (
+        0,
+        1,
+        1,
+    )
 
 
 def test_a_witness_that_never_answers_holds_nothing_back(tmp_path):
@@ -151,9 +196,14 @@ def test_a_witness_that_never_answers_holds_nothing_back(tmp_path):
     with Running(log.path) as service:
         key = service.said["checkpoint-key"]
     silent = notes.VerifierKey("silent.example.org", 4, bytes(range(32)))
-    with command_service("log", "witness", "w", "--log", key, cwd=tmp_path) as witness, Balancer(holds=True) as way:
+    with (
+        command_service("log", "witness", "w", "--log", key, cwd=tmp_path) as witness,
+        Balancer(holds=True) as way,
+    ):
         told = witness.told
-        with Running(log.path, "--witness", way.url, str(silent), "--witness", told["url"], told["key"]) as service:
+        with Running(
+            log.path, "--witness", way.url, str(silent), "--witness", told["url"], told["key"]
+        ) as service:
             while not way.calls:
                 time.sleep(0.05)
             for size in (2, 3):
@@ -195,7 +245,9 @@ def test_a_monitor_watches(tmp_path):
 
 
 def test_a_monitor_sees_a_log_rolled_back(tmp_path):
-    """Somebody restores an old copy of the whole folder and goes on: no file in it tells, but those who watched do."""
+    """Somebody restores an old copy of the whole folder and goes on: no file in it tells, but those
+    who watched do.
+    """
     log = make(str(tmp_path / "log"))
     watching = ("log", "monitor", "--state", "seen.json")
     with Running(log.path) as service:

@@ -54,7 +54,9 @@ class Log:
     def node(self, height, index):
         if not height:
             return self.leaves[index]
-        return tree.node_hash(self.node(height - 1, 2 * index), self.node(height - 1, 2 * index + 1))
+        return tree.node_hash(
+            self.node(height - 1, 2 * index), self.node(height - 1, 2 * index + 1)
+        )
 
     def said(self, size):
         return Checkpoint(self.origin, size, tree.root(self.node, size))
@@ -97,7 +99,8 @@ def cosigned(running, log, size, reply):
 def test_a_log_that_only_grows(running, log):
     before = int(time.time())
     times = [
-        cosigned(running, log, size, post(running.url, log.asks(old, size))) for old, size in [(0, 5), (5, 5), (5, 8), (8, 77)]
+        cosigned(running, log, size, post(running.url, log.asks(old, size)))
+        for old, size in [(0, 5), (5, 5), (5, 8), (8, 77)]
     ]
     assert before <= times[0]
     assert times == sorted(times)
@@ -112,7 +115,9 @@ def test_every_status(running, log):
     thief = Ed25519PrivateKey.generate()
     empty = sign_checkpoint(Checkpoint(ORIGIN, 0, EMPTY), log.key)
     false_line = log.note(9) + notes.Signature(ORIGIN, log.vkey.id, bytes(64)).line.encode()
-    other_name = notes.Note(log.said(9).text, (notes.sign(log.said(9).text, "example.org/other", log.key),)).encode()
+    other_name = notes.Note(
+        log.said(9).text, (notes.sign(log.said(9).text, "example.org/other", log.key),)
+    ).encode()
     for status, body in [
         (400, b""),
         (400, b"garbage"),
@@ -122,7 +127,10 @@ def test_every_status(running, log):
         (400, log.asks(5, 9).replace(b"old 5", b"old x")),
         (400, Submission(5, proof * 30, log.note(9)).encode()),
         (400, Submission(5, [b"short"], log.note(9)).encode()),
-        (400, b"old 5\n\n" + notes.Note("text\n", (notes.sign("text\n", ORIGIN, log.key),)).encode()),
+        (
+            400,
+            b"old 5\n\n" + notes.Note("text\n", (notes.sign("text\n", ORIGIN, log.key),)).encode(),
+        ),
         (400, Submission(10, [], log.note(9)).encode()),
         (404, stranger.asks(0, 9)),
         (403, Submission(5, proof, log.note(9, thief)).encode()),
@@ -154,10 +162,32 @@ def test_every_status(running, log):
 
 def test_the_first_checkpoint(running, log):
     nothing = Submission(0, [], sign_checkpoint(Checkpoint(ORIGIN, 0, EMPTY), log.key)).encode()
-    something = Submission(0, [], sign_checkpoint(Checkpoint(ORIGIN, 0, bytes(32)), log.key)).encode()
+    something = Submission(
+        0, [], sign_checkpoint(Checkpoint(ORIGIN, 0, bytes(32)), log.key)
+    ).encode()
     proven = Submission(0, [bytes(32)], log.note(5)).encode()
-    asked = [log.asks(3, 5), proven, something, nothing, nothing, something, proven, log.asks(0, 5), log.asks(0, 5)]
-    assert [post(running.url, body)[0] for body in asked] == [409, 422, 422, 200, 200, 409, 422, 200, 409]
+    asked = [
+        log.asks(3, 5),
+        proven,
+        something,
+        nothing,
+        nothing,
+        something,
+        proven,
+        log.asks(0, 5),
+        log.asks(0, 5),
+    ]
+    assert [post(running.url, body)[0] for body in asked] == [
+        409,
+        422,
+        422,
+        200,
+        200,
+        409,
+        422,
+        200,
+        409,
+    ]
     assert post(running.url, log.asks(3, 5))[2] == b"5\n"
 
 
@@ -212,7 +242,9 @@ def test_a_restart_keeps_everything(log, tmp_path):
 
 
 def test_of_concurrent_updates_from_one_state_one_moves_it(running, log):
-    """Forty callers who all continue the same state: each cosigned tree continues the one cosigned before, or is the same."""
+    """Forty callers who all continue the same state: each cosigned tree continues the one cosigned
+    before, or is the same.
+    """
     assert post(running.url, log.asks(0, 5))[0] == 200
     replies = []
 
@@ -243,7 +275,10 @@ def test_two_witnesses_in_one_folder_are_one(log, tmp_path):
                 status, _, told = post(url, log.asks(size - step, size))
                 replies.append((size, status, told))
 
-        threads = [threading.Thread(target=ask, args=(url, step)) for url, step in zip(urls, (1, 2), strict=True)]
+        threads = [
+            threading.Thread(target=ask, args=(url, step))
+            for url, step in zip(urls, (1, 2), strict=True)
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -285,7 +320,9 @@ def test_a_log_with_a_new_key(log, tmp_path):
     notes_before = log.asks(0, 5)
     log.key = Ed25519PrivateKey.generate()
     second = Log("example.org/second")
-    with service("log", "witness", "w/", "--log", old, "--log", log.vkey, "--log", second.vkey, cwd=tmp_path) as process:
+    with service(
+        "log", "witness", "w/", "--log", old, "--log", log.vkey, "--log", second.vkey, cwd=tmp_path
+    ) as process:
         url = process.told["url"]
         assert post(url, notes_before)[0] == 200
         assert post(url, log.asks(5, 9))[0] == 200
@@ -329,7 +366,10 @@ def test_what_it_has_seen_is_not_lost_unnoticed(log, tmp_path):
     ],
 )
 def test_what_is_refused_says_why(log, tmp_path, arguments, exit_code, told):
-    named = {"KEY": str(log.vkey), "WITNESS": str(notes.key_of("w", log.key.public_key(), notes.COSIGNATURE))}
+    named = {
+        "KEY": str(log.vkey),
+        "WITNESS": str(notes.key_of("w", log.key.public_key(), notes.COSIGNATURE)),
+    }
     done = vacr("log", "witness", "w/", *(named.get(one, one) for one in arguments), cwd=tmp_path)
     assert done.returncode == exit_code
     assert told in done.stderr
@@ -350,7 +390,9 @@ def test_its_name_and_key_stay(log, tmp_path):
     (tmp_path / "w" / "witness.pem").chmod(0o644)
     assert "can be read by others" in vacr(*arguments, cwd=tmp_path).stderr
     (tmp_path / "w" / "witness.pem").chmod(0o600)
-    (tmp_path / "w" / "witness.vkey").write_text(f"{notes.key_of('x', log.key.public_key(), notes.COSIGNATURE)}\n")
+    (tmp_path / "w" / "witness.vkey").write_text(
+        f"{notes.key_of('x', log.key.public_key(), notes.COSIGNATURE)}\n"
+    )
     assert vacr(*arguments, cwd=tmp_path).returncode == 3
 
 
@@ -361,7 +403,16 @@ def test_ctrl_c_ends_it_well(log, tmp_path):
 
 
 def test_a_port_that_is_taken(running, log, tmp_path):
-    done = vacr("log", "witness", "v/", "--log", log.vkey, "--port", urlsplit(running.url).port, cwd=tmp_path)
+    done = vacr(
+        "log",
+        "witness",
+        "v/",
+        "--log",
+        log.vkey,
+        "--port",
+        urlsplit(running.url).port,
+        cwd=tmp_path,
+    )
     assert (done.returncode, "Give another --port" in done.stderr) == (2, True)
 
 
@@ -375,11 +426,16 @@ def test_the_client(running, log):
         cosign(log.note(9), 0, [], running.url, running.vkey)
     old = caught.value.size
     assert old == 5
-    note = log.note(9) + cosign(log.note(9), old, tree.consistency_path(log.node, old, 9), running.url, running.vkey)
+    note = log.note(9) + cosign(
+        log.note(9), old, tree.consistency_path(log.node, old, 9), running.url, running.vkey
+    )
     assert checkpoint.open_checkpoint(note, log.vkey) == log.said(9)
     other = Log(text="another")
     other.key = log.key
-    for given in ((other.note(9), 9, []), (other.note(12), 9, tree.consistency_path(other.node, 9, 12))):
+    for given in (
+        (other.note(9), 9, []),
+        (other.note(12), 9, tree.consistency_path(other.node, 9, 12)),
+    ):
         with pytest.raises(InvalidStatement, match="another past") as refused:
             cosign(*given, running.url, running.vkey)
         assert refused.value.reason == "witness-refused"
@@ -442,23 +498,40 @@ def test_only_the_lines_of_the_witness_are_given(log, tmp_path):
     others = checkpoint.cosign(log.said(5).text, 5, "v", log.key).line.encode()
     with served(tmp_path) as server:
         server.tricks["/add-checkpoint"] = answers(200, others + own + others)
-        assert cosign(log.note(5), 3, [], server.url, notes.key_of("w", key.public_key(), notes.COSIGNATURE)) == own
+        assert (
+            cosign(
+                log.note(5),
+                3,
+                [],
+                server.url,
+                notes.key_of("w", key.public_key(), notes.COSIGNATURE),
+            )
+            == own
+        )
 
 
 # --- TLS ---
 
 
 def certified(folder, name, above=None):
-    """Write a key and its certificate for this machine, by an authority or by itself; gives what certifies others."""
+    """Write a key and its certificate for this machine, by an authority or by itself; gives what
+    certifies others.
+    """
     key = ec.generate_private_key(ec.SECP256R1())
     called = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     issuer, signer = above or (called, key)
-    builder = x509.CertificateBuilder(issuer, called, key.public_key(), x509.random_serial_number(), SINCE, UNTIL)
+    builder = x509.CertificateBuilder(
+        issuer, called, key.public_key(), x509.random_serial_number(), SINCE, UNTIL
+    )
     builder = builder.add_extension(x509.BasicConstraints(above is None, None), critical=True)
     usage = x509.KeyUsage(True, False, False, False, False, above is None, False, False, False)
     builder = with_key_identifiers(builder.add_extension(usage, critical=True), key, signer)
-    builder = builder.add_extension(x509.SubjectAlternativeName([x509.IPAddress(IPv4Address("127.0.0.1"))]), critical=False)
-    (folder / f"{name}.pem").write_bytes(builder.sign(signer, hashes.SHA256()).public_bytes(Encoding.PEM))
+    builder = builder.add_extension(
+        x509.SubjectAlternativeName([x509.IPAddress(IPv4Address("127.0.0.1"))]), critical=False
+    )
+    (folder / f"{name}.pem").write_bytes(
+        builder.sign(signer, hashes.SHA256()).public_bytes(Encoding.PEM)
+    )
     (folder / f"{name}.key").write_bytes(keys.private_pem(key))
     return called, key
 
@@ -477,7 +550,9 @@ def test_tls_with_certificates_on_both_sides(log, tmp_path):
             context = ssl.create_default_context(cafile=tmp_path / "authority.pem")
             if who is not None:
                 context.load_cert_chain(tmp_path / f"{who}.pem", tmp_path / f"{who}.key")
-            connection = http.client.HTTPSConnection(urlsplit(url).netloc, timeout=60, context=context)
+            connection = http.client.HTTPSConnection(
+                urlsplit(url).netloc, timeout=60, context=context
+            )
             try:
                 connection.request("POST", "/add-checkpoint", log.asks(0, 5))
                 return connection.getresponse().status
@@ -496,5 +571,16 @@ def test_tls_with_certificates_on_both_sides(log, tmp_path):
 def test_an_encrypted_key_is_not_asked_for(log, tmp_path):
     certified(tmp_path, "server")
     (tmp_path / "server.key").write_bytes(keys.private_pem(keys.generate("es256"), b"secret"))
-    done = vacr("log", "witness", "w/", "--log", log.vkey, "--tls-cert", "server.pem", "--tls-key", "server.key", cwd=tmp_path)
+    done = vacr(
+        "log",
+        "witness",
+        "w/",
+        "--log",
+        log.vkey,
+        "--tls-cert",
+        "server.pem",
+        "--tls-key",
+        "server.key",
+        cwd=tmp_path,
+    )
     assert (done.returncode, "not what TLS needs" in done.stderr) == (3, True)

@@ -18,7 +18,9 @@ ORIGIN = "example.org/log"
 
 
 class MadeLog:
-    """A log that a test adds to, and publishes when it wants to; `described` is whether its first entry says what it is."""
+    """A log that a test adds to, and publishes when it wants to; `described` is whether its first
+    entry says what it is.
+    """
 
     def __init__(self, folder, described=True):
         self.folder = folder
@@ -42,7 +44,9 @@ class MadeLog:
 
     def description(self, signer, log):
         """What the log says of itself, as an entry."""
-        said = Description(ORIGIN, self.signer.public_key, self.key.public_key(), 1_700_000_000, log=log)
+        said = Description(
+            ORIGIN, self.signer.public_key, self.key.public_key(), 1_700_000_000, log=log
+        )
         return entry_of(parse(said.statement(signer)))
 
     def rotate(self, signer=None):
@@ -100,8 +104,12 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
 
 @contextmanager
 def served(folder):
-    """Serve a folder; `tricks` has for a path what is done instead, and `asked` what was asked for."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), lambda *given: _Handler(*given, directory=folder))
+    """Serve a folder; `tricks` has for a path what is done instead, and `asked` what was
+    asked for.
+    """
+    server = http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), lambda *given: _Handler(*given, directory=folder)
+    )
     server.daemon_threads = True
     server.tricks, server.asked = {}, []
     server.url = f"http://127.0.0.1:{server.server_port}/"

@@ -1,21 +1,50 @@
-"""Native values of Gemini CLI, OpenCode and Cursor, as their agents write them and as nobody does: for properties."""
+"""Native values of Gemini CLI, OpenCode and Cursor, as their agents write them and as nobody does:
+for properties.
+"""
 
 from hypothesis import strategies as st
 
 from tests.codec.strategies import JSON, TEXT
 from vacr.model import CANONICAL_MEMBERS, SESSION_MEMBERS
 
-STAMPS = st.sampled_from(["2026-03-14T09:26:53.589Z", "2026-03-14T09:26:53+02:00", "yesterday", 1773480413589, -1, None, 1.5])
+STAMPS = st.sampled_from(
+    [
+        "2026-03-14T09:26:53.589Z",
+        "2026-03-14T09:26:53+02:00",
+        "yesterday",
+        1773480413589,
+        -1,
+        None,
+        1.5,
+    ]
+)
 COUNTS = st.sampled_from([0, 3, 2**64 - 1, 2**64, -1, 1.5, None, "4", True])
-# Names that have a meaning of their own in an entry are the ones that could get in each other's way.
-ODD_NAMES = st.sampled_from(sorted(CANONICAL_MEMBERS | {"message", "role", "line", "state", "usage", "native", "from"}))
+# Names that have a meaning of their own in an entry are the ones that could get in each other's
+# way.
+ODD_NAMES = st.sampled_from(
+    sorted(CANONICAL_MEMBERS | {"message", "role", "line", "state", "usage", "native", "from"})
+)
 EXTRA = st.dictionaries(ODD_NAMES | TEXT, JSON, max_size=2)
-ODD_TYPES = ("brand-new", "unknown", "rewind", "message", "session-metadata", "undecodable", "tool-call", 5, None)
+ODD_TYPES = (
+    "brand-new",
+    "unknown",
+    "rewind",
+    "message",
+    "session-metadata",
+    "undecodable",
+    "tool-call",
+    5,
+    None,
+)
 
 
 def objects(required=None, *, extra=EXTRA, **optional):
     """Objects with some members, others maybe, and a few that nobody asked for."""
-    return st.builds(lambda base, more: {**more, **base}, st.fixed_dictionaries(required or {}, optional=optional), extra)
+    return st.builds(
+        lambda base, more: {**more, **base},
+        st.fixed_dictionaries(required or {}, optional=optional),
+        extra,
+    )
 
 
 def some(*values):
@@ -54,7 +83,10 @@ CALL = objects(
 )
 TOKENS = st.fixed_dictionaries(
     {name: st.integers(0, 9) for name in ("input", "output", "cached", "thoughts", "tool", "total")}
-) | st.dictionaries(some("input", "output", "cached", "thoughts", "tool", "total", "reasoning", "cost", "joules"), COUNTS)
+) | st.dictionaries(
+    some("input", "output", "cached", "thoughts", "tool", "total", "reasoning", "cost", "joules"),
+    COUNTS,
+)
 MESSAGE = objects(
     type=some("user", "gemini", "gemini", "info", "error", "model", "function", *ODD_TYPES),
     id=some("m1", "m2", "m3", None, 7),
@@ -76,7 +108,9 @@ TURN = objects(
 TURNS = st.lists(TURN, max_size=3)
 HEADER = objects(
     {"sessionId": some("s1", "s1", "s2", "", 7)},
-    extra=st.dictionaries(st.sampled_from(sorted(SESSION_MEMBERS | {"vacr", "model"})) | TEXT, JSON, max_size=2),
+    extra=st.dictionaries(
+        st.sampled_from(sorted(SESSION_MEMBERS | {"vacr", "model"})) | TEXT, JSON, max_size=2
+    ),
     projectHash=TEXT,
     startTime=STAMPS,
     lastUpdated=STAMPS,
@@ -86,13 +120,22 @@ HEADER = objects(
     clientHistory=TURNS,
 )
 PATCH = (
-    st.fixed_dictionaries({"$set": st.fixed_dictionaries({"messages": MESSAGES}, optional={"lastUpdated": STAMPS}) | JSON})
+    st.fixed_dictionaries(
+        {
+            "$set": st.fixed_dictionaries({"messages": MESSAGES}, optional={"lastUpdated": STAMPS})
+            | JSON
+        }
+    )
     | st.fixed_dictionaries({"$rewindTo": some("m1", "m2", "m3", "nobody") | JSON})
-    | st.fixed_dictionaries({"$patch": st.fixed_dictionaries({"removeIds": st.just(["m1", 7]) | JSON}) | JSON})
+    | st.fixed_dictionaries(
+        {"$patch": st.fixed_dictionaries({"removeIds": st.just(["m1", 7]) | JSON}) | JSON}
+    )
     | objects({"$set": JSON, "$rewindTo": JSON})
 )
 LOG = st.builds(
-    lambda head, lines: [head, *lines], HEADER, st.lists(MESSAGE | MESSAGE | PATCH | HEADER | TURN | JSON, max_size=6)
+    lambda head, lines: [head, *lines],
+    HEADER,
+    st.lists(MESSAGE | MESSAGE | PATCH | HEADER | TURN | JSON, max_size=6),
 )
 HEADLESS_LOG = st.lists(MESSAGE | PATCH | TURN, min_size=1, max_size=5)
 SAVED_CHAT = st.builds(
@@ -104,7 +147,13 @@ SAVED_CHAT = st.builds(
 
 # --- OpenCode ---
 
-TIMES = st.dictionaries(some("created", "updated", "start", "end", "compacted"), some(1773480413589, 1.5, -1, None, "x")) | JSON
+TIMES = (
+    st.dictionaries(
+        some("created", "updated", "start", "end", "compacted"),
+        some(1773480413589, 1.5, -1, None, "x"),
+    )
+    | JSON
+)
 STATE = objects(
     input=JSON,
     output=JSON,
@@ -125,7 +174,10 @@ OPEN_PARTS = st.lists(PART | JSON, max_size=4)
 OPEN_TOKENS = (
     st.fixed_dictionaries(
         {"input": COUNTS, "output": COUNTS, "reasoning": COUNTS},
-        optional={"total": COUNTS, "cache": st.fixed_dictionaries({"read": COUNTS, "write": COUNTS}) | JSON},
+        optional={
+            "total": COUNTS,
+            "cache": st.fixed_dictionaries({"read": COUNTS, "write": COUNTS}) | JSON,
+        },
     )
     | JSON
 )
@@ -142,7 +194,9 @@ INFO = objects(
     path=some({"cwd": "/w"}, None, 3),
 )
 SESSION = objects(
-    extra=st.dictionaries(st.sampled_from(sorted(SESSION_MEMBERS | {"vacr", "todos"})) | TEXT, JSON, max_size=2),
+    extra=st.dictionaries(
+        st.sampled_from(sorted(SESSION_MEMBERS | {"vacr", "todos"})) | TEXT, JSON, max_size=2
+    ),
     id=some("ses_1", "ses_2", "", None, 7),
     directory=TEXT | st.none(),
     version=TEXT | st.none(),
@@ -152,7 +206,10 @@ SESSION = objects(
     revert=some({"messageID": "msg_1"}, {"messageID": None}, {"messageID": [1]}, 3),
 )
 EXPORT = objects(
-    {"info": SESSION, "messages": st.lists(objects({"info": INFO | JSON}, parts=OPEN_PARTS | JSON), max_size=3)},
+    {
+        "info": SESSION,
+        "messages": st.lists(objects({"info": INFO | JSON}, parts=OPEN_PARTS | JSON), max_size=3),
+    },
     extra=st.dictionaries(some("id", "todos", "entries", "title", "vacr") | TEXT, JSON, max_size=2),
 )
 
@@ -161,9 +218,15 @@ def joined(value, ids):
     return {**value, **ids}
 
 
-IDS = st.fixed_dictionaries({"id": some("msg_1", "msg_2", "msg_3")}, optional={"sessionID": some("ses_1", "ses_2", 7, None)})
+IDS = st.fixed_dictionaries(
+    {"id": some("msg_1", "msg_2", "msg_3")}, optional={"sessionID": some("ses_1", "ses_2", 7, None)}
+)
 PART_IDS = st.fixed_dictionaries(
-    {"id": some("prt_1", "prt_2", "prt_3"), "messageID": some("msg_1", "msg_2", "msg_9"), "type": some("text", "tool", 5)},
+    {
+        "id": some("prt_1", "prt_2", "prt_3"),
+        "messageID": some("msg_1", "msg_2", "msg_9"),
+        "type": some("text", "tool", 5),
+    },
     optional={"sessionID": some("ses_1", "ses_2", 7, None)},
 )
 SESSION_IDS = st.fixed_dictionaries(
@@ -189,7 +252,8 @@ DUMP = st.lists(
 CHAT_CALL = objects(
     {
         "function": st.fixed_dictionaries(
-            {"name": TEXT}, optional={"arguments": some('{"a":1}', "not json", {"a": 1}, None, '{"a":1,"a":2}')}
+            {"name": TEXT},
+            optional={"arguments": some('{"a":1}', "not json", {"a": 1}, None, '{"a":1,"a":2}')},
         )
     },
     id=some("c1", None, 7),
@@ -200,18 +264,30 @@ CHAT = objects(
     id=some("m1", "m2", None, 7),
     timestamp=STAMPS,
     model=some("gpt-5.2", None, 3),
-    metadata=st.dictionaries(some("model", "finish_reason", "thinking", "mood"), some("x", None, 3)) | JSON,
+    metadata=st.dictionaries(some("model", "finish_reason", "thinking", "mood"), some("x", None, 3))
+    | JSON,
     tool_calls=st.lists(CHAT_CALL, max_size=2) | JSON,
-    tool_responses=st.lists(objects({"output": JSON}, tool_call_id=some("c1", 7), status=some("error", "ok", 3)), max_size=2)
+    tool_responses=st.lists(
+        objects({"output": JSON}, tool_call_id=some("c1", 7), status=some("error", "ok", 3)),
+        max_size=2,
+    )
     | JSON,
     tool_call_id=some("c1", None, 7),
 )
 CHATS = st.lists(CHAT, min_size=1, max_size=3)
 HEAD = objects(
-    {"meta": st.just({"agent": "opencode", "id": "deep"})}, id=some("s1", 7), session_id=some("s2", None), version=TEXT
+    {"meta": st.just({"agent": "opencode", "id": "deep"})},
+    id=some("s1", 7),
+    session_id=some("s2", None),
+    version=TEXT,
 )
 SAMPLE = (
-    st.builds(lambda head, name, chats: head | {name: chats}, HEAD, some("messages", "conversation", "entries"), CHATS)
+    st.builds(
+        lambda head, name, chats: head | {name: chats},
+        HEAD,
+        some("messages", "conversation", "entries"),
+        CHATS,
+    )
     | st.builds(lambda head, chats: head | {"session": {"messages": chats, "x": None}}, HEAD, CHATS)
     | st.builds(lambda chats: [chat | {"timestamp": 1, "tool_calls": []} for chat in chats], CHATS)
 )

@@ -1,4 +1,6 @@
-"""Bad input: what can be read is recorded, what cannot be decoded is kept as bytes in an event that says so."""
+"""Bad input: what can be read is recorded, what cannot be decoded is kept as bytes in an event that
+says so.
+"""
 
 import base64
 import json
@@ -33,7 +35,11 @@ def around(line: bytes) -> bytes:
 
 def message(content: bytes) -> bytes:
     """Write a line whose content is given as raw JSON."""
-    return b'{"type":"user","uuid":"x","sessionId":"s1","message":{"role":"user","content":' + content + b"}}"
+    return (
+        b'{"type":"user","uuid":"x","sessionId":"s1","message":{"role":"user","content":'
+        + content
+        + b"}}"
+    )
 
 
 def events(record, name="undecodable"):
@@ -54,12 +60,20 @@ KEPT_AS_BYTES = [
     ("binary", bytes(range(128, 256)), "not UTF-8"),
     ("nul bytes", b"\x00" * 40, "not JSON"),
     ("nested 100,000 deep", message(b"[" * 100_000 + b"]" * 100_000), "nested deeper than"),
-    ("nested just too deep", message(b"[" * NATIVE_DEPTH + b"]" * NATIVE_DEPTH), "nested deeper than"),
+    (
+        "nested just too deep",
+        message(b"[" * NATIVE_DEPTH + b"]" * NATIVE_DEPTH),
+        "nested deeper than",
+    ),
     ("prose", b"Error: something happened", "not JSON"),
 ]
 
 
-@pytest.mark.parametrize(("line", "reason"), [case[1:] for case in KEPT_AS_BYTES], ids=[case[0] for case in KEPT_AS_BYTES])
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [case[1:] for case in KEPT_AS_BYTES],
+    ids=[case[0] for case in KEPT_AS_BYTES],
+)
 def test_a_line_that_cannot_be_decoded_is_kept_as_bytes(line, reason):
     reading = read_one(around(line))
     record = record_of(around(line))
@@ -78,13 +92,24 @@ REPAIRED = [
     ("raw surrogate", message(b'"a\xed\xa0\x80b"'), None, "not UTF-8"),
     ("number out of range", message(b'["n",1e400]'), ["n", "1e400"], "number out of range"),
     ("not a number", message(b'["n",NaN]'), ["n", "NaN"], "number out of range"),
-    ("repeated member", message(b'[{"a":1,"a":2}]'), [{"a": 2}], "member 'a' occurs more than once"),
+    (
+        "repeated member",
+        message(b'[{"a":1,"a":2}]'),
+        [{"a": 2}],
+        "member 'a' occurs more than once",
+    ),
     ("control character", message(b'"a\x01b"'), "a\x01b", "control character"),
 ]
 
 
-@pytest.mark.parametrize(("line", "content", "reason"), [case[1:] for case in REPAIRED], ids=[case[0] for case in REPAIRED])
-def test_a_line_with_something_undecodable_in_it_is_read_and_its_bytes_are_kept(line, content, reason):
+@pytest.mark.parametrize(
+    ("line", "content", "reason"),
+    [case[1:] for case in REPAIRED],
+    ids=[case[0] for case in REPAIRED],
+)
+def test_a_line_with_something_undecodable_in_it_is_read_and_its_bytes_are_kept(
+    line, content, reason
+):
     record = record_of(around(line))
     entry = by_id(record, "x")
     if content is not None:
@@ -102,8 +127,14 @@ def test_a_repeated_member_anywhere_is_seen():
 
 
 def test_integers_past_64_bits_are_exact():
-    line = message(b"[18446744073709551616,-340282366920938463463374607431768211456,123456789012345678901234567890]")
-    assert by_id(record_of(around(line)), "x")["content"] == [2**64, -(2**128), 123456789012345678901234567890]
+    line = message(
+        b"[18446744073709551616,-340282366920938463463374607431768211456,123456789012345678901234567890]"
+    )
+    assert by_id(record_of(around(line)), "x")["content"] == [
+        2**64,
+        -(2**128),
+        123456789012345678901234567890,
+    ]
     assert read_one(around(line)).notices == ()
 
 
@@ -127,7 +158,10 @@ def test_text_after_an_object_is_kept():
         jsonl(FIRST, LAST).replace(b"\n", b"\r\n"),
         jsonl(FIRST, LAST).strip(),
         b"\n\n" + jsonl(FIRST) + b"  \n\n" + jsonl(LAST) + b"\n",
-        b"".join(json.dumps(line, indent=None, separators=(", ", " : ")).encode() + b"\n" for line in (FIRST, LAST)),
+        b"".join(
+            json.dumps(line, indent=None, separators=(", ", " : ")).encode() + b"\n"
+            for line in (FIRST, LAST)
+        ),
         jsonl(FIRST, LAST).replace(b"hi", b"\\u0068i"),
     ],
     ids=["byte order mark", "CRLF", "no final newline", "blank lines", "spaces", "escapes"],
@@ -174,14 +208,26 @@ def test_a_tool_name_may_be_anything():
     block = {"type": "tool_use", "id": "t1", "name": name, "input": {}}
     line = {"type": "assistant", "uuid": "a1", "message": {"role": "assistant", "content": [block]}}
     record = record_of(jsonl(FIRST, line))
-    assert by_id(record, "a1")["children"] == [{"type": "tool-call", "name": name, "input": {}, "call-id": "t1"}]
+    assert by_id(record, "a1")["children"] == [
+        {"type": "tool-call", "name": name, "input": {}, "call-id": "t1"}
+    ]
     assert validate(record).valid
 
 
 def test_a_value_that_is_no_object_is_kept():
     record = record_of(jsonl(FIRST, LAST, FIRST) + b'[1,2]\n"text"\n7\nnull\n')
-    assert [entry["data"]["value"] for entry in events(record, "unknown")] == [[1, 2], "text", 7, None]
-    assert record["vacr"]["drift"]["types"] == {"(null)": 1, "(number)": 1, "(array)": 1, "(text)": 1}
+    assert [entry["data"]["value"] for entry in events(record, "unknown")] == [
+        [1, 2],
+        "text",
+        7,
+        None,
+    ]
+    assert record["vacr"]["drift"]["types"] == {
+        "(null)": 1,
+        "(number)": 1,
+        "(array)": 1,
+        "(text)": 1,
+    }
 
 
 def test_one_very_long_line_is_read():
@@ -225,7 +271,9 @@ def test_what_would_make_the_record_invalid_is_set_aside():
     assert by_id(record, "a")["vacr"]["native"]["timestamp"] == 2**64
 
 
-@pytest.mark.parametrize("stamp", ["9999-12-31T23:59:60Z", "0001-01-01T00:00:00+23:59", "2026-02-30T00:00:00Z"])
+@pytest.mark.parametrize(
+    "stamp", ["9999-12-31T23:59:60Z", "0001-01-01T00:00:00+23:59", "2026-02-30T00:00:00Z"]
+)
 def test_times_at_the_edge_of_the_calendar(stamp):
     assert validate(record_of(jsonl(FIRST | {"timestamp": stamp}, LAST))).valid
 
@@ -237,7 +285,10 @@ def test_arguments_too_deep_for_a_record_stay_text():
         "timestamp": "2026-01-01T00:00:00Z",
     }
     text = '{"a":' + "[" * 398 + "]" * 398 + "}"
-    call = {"type": "response_item", "payload": {"type": "function_call", "name": "f", "arguments": text, "call_id": "c"}}
+    call = {
+        "type": "response_item",
+        "payload": {"type": "function_call", "name": "f", "arguments": text, "call_id": "c"},
+    }
     record = record_of(jsonl(meta, call))
     assert record["session"]["entries"][1]["input"] == text
     assert validate(json.loads(json.dumps(record))).valid
@@ -254,7 +305,9 @@ def test_deep_keys_that_sort_differently_in_utf16():
 
 
 def test_many_objects_on_one_line_are_read():
-    record = record_of(jsonl(FIRST) + b'{"type":"mode","mode":"x","sessionId":"s"}' * 20_000 + b"\n")
+    record = record_of(
+        jsonl(FIRST) + b'{"type":"mode","mode":"x","sessionId":"s"}' * 20_000 + b"\n"
+    )
     assert len(record["session"]["entries"]) == 20_001
 
 

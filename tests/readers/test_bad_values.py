@@ -1,4 +1,6 @@
-"""Bad input to the readers of whole JSON, logs and text: what can be read is recorded, the rest is kept as bytes or refused."""
+"""Bad input to the readers of whole JSON, logs and text: what can be read is recorded, the rest is
+kept as bytes or refused.
+"""
 
 import base64
 import contextlib
@@ -26,7 +28,10 @@ WHOLE = {
 }
 LINES = {
     "gemini-cli": (b'{"sessionId":"s1","projectHash":"ab"}', MESSAGE),
-    "opencode": (b'{"id":"ses_1","directory":"/w"}', b'{"id":"msg_1","sessionID":"ses_1","role":"user","said":CONTENT}'),
+    "opencode": (
+        b'{"id":"ses_1","directory":"/w"}',
+        b'{"id":"msg_1","sessionID":"ses_1","role":"user","said":CONTENT}',
+    ),
     "cursor": (WHOLE["cursor"].replace(b"CONTENT", b'"hi"'), WHOLE["cursor"]),
 }
 
@@ -43,7 +48,9 @@ def said(record: dict):
 
 
 def kept_bytes(record: dict) -> list[bytes]:
-    events = [entry for entry in record["session"]["entries"] if entry.get("event-type") == "undecodable"]
+    events = [
+        entry for entry in record["session"]["entries"] if entry.get("event-type") == "undecodable"
+    ]
     return [base64.b64decode(entry["data"]["bytes"]) for entry in events]
 
 
@@ -60,29 +67,42 @@ REPAIRED = [
     ("repeated member", b'[{"a":1,"a":2}]', [{"a": 2}], "member 'a' occurs more than once"),
     ("control character", b'["a\x01b"]', ["a\x01b"], "control character"),
 ]
-CASES = [pytest.param(agent, *case[1:], id=f"{agent}, {case[0]}") for agent in WHOLE for case in REPAIRED]
+CASES = [
+    pytest.param(agent, *case[1:], id=f"{agent}, {case[0]}") for agent in WHOLE for case in REPAIRED
+]
 
 
 @pytest.mark.parametrize("layout", [bytes, indented], ids=["one line", "several lines"])
 @pytest.mark.parametrize(("agent", "content", "read", "reason"), CASES)
-def test_a_whole_value_with_something_undecodable_in_it_is_read_and_its_bytes_are_kept(agent, content, read, reason, layout):
+def test_a_whole_value_with_something_undecodable_in_it_is_read_and_its_bytes_are_kept(
+    agent, content, read, reason, layout
+):
     data = layout(WHOLE[agent].replace(b"CONTENT", content))
     record = record_of(data)
     if agent != "opencode":
         assert said(record) == read
     else:
-        assert [child["data"].get("value", child["data"]) for child in record["session"]["entries"][0]["children"]] == read
+        assert [
+            child["data"].get("value", child["data"])
+            for child in record["session"]["entries"][0]["children"]
+        ] == read
     assert reason in repaired(record)
     assert kept_bytes(record) == [data]
     assert validate(record).valid
 
 
 @pytest.mark.parametrize(("agent", "content", "read", "reason"), CASES)
-def test_a_line_with_something_undecodable_in_it_is_read_and_its_bytes_are_kept(agent, content, read, reason):
+def test_a_line_with_something_undecodable_in_it_is_read_and_its_bytes_are_kept(
+    agent, content, read, reason
+):
     head, line = LINES[agent]
     line = line.replace(b"CONTENT", content)
     record = record_of(head + b"\n" + line + b"\n", agent)
-    found = [entry.get("said", entry.get("content")) for entry in record["session"]["entries"] if entry["type"] == "user"]
+    found = [
+        entry.get("said", entry.get("content"))
+        for entry in record["session"]["entries"]
+        if entry["type"] == "user"
+    ]
     assert found[-1] == read
     assert reason in repaired(record)
     assert kept_bytes(record) == [line]
@@ -105,7 +125,9 @@ def test_a_line_that_cannot_be_decoded_is_kept_as_bytes(agent, line):
     head, message = (part.replace(b"CONTENT", b'"hi"') for part in LINES[agent])
     record = record_of(b"\n".join([head, line, message]), agent)
     assert kept_bytes(record) == [line]
-    assert [entry["type"] for entry in record["session"]["entries"]].count("user") == (2 if agent == "cursor" else 1)
+    assert [entry["type"] for entry in record["session"]["entries"]].count("user") == (
+        2 if agent == "cursor" else 1
+    )
     assert validate(record).valid
 
 
@@ -159,7 +181,9 @@ def test_a_value_that_says_nothing_is_refused_or_with_the_agent_named_kept(agent
 
 def test_a_session_whose_first_object_was_repaired_is_still_a_session_of_its_own():
     one = {"sessionId": "s1", "projectHash": "ab", "messages": []}
-    data = jsonl(one) + WHOLE["gemini-cli"].replace(b"s1", b"s2").replace(b"CONTENT", b'"a\\ud800b"')
+    data = jsonl(one) + WHOLE["gemini-cli"].replace(b"s1", b"s2").replace(
+        b"CONTENT", b'"a\\ud800b"'
+    )
     assert [record["session"]["session-id"] for record in records_of(data)] == ["s1", "s2"]
 
 
@@ -171,7 +195,12 @@ def test_text_that_is_not_utf_8_is_kept_as_bytes():
 # --- any damage at all ---
 
 SEEDS = range(40)
-FILES = [path for agent in AGENTS for path in native_files(agent) if EXAMPLES in path.parents or FIXTURES in path.parents]
+FILES = [
+    path
+    for agent in AGENTS
+    for path in native_files(agent)
+    if EXAMPLES in path.parents or FIXTURES in path.parents
+]
 BYTES = [
     b"\x00",
     b"\xff",
@@ -197,7 +226,9 @@ def damaged(data: bytes, chance: random.Random) -> bytes:
     for _ in range(chance.randint(1, 6)):
         start = chance.randrange(len(data) or 1)
         stop = min(len(data), start + chance.choice([0, 1, 1, 2, 20, 300]))
-        middle = chance.choice([b"", chance.choice(BYTES), data[start:stop] * 2, bytes(reversed(data[start:stop]))])
+        middle = chance.choice(
+            [b"", chance.choice(BYTES), data[start:stop] * 2, bytes(reversed(data[start:stop]))]
+        )
         data = data[:start] + middle + data[stop:]
         if chance.random() < 0.1:
             data = data[: chance.randrange(len(data) or 1)]
@@ -205,9 +236,19 @@ def damaged(data: bytes, chance: random.Random) -> bytes:
 
 
 def native_values(data: bytes, *, repaired: bool) -> list:
-    """Give what there is to read in damaged bytes: values, and the bytes of what is none or had to be repaired."""
-    found = [value for _, batch in documents(data) for value in batch if repaired or not isinstance(value, Repaired)]
-    return [value.value if isinstance(value, Repaired) else getattr(value, "data", value) for value in found]
+    """Give what there is to read in damaged bytes: values, and the bytes of what is none or had to
+    be repaired.
+    """
+    found = [
+        value
+        for _, batch in documents(data)
+        for value in batch
+        if repaired or not isinstance(value, Repaired)
+    ]
+    return [
+        value.value if isinstance(value, Repaired) else getattr(value, "data", value)
+        for value in found
+    ]
 
 
 @pytest.mark.parametrize("agent", [None, *readers()])
@@ -225,7 +266,8 @@ def check(records: list[dict], data: bytes) -> None:
     if rebuild.format_of(records[0]) == "cursor-text":
         assert rebuild.text(*records).encode() == data
     else:
-        # A repaired line is marked, and its bytes are what comes back; a repaired value of several entries comes back with them.
+        # A repaired line is marked, and its bytes are what comes back; a repaired value of several
+        # entries comes back with them.
         native = native_values(data, repaired=rebuild.format_of(records[0]) in rebuild.WHOLE)
         rebuild.assert_same(records, native, with_bytes=True)
 

@@ -29,7 +29,10 @@ def test_the_session_is_described():
         "model-provider": "anthropic",
         "models": ["claude-opus-4-6"],
     }
-    assert session["environment"] == {"working-dir": "/home/mira/invoice", "vcs": {"type": "git", "branch": "fix/rounding"}}
+    assert session["environment"] == {
+        "working-dir": "/home/mira/invoice",
+        "vcs": {"type": "git", "branch": "fix/rounding"},
+    }
     assert EXAMPLE["vcs"] == {"type": "git", "branch": "fix/rounding"}
     assert session["format"] == "interactive"
     assert session["session-start"] == "2026-03-14T09:26:01.250Z"
@@ -56,13 +59,22 @@ def test_children_are_views_of_the_blocks():
     ]
     (failed,) = [entry for entry in entries(EXAMPLE, type="user") if "NameError" in str(entry)]
     assert failed["children"] == [
-        {"type": "tool-result", "output": "NameError: name 'CENT' is not defined", "call-id": "toolu_03Bash", "is-error": True}
+        {
+            "type": "tool-result",
+            "output": "NameError: name 'CENT' is not defined",
+            "call-id": "toolu_03Bash",
+            "is-error": True,
+        }
     ]
     assert failed["toolUseResult"].startswith("Error: Exit code 1")
 
 
 def test_usage_is_counted_once_for_an_api_message_with_its_final_numbers():
-    split = [entry for entry in entries(EXAMPLE, type="assistant") if entry["message"]["id"] == "msg_01Rounding"]
+    split = [
+        entry
+        for entry in entries(EXAMPLE, type="assistant")
+        if entry["message"]["id"] == "msg_01Rounding"
+    ]
     assert len(split) == 3
     assert ["token-usage" in entry for entry in split] == [False, False, True]
     usage = split[2]["token-usage"]
@@ -77,7 +89,9 @@ def test_known_events_have_the_specifications_names():
     (entry,) = entries(EXAMPLE, event_type="permission-change")
     assert entry["data"] == {"permissionMode": "acceptEdits"}
     assert entry["vacr"] == {"native": {"type": "permission-mode"}}
-    assert [entry["data"]["operation"] for entry in entries(EXAMPLE, event_type="queue-operation")] == ["enqueue", "remove"]
+    assert [
+        entry["data"]["operation"] for entry in entries(EXAMPLE, event_type="queue-operation")
+    ] == ["enqueue", "remove"]
 
 
 def test_other_lines_are_events_under_their_native_type():
@@ -88,7 +102,11 @@ def test_other_lines_are_events_under_their_native_type():
 
 
 def test_compaction_keeps_its_logical_parent():
-    (boundary,) = [entry for entry in entries(SHAPES, event_type="system") if entry["data"]["subtype"] == "compact_boundary"]
+    (boundary,) = [
+        entry
+        for entry in entries(SHAPES, event_type="system")
+        if entry["data"]["subtype"] == "compact_boundary"
+    ]
     assert "parent-id" not in boundary
     assert boundary["data"]["logicalParentUuid"]
     assert boundary["data"]["compactMetadata"] == {"trigger": "manual", "preTokens": 15500}
@@ -97,13 +115,21 @@ def test_compaction_keeps_its_logical_parent():
 
 
 def test_branches_share_a_parent():
-    (first,) = [entry for entry in entries(SHAPES, type="assistant") if "First answer." in str(entry)]
-    (second,) = [entry for entry in entries(SHAPES, type="assistant") if "redacted_thinking" in str(entry)]
+    (first,) = [
+        entry for entry in entries(SHAPES, type="assistant") if "First answer." in str(entry)
+    ]
+    (second,) = [
+        entry for entry in entries(SHAPES, type="assistant") if "redacted_thinking" in str(entry)
+    ]
     assert first["parent-id"] == second["parent-id"]
 
 
 def test_the_sub_agents_messages_in_progress_lines_are_entries_inside_the_event():
-    progress = [entry for entry in entries(SHAPES, event_type="progress") if entry["data"]["data"]["type"] == "agent_progress"]
+    progress = [
+        entry
+        for entry in entries(SHAPES, event_type="progress")
+        if entry["data"]["data"]["type"] == "agent_progress"
+    ]
     assert [entry["children"][0]["type"] for entry in progress] == ["user", "assistant", "user"]
     call = progress[1]["children"][0]
     assert call["model-id"] == "claude-haiku-4-5-20251001"
@@ -111,11 +137,16 @@ def test_the_sub_agents_messages_in_progress_lines_are_entries_inside_the_event(
     assert call["token-usage"]["input"] == 510
     assert "message" not in progress[1]["data"]["data"]
     assert progress[1]["data"]["data"]["agentId"] == "a7f3b21"
-    assert SHAPES["session"]["agent-meta"]["models"] == ["claude-opus-4-5-20251101", "claude-haiku-4-5-20251001"]
+    assert SHAPES["session"]["agent-meta"]["models"] == [
+        "claude-opus-4-5-20251101",
+        "claude-haiku-4-5-20251001",
+    ]
 
 
 def test_synthetic_messages_are_of_no_model():
-    (entry,) = [entry for entry in entries(SHAPES, type="assistant") if "529" in str(entry["content"])]
+    (entry,) = [
+        entry for entry in entries(SHAPES, type="assistant") if "529" in str(entry["content"])
+    ]
     assert "model-id" not in entry
     assert "token-usage" not in entry
     assert entry["message"]["model"] == "<synthetic>"
@@ -124,7 +155,9 @@ def test_synthetic_messages_are_of_no_model():
 
 def test_sealed_reasoning_has_its_sealed_form():
     redacted, thought = [
-        entry["children"][0] for entry in entries(SHAPES, type="assistant") if "thinking" in str(entry["content"])
+        entry["children"][0]
+        for entry in entries(SHAPES, type="assistant")
+        if "thinking" in str(entry["content"])
     ]
     assert redacted == {"type": "reasoning", "content": "", "encrypted": "UkVEQUNURUQ="}
     assert thought == {"type": "reasoning", "content": "", "encrypted": "U0lHTkVE"}
@@ -132,7 +165,13 @@ def test_sealed_reasoning_has_its_sealed_form():
 
 def test_inline_sidechains_stay_in_the_session():
     record = record_of((FIXTURES / "claude" / "sidechain.jsonl").read_bytes())
-    assert [entry["isSidechain"] for entry in record["session"]["entries"]] == [False, False, True, True, False]
+    assert [entry["isSidechain"] for entry in record["session"]["entries"]] == [
+        False,
+        False,
+        True,
+        True,
+        False,
+    ]
     assert "parent" not in record["vacr"]
 
 
@@ -145,16 +184,31 @@ def test_sub_agents_with_files_of_their_own_are_records_of_their_own():
         f"{main.stem}/a1b2c3d",
         f"{main.stem}/e4f5a6b",
     ]
-    assert [one.reading.record["vacr"].get("parent") for one in found] == [None, *[{"session-id": main.stem}] * 2]
-    assert [session.get("format") for session in sessions] == ["interactive", "autonomous", "autonomous"]
-    names = [[part["name"] for part in one.reading.record["vacr"]["source"]["parts"]] for one in found]
+    assert [one.reading.record["vacr"].get("parent") for one in found] == [
+        None,
+        *[{"session-id": main.stem}] * 2,
+    ]
+    assert [session.get("format") for session in sessions] == [
+        "interactive",
+        "autonomous",
+        "autonomous",
+    ]
+    names = [
+        [part["name"] for part in one.reading.record["vacr"]["source"]["parts"]] for one in found
+    ]
     assert names == [
         [f"{main.stem}.jsonl", f"{main.stem}/tool-results/out.txt"],
         ["agent-a1b2c3d.jsonl", "agent-a1b2c3d.meta.json"],
         ["agent-e4f5a6b.jsonl"],
     ]
-    assert sessions[0]["entries"][-1]["data"] == {"name": f"{main.stem}/tool-results/out.txt", "text": "a long output\n"}
-    assert sessions[1]["entries"][-1]["data"]["text"] == '{"agentType":"general-purpose","description":"do y"}'
+    assert sessions[0]["entries"][-1]["data"] == {
+        "name": f"{main.stem}/tool-results/out.txt",
+        "text": "a long output\n",
+    }
+    assert (
+        sessions[1]["entries"][-1]["data"]["text"]
+        == '{"agentType":"general-purpose","description":"do y"}'
+    )
     assert [one.label for one in found] == ["", "a1b2c3d", "e4f5a6b"]
 
 
@@ -169,23 +223,44 @@ def test_a_line_written_again_keeps_its_place_but_not_the_id():
 
 def test_what_is_unknown_is_kept_and_counted():
     blocks = [{"type": "hologram"}, {"type": "text", "text": "x", "tone": 1}]
-    drifted = line(newMember=1, message={"role": "assistant", "content": blocks, "mood": "good", "usage": {"joules": 5}})
+    drifted = line(
+        newMember=1,
+        message={"role": "assistant", "content": blocks, "mood": "good", "usage": {"joules": 5}},
+    )
     record = record_of(
-        jsonl(line(message={"role": "user", "content": "x"}), drifted, {"type": "brand-new", "sessionId": "s", "x": 1})
+        jsonl(
+            line(message={"role": "user", "content": "x"}),
+            drifted,
+            {"type": "brand-new", "sessionId": "s", "x": 1},
+        )
     )
     assert record["vacr"]["drift"] == {
-        "members": {"assistant.newMember": 1, "content/text.tone": 1, "message.mood": 1, "usage.joules": 1},
+        "members": {
+            "assistant.newMember": 1,
+            "content/text.tone": 1,
+            "message.mood": 1,
+            "usage.joules": 1,
+        },
         "types": {"brand-new": 1, "content/hologram": 1},
     }
     assert entries(record, event_type="brand-new")[0]["data"] == {"x": 1}
 
 
 @pytest.mark.parametrize(
-    ("entrypoint", "mode"), [("cli", "interactive"), ("sdk-cli", "autonomous"), ("claude-desktop", "interactive"), ("odd", None)]
+    ("entrypoint", "mode"),
+    [
+        ("cli", "interactive"),
+        ("sdk-cli", "autonomous"),
+        ("claude-desktop", "interactive"),
+        ("odd", None),
+    ],
 )
 def test_the_mode_of_a_session(entrypoint, mode):
     assert (
-        record_of(jsonl(line(entrypoint=entrypoint, message={"role": "user", "content": "x"})))["session"].get("format") == mode
+        record_of(jsonl(line(entrypoint=entrypoint, message={"role": "user", "content": "x"})))[
+            "session"
+        ].get("format")
+        == mode
     )
 
 
@@ -196,4 +271,7 @@ def test_another_vendors_model_is_not_called_anthropics():
 
 def test_without_a_session_id_the_content_gives_one():
     data = jsonl({"type": "user", "message": {"role": "user", "content": "x"}})
-    assert record_of(data)["session"]["session-id"] == read_one(data).record["vacr"]["source"]["parts"][0]["sha-256"]
+    assert (
+        record_of(data)["session"]["session-id"]
+        == read_one(data).record["vacr"]["source"]["parts"][0]["sha-256"]
+    )

@@ -22,7 +22,14 @@ def line(kind, payload, **members):
 
 
 META = line(
-    "session_meta", {"id": "s1", "timestamp": "2026-01-01T00:00:00.000Z", "cwd": "/w", "cli_version": "0.1.0", "source": "cli"}
+    "session_meta",
+    {
+        "id": "s1",
+        "timestamp": "2026-01-01T00:00:00.000Z",
+        "cwd": "/w",
+        "cli_version": "0.1.0",
+        "source": "cli",
+    },
 )
 
 
@@ -54,14 +61,22 @@ def test_the_session_is_described():
 
 @pytest.mark.parametrize("record", [EXAMPLE, BARE], ids=["enveloped", "bare"])
 def test_the_first_line_is_the_start_of_the_session(record):
-    assert [entry.get("event-type") for entry in record["session"]["entries"]].index("session-start") == 0
+    assert [entry.get("event-type") for entry in record["session"]["entries"]].index(
+        "session-start"
+    ) == 0
     assert len(events(record, "session-start")) == 1
 
 
 def test_messages_come_from_response_items_and_echoes_stay_events():
-    assert [entry["type"] for entry in typed(EXAMPLE, "user", "assistant")] == ["user", "user", "assistant"]
+    assert [entry["type"] for entry in typed(EXAMPLE, "user", "assistant")] == [
+        "user",
+        "user",
+        "assistant",
+    ]
     (answer,) = typed(EXAMPLE, "assistant")
-    assert answer["content"] == [{"type": "output_text", "text": "`total()` now says what it takes and gives."}]
+    assert answer["content"] == [
+        {"type": "output_text", "text": "`total()` now says what it takes and gives."}
+    ]
     assert answer["payload"] == {"type": "message", "phase": "final_answer"}
     assert answer["vacr"] == {"native": {"type": "response_item"}}
     for name in ("user_message", "agent_message", "agent_reasoning"):
@@ -155,8 +170,15 @@ def test_the_bare_form():
 def test_paginated_mode():
     assert [entry["ordinal"] for entry in PAGINATED["session"]["entries"]] == list(range(15))
     assert PAGINATED["session"]["format"] == "autonomous"
-    assert [entry["name"] for entry in typed(PAGINATED, "tool-call")] == ["exec", "web_search", "tool_search", "image_generation"]
-    assert typed(PAGINATED, "tool-call")[3]["children"] == [{"type": "tool-result", "output": "iVBORw0KGgo="}]
+    assert [entry["name"] for entry in typed(PAGINATED, "tool-call")] == [
+        "exec",
+        "web_search",
+        "tool_search",
+        "image_generation",
+    ]
+    assert typed(PAGINATED, "tool-call")[3]["children"] == [
+        {"type": "tool-result", "output": "iVBORw0KGgo="}
+    ]
     assert len(typed(PAGINATED, "user")) == 1
     assert len(events(PAGINATED, "item_completed")) == 2
 
@@ -166,19 +188,31 @@ def test_a_fork_is_its_own_session_and_marks_what_it_inherits():
     assert session["session-id"] == "019cf2c0-0000-7000-8000-0000000000c0"
     assert FORK["vacr"]["parent"] == {"session-id": OWN}
     assert session["format"] == "autonomous"
-    inherited = [index for index, entry in enumerate(session["entries"]) if entry.get("vacr", {}).get("inherited")]
+    inherited = [
+        index
+        for index, entry in enumerate(session["entries"])
+        if entry.get("vacr", {}).get("inherited")
+    ]
     assert inherited == list(range(1, 23))
     assert session["agent-meta"]["models"] == ["gpt-5.5-mini"]
-    assert [entry["token-usage"]["output"] for entry in session["entries"] if "token-usage" in entry] == [20]
+    assert [
+        entry["token-usage"]["output"] for entry in session["entries"] if "token-usage" in entry
+    ] == [20]
     assert session["session-start"] == "2026-03-14T09:57:40.000Z"
     assert [entry["model-id"] for entry in typed(FORK, "assistant")] == ["gpt-5.5", "gpt-5.5-mini"]
 
 
-@pytest.mark.parametrize("said", [{"subagent_history_start_ordinal": 3}, {"history_base": {"end_ordinal_exclusive": 3}}])
+@pytest.mark.parametrize(
+    "said", [{"subagent_history_start_ordinal": 3}, {"history_base": {"end_ordinal_exclusive": 3}}]
+)
 def test_a_fork_may_say_where_its_own_lines_begin(said):
     meta = META | {"payload": META["payload"] | said, "ordinal": 0}
     lines = [
-        line("response_item", {"type": "message", "role": "user", "content": str(number)}, ordinal=number)
+        line(
+            "response_item",
+            {"type": "message", "role": "user", "content": str(number)},
+            ordinal=number,
+        )
         for number in range(1, 6)
     ]
     record = record_of(jsonl(meta, *lines))
@@ -194,10 +228,17 @@ def test_a_fork_may_say_where_its_own_lines_begin(said):
 
 def test_an_older_fork_is_told_by_the_time_of_its_turns():
     parent = line("session_meta", {"id": "p1", "timestamp": "2025-12-31T00:00:00.000Z"})
-    copied = line("turn_context", {"model": "old", "cwd": "/w"}, timestamp="2026-01-01T00:00:00.300Z")
+    copied = line(
+        "turn_context", {"model": "old", "cwd": "/w"}, timestamp="2026-01-01T00:00:00.300Z"
+    )
     own = line("turn_context", {"model": "new", "cwd": "/w"}, timestamp="2026-01-01T00:00:09.000Z")
     record = record_of(jsonl(META, parent, copied, own))
-    assert [entry.get("vacr", {}).get("inherited") for entry in record["session"]["entries"]] == [None, True, True, None]
+    assert [entry.get("vacr", {}).get("inherited") for entry in record["session"]["entries"]] == [
+        None,
+        True,
+        True,
+        None,
+    ]
     assert record["session"]["agent-meta"]["models"] == ["new"]
 
 
@@ -229,7 +270,11 @@ def test_what_is_unknown_is_kept_and_counted():
             line("event_msg", {"type": "new_event", "x": 1}),
             line("response_item", {"type": "new_item"}),
             line("new_line", {"y": 2}),
-            line("response_item", {"type": "message", "role": "user", "content": [], "mood": "good"}, extra=3),
+            line(
+                "response_item",
+                {"type": "message", "role": "user", "content": [], "mood": "good"},
+                extra=3,
+            ),
         )
     )
     assert record["vacr"]["drift"] == {
@@ -256,7 +301,9 @@ def test_the_mode_of_a_session(source, mode):
 
 def test_a_foreign_session_named_later_inherits_nothing():
     turn = line(
-        "turn_context", {"turn_id": "019cf2c0-5000-7000-8000-0000000000c1", "model": "m"}, timestamp="2026-01-01T00:01:00.000Z"
+        "turn_context",
+        {"turn_id": "019cf2c0-5000-7000-8000-0000000000c1", "model": "m"},
+        timestamp="2026-01-01T00:01:00.000Z",
     )
     foreign = line("session_meta", {"id": "other"}, timestamp="2026-01-01T00:02:00.000Z")
     record = record_of(jsonl(META, turn, foreign, turn))
@@ -266,18 +313,35 @@ def test_a_foreign_session_named_later_inherits_nothing():
 def test_what_the_user_says_before_an_older_forks_first_turn_is_its_own():
     parent = line("session_meta", {"id": "p1"})
     copied = line("turn_context", {"model": "old"}, timestamp="2026-01-01T00:00:00.300Z")
-    prompt = line("response_item", {"type": "message", "role": "user", "content": "mine"}, timestamp="2026-01-01T00:05:00.000Z")
+    prompt = line(
+        "response_item",
+        {"type": "message", "role": "user", "content": "mine"},
+        timestamp="2026-01-01T00:05:00.000Z",
+    )
     own = line("turn_context", {"model": "new"}, timestamp="2026-01-01T00:05:01.000Z")
     record = record_of(jsonl(META, parent, copied, prompt, own))
-    assert [entry.get("vacr", {}).get("inherited") for entry in record["session"]["entries"]] == [None, True, True, None, None]
+    assert [entry.get("vacr", {}).get("inherited") for entry in record["session"]["entries"]] == [
+        None,
+        True,
+        True,
+        None,
+        None,
+    ]
 
 
 def test_a_shell_call_without_a_call_id_is_named_by_its_own():
     call = line(
         "response_item",
-        {"type": "local_shell_call", "id": "lsh1", "call_id": None, "action": {"type": "exec", "command": ["ls"]}},
+        {
+            "type": "local_shell_call",
+            "id": "lsh1",
+            "call_id": None,
+            "action": {"type": "exec", "command": ["ls"]},
+        },
     )
-    answer = line("response_item", {"type": "function_call_output", "call_id": "lsh1", "output": "a"})
+    answer = line(
+        "response_item", {"type": "function_call_output", "call_id": "lsh1", "output": "a"}
+    )
     _, one, two = record_of(jsonl(META, call, answer))["session"]["entries"]
     assert one["call-id"] == two["call-id"] == "lsh1"
 
@@ -287,7 +351,11 @@ def test_unknown_members_deeper_down_are_counted():
     count = line("event_msg", {"type": "token_count", "info": None, "zeal": 2})
     said = line(
         "response_item",
-        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "x", "tone": 3}, {"type": "hologram"}]},
+        {
+            "type": "message",
+            "role": "user",
+            "content": [{"type": "input_text", "text": "x", "tone": 3}, {"type": "hologram"}],
+        },
     )
     bare = {"type": "reasoning", "summary": [], "zzz": 4}
     drift = record_of(jsonl(META, turn, count, said, bare))["vacr"]["drift"]

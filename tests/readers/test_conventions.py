@@ -12,7 +12,11 @@ from vacr.schema.versions import schema_for
 OURS = {"vacr"}
 # What keeps its shape and its nulls, whatever is inside.
 VERBATIM = {"content", "input", "output", "data", "children"}
-FILES = [pytest.param(path, id=f"{agent}/{path.name[-40:]}") for agent in AGENTS for path in native_files(agent)]
+FILES = [
+    pytest.param(path, id=f"{agent}/{path.name[-40:]}")
+    for agent in AGENTS
+    for path in native_files(agent)
+]
 
 
 def maps(record):
@@ -34,7 +38,11 @@ def test_a_name_with_a_hyphen_is_canonical(path):
 
 
 def test_canonical_members_have_no_capitals_and_no_underscores():
-    canonical = {name for held, names in maps(record_of((EXAMPLES / "codex-cli.jsonl").read_bytes())) for name in names}
+    canonical = {
+        name
+        for held, names in maps(record_of((EXAMPLES / "codex-cli.jsonl").read_bytes()))
+        for name in names
+    }
     assert all(name == name.lower() and "_" not in name for name in canonical)
     assert "start_line" not in schema_for("3").rule_text("range")
 
@@ -43,7 +51,9 @@ def test_canonical_members_have_no_capitals_and_no_underscores():
 def test_native_members_that_are_null_are_left_out(path):
     for record in records_of(path.read_bytes()):
         for held, _ in maps(record):
-            assert [name for name, value in held.items() if value is None and name not in VERBATIM] == []
+            assert [
+                name for name, value in held.items() if value is None and name not in VERBATIM
+            ] == []
 
 
 NULLS = {
@@ -53,14 +63,29 @@ NULLS = {
         "parentUuid": None,
         "sessionId": "s",
         "userType": None,
-        "message": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": [None, {"a": None}]}]},
+        "message": {
+            "role": "user",
+            "content": [
+                {"type": "tool_result", "tool_use_id": "t", "content": [None, {"a": None}]}
+            ],
+        },
     },
     "codex-cli": {
         "timestamp": "2026-01-01T00:00:00.000Z",
         "type": "response_item",
-        "payload": {"type": "function_call", "call_id": "c", "name": "f", "arguments": '{"a":null}', "namespace": None},
+        "payload": {
+            "type": "function_call",
+            "call_id": "c",
+            "name": "f",
+            "arguments": '{"a":null}',
+            "namespace": None,
+        },
     },
-    "cursor": {"role": "user", "mood": None, "message": {"content": [{"type": "text", "text": "x", "a": None}]}},
+    "cursor": {
+        "role": "user",
+        "mood": None,
+        "message": {"content": [{"type": "text", "text": "x", "a": None}]},
+    },
 }
 
 

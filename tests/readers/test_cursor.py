@@ -41,7 +41,11 @@ def test_the_end_of_a_turn_is_an_event():
 
 
 def test_nothing_is_said_of_a_model_that_is_not_known():
-    assert EXAMPLE["session"]["agent-meta"] == {"cli-name": "cursor", "model-id": "unknown", "model-provider": "unknown"}
+    assert EXAMPLE["session"]["agent-meta"] == {
+        "cli-name": "cursor",
+        "model-id": "unknown",
+        "model-provider": "unknown",
+    }
 
 
 def test_a_model_that_a_line_names_is_the_sessions():
@@ -55,7 +59,11 @@ def test_what_is_unknown_is_kept_and_counted():
         "members": {"content/tool_call.metadata": 1, "line.metadata": 1, "line.model": 1},
     }
     assert DRIFTED["session"]["entries"][0]["metadata"] == {"requestId": "r"}
-    assert [entry.get("event-type") for entry in DRIFTED["session"]["entries"][3:]] == ["error", "unknown", "unknown"]
+    assert [entry.get("event-type") for entry in DRIFTED["session"]["entries"][3:]] == [
+        "error",
+        "unknown",
+        "unknown",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +83,10 @@ def test_a_session_is_named_by_its_file_or_its_content(name, session_id):
 def test_a_sub_agents_transcript_belongs_to_the_one_it_lies_below():
     main = FIXTURES / "cursor" / "nested" / PARENT / f"{PARENT}.jsonl"
     parent, child = [found.reading.record for found in read(main)]
-    assert [record["session"]["session-id"] for record in (parent, child)] == [PARENT, f"{PARENT}/{CHILD}"]
+    assert [record["session"]["session-id"] for record in (parent, child)] == [
+        PARENT,
+        f"{PARENT}/{CHILD}",
+    ]
     assert "parent" not in parent["vacr"]
     assert child["vacr"]["parent"] == {"session-id": PARENT}
     assert child["session"]["format"] == "autonomous"
@@ -85,8 +96,18 @@ def test_a_transcript_in_text_is_messages_with_blocks():
     entries = TEXT["session"]["entries"]
     assert TEXT["vacr"]["source"]["format"] == "cursor-text"
     assert [entry["type"] for entry in entries] == ["user", "assistant", "assistant", "assistant"]
-    assert [block["type"] for block in entries[1]["content"]] == ["text", "tool_use", "tool_use", "tool_result", "tool_result"]
-    assert [child["type"] for child in entries[2]["children"]] == ["reasoning", *["tool-call"] * 2, *["tool-result"] * 2]
+    assert [block["type"] for block in entries[1]["content"]] == [
+        "text",
+        "tool_use",
+        "tool_use",
+        "tool_result",
+        "tool_result",
+    ]
+    assert [child["type"] for child in entries[2]["children"]] == [
+        "reasoning",
+        *["tool-call"] * 2,
+        *["tool-result"] * 2,
+    ]
     assert entries[2]["children"][0]["content"] == "Late rounding.\n\nRound every line.\n"
     assert entries[2]["children"][3] == {"type": "tool-result", "output": ""}
 
@@ -103,35 +124,78 @@ INPUTS = [
         "[Tool call] Write\n  path: /x\n  contents: a\n  from: b\n",
         {"path": "/x", "contents": "a\n  from: b"},
     ),
-    ("parameter twice", "[Tool call] Write\n  path: /x\n  contents: a\n  path: b\n", "  path: /x\n  contents: a\n  path: b"),
-    ("last newline", "[Tool call] Write\n  contents: a\n\n\n[Tool result] Write\n\n", {"contents": "a\n"}),
-    ("no last newline", "[Tool call] Write\n  contents: a\n\n[Tool result] Write\n\n", {"contents": "a"}),
+    (
+        "parameter twice",
+        "[Tool call] Write\n  path: /x\n  contents: a\n  path: b\n",
+        "  path: /x\n  contents: a\n  path: b",
+    ),
+    (
+        "last newline",
+        "[Tool call] Write\n  contents: a\n\n\n[Tool result] Write\n\n",
+        {"contents": "a\n"},
+    ),
+    (
+        "no last newline",
+        "[Tool call] Write\n  contents: a\n\n[Tool result] Write\n\n",
+        {"contents": "a"},
+    ),
     ("leading spaces", "[Tool call] StrReplace\n  old_string:     a \n", {"old_string": "    a "}),
-    ("JSON", '[Tool call] TodoWrite\n  merge: true\n  todos: [{"id":"1"}]\n', {"merge": True, "todos": [{"id": "1"}]}),
+    (
+        "JSON",
+        '[Tool call] TodoWrite\n  merge: true\n  todos: [{"id":"1"}]\n',
+        {"merge": True, "todos": [{"id": "1"}]},
+    ),
     ("broken JSON", "[Tool call] TodoWrite\n  todos: [{]\n", {"todos": "[{]"}),
-    ("a file of JSON", '[Tool call] Write\n  path: 1\n  contents: {"a":1}\n', {"path": "1", "contents": '{"a":1}'}),
-    ("unknown tool", "[Tool call] mcp_do\n  any: 1\n  -x: {}\n  word: y\n", {"any": 1, "-x": {}, "word": "y"}),
+    (
+        "a file of JSON",
+        '[Tool call] Write\n  path: 1\n  contents: {"a":1}\n',
+        {"path": "1", "contents": '{"a":1}'},
+    ),
+    (
+        "unknown tool",
+        "[Tool call] mcp_do\n  any: 1\n  -x: {}\n  word: y\n",
+        {"any": 1, "-x": {}, "word": "y"},
+    ),
     ("an object", '[Tool call] Read\n{"path": "/x"}\n', {"path": "/x"}),
     ("a patch", "[Tool call] ApplyPatch\n*** Begin Patch\n+x\n", "*** Begin Patch\n+x"),
     ("nothing", "[Tool call] Read\n", ""),
-    ("Windows", "[Tool call] Read\r\n  path: /x\r\n  limit: 40\r\n\r\n", {"path": "/x", "limit": 40}),
+    (
+        "Windows",
+        "[Tool call] Read\r\n  path: /x\r\n  limit: 40\r\n\r\n",
+        {"path": "/x", "limit": 40},
+    ),
 ]
 
 
-@pytest.mark.parametrize(("text", "expected"), [case[1:] for case in INPUTS], ids=[case[0] for case in INPUTS])
+@pytest.mark.parametrize(
+    ("text", "expected"), [case[1:] for case in INPUTS], ids=[case[0] for case in INPUTS]
+)
 def test_the_parameters_of_a_call_in_text(text, expected):
     record = record_of(f"user:\nx\n\nassistant:\n{text}".encode())
-    found = [child["input"] for child in record["session"]["entries"][-1]["children"] if child["type"] == "tool-call"]
+    found = [
+        child["input"]
+        for child in record["session"]["entries"][-1]["children"]
+        if child["type"] == "tool-call"
+    ]
     assert found == [expected]
 
 
 def test_calls_that_follow_each_other_end_where_the_next_begins():
-    record = record_of(b"user:\nx\n\nassistant:\n[Tool call] Write\n  contents: a\n\n[Tool call] Read\n  path: /x\n")
-    assert [child["input"] for child in record["session"]["entries"][1]["children"]] == [{"contents": "a\n"}, {"path": "/x"}]
+    record = record_of(
+        b"user:\nx\n\nassistant:\n[Tool call] Write\n  contents: a\n\n[Tool call] Read\n  "
+        b"path: "
+        b"/x\n"
+    )
+    assert [child["input"] for child in record["session"]["entries"][1]["children"]] == [
+        {"contents": "a\n"},
+        {"path": "/x"},
+    ]
 
 
 def test_every_parameter_that_is_no_text_is_one_of_some_tool():
-    assert {name for names in cursor_text.PARAMETERS.values() for name in names} >= cursor_text.NOT_TEXT
+    assert {
+        name for names in cursor_text.PARAMETERS.values() for name in names
+    } >= cursor_text.NOT_TEXT
 
 
 @pytest.mark.parametrize(
@@ -143,7 +207,13 @@ def test_every_parameter_that_is_no_text_is_one_of_some_tool():
         (b"\n\nuser:\r\nx\r\n\r\nassistant:\r\nok\r\n", ["system-event", "user", "assistant"]),
         (b"user:\nx\n\nassistant:", ["user", "assistant"]),
     ],
-    ids=["an A that was said", "an A that speaks", "byte order mark", "Windows", "nothing said yet"],
+    ids=[
+        "an A that was said",
+        "an A that speaks",
+        "byte order mark",
+        "Windows",
+        "nothing said yet",
+    ],
 )
 def test_who_speaks_in_a_text(data, roles):
     assert [entry["type"] for entry in record_of(data)["session"]["entries"]] == roles
@@ -151,7 +221,9 @@ def test_who_speaks_in_a_text(data, roles):
 
 def of_bubble(**members):
     bubble = {"bubbleId": "b1", "type": 2, **members}
-    record = record_of(jsonl(HEAD, row("cursorDiskKV", key="bubbleId:s:b1", value=json.dumps(bubble))))
+    record = record_of(
+        jsonl(HEAD, row("cursorDiskKV", key="bubbleId:s:b1", value=json.dumps(bubble)))
+    )
     assert validate(record).findings == []
     (entry,) = record["session"]["entries"]
     return entry
@@ -176,8 +248,14 @@ WORDS = {
     "a raw text alone": ({"rawText": "b", "type": "ai"}, {"content": "b", "type": "assistant"}),
     "a chat's text": ({"text": "a", "type": "user"}, {"content": "a", "type": "user"}),
     "a content that is a text": ({"text": "a", "content": "c"}, {"content": "a"}),
-    "rich text": ({"text": "a", "richText": '{"root":{}}'}, {"content": "a", "richText": '{"root":{}}'}),
-    "images": ({"text": "a", "images": [{"path": "/x.png"}]}, {"content": "a", "images": [{"path": "/x.png"}]}),
+    "rich text": (
+        {"text": "a", "richText": '{"root":{}}'},
+        {"content": "a", "richText": '{"root":{}}'},
+    ),
+    "images": (
+        {"text": "a", "images": [{"path": "/x.png"}]},
+        {"content": "a", "images": [{"path": "/x.png"}]},
+    ),
 }
 
 
@@ -185,7 +263,9 @@ WORDS = {
 def test_where_a_bubble_has_what_was_said(members, expected):
     entry = of_bubble(**members)
     assert expected.items() <= entry.items()
-    assert entry.get("vacr", {}).get("content-from") == ("rawText" if entry["content"] == "b" else None)
+    assert entry.get("vacr", {}).get("content-from") == (
+        "rawText" if entry["content"] == "b" else None
+    )
     assert "children" not in entry
 
 
@@ -195,7 +275,9 @@ def test_of_two_models_that_a_bubble_names_both_are_kept():
 
 
 def test_an_id_that_is_empty_is_kept():
-    record = record_of(jsonl(STORE | {"session": ""}, row("meta", key="0", value='{"agentId":"","name":"x"}')))
+    record = record_of(
+        jsonl(STORE | {"session": ""}, row("meta", key="0", value='{"agentId":"","name":"x"}'))
+    )
     assert record["session"]["agentId"] == ""
 
 
@@ -217,7 +299,10 @@ def composer(value, **columns):
 
 HEAD = {"vacr-export": "cursor-vscdb", "session": "s"}
 STORE = {"vacr-export": "cursor-store", "session": "s"}
-BUBBLES = [row("cursorDiskKV", key=key, value='{"a":"NEEDLE"}') for key in ("bubbleId:s:x:b", "bubbleId:s:b")]
+BUBBLES = [
+    row("cursorDiskKV", key=key, value='{"a":"NEEDLE"}')
+    for key in ("bubbleId:s:x:b", "bubbleId:s:b")
+]
 EXPORTS = {
     "a second head": (HEAD, HEAD | {"data": "NEEDLE"}),
     "a head of another format": (HEAD, STORE | {"data": "NEEDLE"}),
@@ -232,9 +317,17 @@ EXPORTS = {
     "a column more": (HEAD, composer("{}", extra="NEEDLE")),
     "no value": (HEAD, row("cursorDiskKV", key="NEEDLE")),
     "no key": (HEAD, row("cursorDiskKV", value="NEEDLE")),
-    "a chat twice": (HEAD, row("chatdata", tabId="s", chatTitle="NEEDLE"), row("chatdata", tabId="s", bubbles=[])),
+    "a chat twice": (
+        HEAD,
+        row("chatdata", tabId="s", chatTitle="NEEDLE"),
+        row("chatdata", tabId="s", bubbles=[]),
+    ),
     "a chat and a composer": (HEAD, row("chatdata", chatTitle="NEEDLE"), composer('{"a":1}')),
-    "a key of meta twice": (STORE, row("meta", key="1", value="NEEDLE"), row("meta", key="1", value="b")),
+    "a key of meta twice": (
+        STORE,
+        row("meta", key="1", value="NEEDLE"),
+        row("meta", key="1", value="b"),
+    ),
     "a blob twice": (STORE, row("blobs", id="1", data="NEEDLE"), row("blobs", id="1", data="b")),
     "the editor's table": (STORE, composer("NEEDLE")),
     "the editor's chat": (STORE, row("chatdata", chatTitle="NEEDLE")),
@@ -251,7 +344,11 @@ def test_whatever_an_export_holds_is_in_the_record(lines):
 
 
 def test_a_row_that_had_to_be_repaired_is_read_and_kept():
-    line = jsonl(row("cursorDiskKV", key="bubbleId:s:b", value='{"type":1,"text":"hi"}')).replace(b"{", b'{"table":"meta",', 1)
+    line = jsonl(row("cursorDiskKV", key="bubbleId:s:b", value='{"type":1,"text":"hi"}')).replace(
+        b"{", b'{"table":"meta",', 1
+    )
     record = record_of(jsonl(HEAD) + line)
-    assert [entry.get("content", entry.get("event-type")) for entry in record["session"]["entries"]] == ["hi", "undecodable"]
+    assert [
+        entry.get("content", entry.get("event-type")) for entry in record["session"]["entries"]
+    ] == ["hi", "undecodable"]
     assert len(record["vacr"]["repaired"]) == 1

@@ -1,4 +1,6 @@
-"""Any database of Cursor's, of every version: all that the rows of a session say is in its record, and the rows come back."""
+"""Any database of Cursor's, of every version: all that the rows of a session say is in its record,
+and the rows come back.
+"""
 
 import base64
 import itertools
@@ -25,12 +27,31 @@ from vacr.schema import validate
 # Stands for a word that is nowhere else, so that it can be told whose it is.
 WORD = "\u2047"
 WORDS = st.just(WORD)
-ANY = some(WORD, [WORD], {"a": WORD, "b": [WORD, None]}, f'{{"a":"{WORD}"}}', f'{{ "a": "{WORD}" }}', None, 1.5, 2**70, "")
+ANY = some(
+    WORD,
+    [WORD],
+    {"a": WORD, "b": [WORD, None]},
+    f'{{"a":"{WORD}"}}',
+    f'{{ "a": "{WORD}" }}',
+    None,
+    1.5,
+    2**70,
+    "",
+)
 NAMES = ("b1", "b2", "b3")
 COMPOSERS = ("c1", "c10", "task-x\nfc_y")
-OTHER_KINDS = ("checkpointId", "ofsContent", "messageRequestContext", "kindOfTomorrow", "agentKv:bubbleCheckpoint")
+OTHER_KINDS = (
+    "checkpointId",
+    "ofsContent",
+    "messageRequestContext",
+    "kindOfTomorrow",
+    "agentKv:bubbleCheckpoint",
+)
 BARE_KINDS = ("composerVirtualRowHeights", "agentKv:checkpoint")
-CHAT_KEYS = ("workbench.panel.aichat.view.aichat.chatdata", "workbench.panel.chat.view.chat.chatdata")
+CHAT_KEYS = (
+    "workbench.panel.aichat.view.aichat.chatdata",
+    "workbench.panel.chat.view.chat.chatdata",
+)
 
 TOOL = objects(
     {"name": WORDS},
@@ -59,7 +80,10 @@ BUBBLE = objects(
     images=ANY,
     workspaceUris=some(["file:///home/nora"], [5], WORD),
 )
-HEADERS = st.lists(st.fixed_dictionaries({"bubbleId": some(*NAMES, 7)}, optional={"grouping": ANY}) | ANY, max_size=3)
+HEADERS = st.lists(
+    st.fixed_dictionaries({"bubbleId": some(*NAMES, 7)}, optional={"grouping": ANY}) | ANY,
+    max_size=3,
+)
 COMPOSER = objects(
     composerId=some(*COMPOSERS, WORD),
     name=ANY,
@@ -73,13 +97,28 @@ COMPOSER = objects(
     subagentInfo=some({"parentComposerId": WORD}, WORD),
     blobEncryptionKey=ANY,
 )
-TAB = objects({"tabId": some("t1", "c1", "t1", 5, None)}, chatTitle=ANY, bubbles=st.lists(BUBBLE | ANY, max_size=2) | ANY)
-MESSAGE = objects({"role": some("user", "assistant", "tool", "system", WORD)}, content=PARTS | ANY, id=ANY, providerOptions=ANY)
+TAB = objects(
+    {"tabId": some("t1", "c1", "t1", 5, None)},
+    chatTitle=ANY,
+    bubbles=st.lists(BUBBLE | ANY, max_size=2) | ANY,
+)
+MESSAGE = objects(
+    {"role": some("user", "assistant", "tool", "system", WORD)},
+    content=PARTS | ANY,
+    id=ANY,
+    providerOptions=ANY,
+)
 
 
 def cells(values):
-    """What a column holds of some values: text or bytes, written in one way or another, damaged, or nothing."""
-    written = st.builds(lambda value, form: form(value), values, some(json.dumps, compact, compact_bytes, damaged, cut))
+    """What a column holds of some values: text or bytes, written in one way or another, damaged, or
+    nothing.
+    """
+    written = st.builds(
+        lambda value, form: form(value),
+        values,
+        some(json.dumps, compact, compact_bytes, damaged, cut),
+    )
     return written | written | some(None, f'{{"a":"{WORD}","a":"{WORD}"}}', WORD, 5, b"\xff")
 
 
@@ -101,7 +140,10 @@ def cut(value):
 
 def key_values(kinds, values, names=NAMES):
     return st.tuples(
-        st.builds(":".join, st.tuples(some(*kinds), some(*COMPOSERS), *([some(*names)] if names else []))), cells(values)
+        st.builds(
+            ":".join, st.tuples(some(*kinds), some(*COMPOSERS), *([some(*names)] if names else []))
+        ),
+        cells(values),
     )
 
 
@@ -122,7 +164,11 @@ EDITOR = st.fixed_dictionaries(
 STORE = st.fixed_dictionaries(
     {
         "unique": st.booleans(),
-        "head": cells(objects(agentId=ANY, name=ANY, createdAt=STAMPS, lastUsedModel=ANY, blobEncryptionKey=ANY)),
+        "head": cells(
+            objects(
+                agentId=ANY, name=ANY, createdAt=STAMPS, lastUsedModel=ANY, blobEncryptionKey=ANY
+            )
+        ),
         "hex": st.booleans(),
         "blobs": st.lists(cells(MESSAGE), max_size=5),
         "named": st.lists(st.integers(0, 4), max_size=6),
@@ -146,7 +192,10 @@ class Words:
             return type(value)(self(item) for item in value)
         if isinstance(value, bytes):
             # What is no UTF-8 has its last byte from `damaged`.
-            return self(value.removesuffix(b"\xff").decode()).encode() + value[len(value.removesuffix(b"\xff")) :]
+            return (
+                self(value.removesuffix(b"\xff").decode()).encode()
+                + value[len(value.removesuffix(b"\xff")) :]
+            )
         if isinstance(value, str):
             # The placeholder may stand as json.dumps spells it.
             return re.sub(f"{WORD}|\\\\u2047", lambda _: f"word{next(self.numbers)};", value)
@@ -156,7 +205,9 @@ class Words:
 def words(value) -> Counter:
     """Give the words of rows or of a record, those in bytes and in hexadecimal too."""
     text = json.dumps(value, default=lambda data: {"base64": base64.b64encode(data).decode()})
-    hidden = [base64.b64decode(found) for found in re.findall(r'"base64": "([A-Za-z0-9+/=]+)"', text)]
+    hidden = [
+        base64.b64decode(found) for found in re.findall(r'"base64": "([A-Za-z0-9+/=]+)"', text)
+    ]
     hidden += [bytes.fromhex(found) for found in re.findall(r'"((?:[0-9a-f]{2}){4,})"', text)]
     text += "".join(data.decode("utf-8", "replace") for data in hidden)
     return set(re.findall(r"word\d+;", text))
@@ -165,7 +216,10 @@ def words(value) -> Counter:
 def create(connection, name, columns, unique, rows):
     connection.execute("PRAGMA synchronous = OFF")
     key, *rest = columns
-    connection.execute(f"CREATE TABLE {name} ({', '.join([f'{key} UNIQUE ON CONFLICT REPLACE' if unique else key, *rest])})")
+    connection.execute(
+        f"CREATE TABLE {name} "
+        f"({', '.join([f'{key} UNIQUE ON CONFLICT REPLACE' if unique else key, *rest])})"
+    )
     connection.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * len(columns))})", rows)  # noqa: S608 - the test's own
     connection.commit()
 
@@ -195,10 +249,18 @@ def sorted_rows(rows):
 
 
 def check(found, rows, folder):
-    """Show that a record says what rows say, and that they come back from what is sealed with it."""
+    """Show that a record says what rows say, and that they come back from what is sealed
+    with it.
+    """
     record = json.loads(record_bytes(found))
     assert validate(record).findings == []
-    values = [value for row in rows.values() for one in row for name, value in one.items() if name not in ("key", "id", "tabId")]
+    values = [
+        value
+        for row in rows.values()
+        for one in row
+        for name, value in one.items()
+        if name not in ("key", "id", "tabId")
+    ]
     assert lost(values, record) == set()
     assert words([record["session"], record["vacr"]]) == words(list(rows.values()))
     archive = folder / "session.source.zip"
@@ -240,12 +302,23 @@ def test_all_that_the_editors_rows_say_is_in_the_record(native):
         chats = [(key, json.dumps(number({"tabs": tabs}))) for key, tabs in native["chats"]]
         create(connection, "ItemTable", ("key", "value"), native["unique"], chats)
         heads = [(key, number(value), 5) for key, value in native["headers"]]
-        create(connection, "composerHeaders", ("composerId", "value", "recency"), native["unique"], heads)
-        rows, items, headers = (table(path, one) for one in ("cursorDiskKV", "ItemTable", "composerHeaders"))
+        create(
+            connection,
+            "composerHeaders",
+            ("composerId", "value", "recency"),
+            native["unique"],
+            heads,
+        )
+        rows, items, headers = (
+            table(path, one) for one in ("cursorDiskKV", "ItemTable", "composerHeaders")
+        )
         tabs = {identity: list(tabs_of(items, identity)) for identity in ("t1", "c1", "")}
         named = {identity for identity, own in tabs.items() if own}
         named |= {
-            one for one in COMPOSERS for row in rows if row["value"] is not None and row["key"].startswith(f"bubbleId:{one}:")
+            one
+            for one in COMPOSERS
+            for row in rows
+            if row["value"] is not None and row["key"].startswith(f"bubbleId:{one}:")
         }
         if not named and not any(row["key"].startswith("composerData") for row in rows):
             return
@@ -268,17 +341,37 @@ def test_all_that_the_editors_rows_say_is_in_the_record(native):
 @given(STORE)
 def test_all_that_the_command_lines_rows_say_is_in_the_record(native):
     number = Words()
-    with tempfile.TemporaryDirectory() as name, closing(sqlite3.connect(f"{name}/store.db")) as connection:
+    with (
+        tempfile.TemporaryDirectory() as name,
+        closing(sqlite3.connect(f"{name}/store.db")) as connection,
+    ):
         path = Path(name) / "store.db"
         blobs = [number(blob) for blob in native["blobs"]]
-        stored = [(digest(blob if isinstance(blob, bytes) else str(blob).encode()), blob, number(WORD)) for blob in blobs]
-        root = b"".join(field(1, bytes.fromhex(stored[index][0])) for index in native["named"] if index < len(stored))
+        stored = [
+            (digest(blob if isinstance(blob, bytes) else str(blob).encode()), blob, number(WORD))
+            for blob in blobs
+        ]
+        root = b"".join(
+            field(1, bytes.fromhex(stored[index][0]))
+            for index in native["named"]
+            if index < len(stored)
+        )
         root += b"".join(field(4, compact(number(message))) for message in native["pending"])
         head = number(native["head"])
         if isinstance(head, str) and head.startswith("{"):
-            head = head.replace("{", f'{{"latestRootBlobId":"{digest(root)}",', 1) if len(head) > 2 else head
+            head = (
+                head.replace("{", f'{{"latestRootBlobId":"{digest(root)}",', 1)
+                if len(head) > 2
+                else head
+            )
             head = head.encode().hex() if native["hex"] else head
-        create(connection, "blobs", ("id", "data", "origin"), native["unique"], [*stored, (digest(root), root, None)])
+        create(
+            connection,
+            "blobs",
+            ("id", "data", "origin"),
+            native["unique"],
+            [*stored, (digest(root), root, None)],
+        )
         meta = [("0", head), *((key, number(value)) for key, value in native["meta"])]
         create(connection, "meta", ("key", "value"), native["unique"], meta)
         turns = [(key, number(value)) for key, value in native["turns"]]

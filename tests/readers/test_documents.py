@@ -21,7 +21,10 @@ def values(data: bytes) -> list:
 
 @given(OBJECTS, st.randoms(use_true_random=False))
 def test_a_value_may_break_off_between_any_two_tokens(value, chance):
-    text = "".join(token + chance.choice(["", " ", "\n", "\r\n", "\n\n  "]) for token in TOKEN.findall(json.dumps(value)))
+    text = "".join(
+        token + chance.choice(["", " ", "\n", "\r\n", "\n\n  "])
+        for token in TOKEN.findall(json.dumps(value))
+    )
     assert values(text.encode()) == [value]
 
 
@@ -32,15 +35,24 @@ def test_a_whole_line_does_not_go_on(second):
     assert found[1].data == second
 
 
-@given(st.lists(st.tuples(OBJECTS, st.sampled_from([None, 2, "\t"])), min_size=1, max_size=5), st.sampled_from(["\n", "\r\n"]))
+@given(
+    st.lists(st.tuples(OBJECTS, st.sampled_from([None, 2, "\t"])), min_size=1, max_size=5),
+    st.sampled_from(["\n", "\r\n"]),
+)
 def test_values_on_one_line_and_on_many_may_follow_each_other(native, newline):
-    text = "\n".join(json.dumps(value, indent=indent) for value, indent in native).replace("\n", newline)
+    text = "\n".join(json.dumps(value, indent=indent) for value, indent in native).replace(
+        "\n", newline
+    )
     assert values(text.encode()) == [value for value, _ in native]
 
 
 def test_a_line_that_only_opens_costs_no_other_line():
     data = b'{"a":1}\n{\n{"b":2}\n{"c":\n{"d":4}\n'
-    found = [(number, getattr(value, "data", value)) for number, batch in documents(data) for value in batch]
+    found = [
+        (number, getattr(value, "data", value))
+        for number, batch in documents(data)
+        for value in batch
+    ]
     assert found == [(1, {"a": 1}), (2, b"{"), (3, {"b": 2}), (4, b'{"c":'), (5, {"d": 4})]
 
 

@@ -13,11 +13,22 @@ CHAT = record_of((FIXTURES / "gemini" / "saved-chat.json").read_bytes())
 SNAKE = record_of((FIXTURES / "gemini" / "saved-chat-snake.json").read_bytes())
 PARENT = "b6b1f0f4-5c1d-4e53-9d0e-51f2f0c7a9d2"
 CHILD = FIXTURES / "gemini" / PARENT / "5d8a7c1e-0000-4000-8000-00000000beef.jsonl"
-HEADER = {"sessionId": "s1", "projectHash": "ab", "startTime": "2026-05-02T08:15:01.000Z", "kind": "main"}
+HEADER = {
+    "sessionId": "s1",
+    "projectHash": "ab",
+    "startTime": "2026-05-02T08:15:01.000Z",
+    "kind": "main",
+}
 
 
 def line(identity, kind="user", **members):
-    return {"id": identity, "timestamp": "2026-05-02T08:15:02.000Z", "type": kind, "content": identity, **members}
+    return {
+        "id": identity,
+        "timestamp": "2026-05-02T08:15:02.000Z",
+        "type": kind,
+        "content": identity,
+        **members,
+    }
 
 
 def log(*lines):
@@ -27,7 +38,11 @@ def log(*lines):
 
 def fates(entries):
     """Tell what became of each message, by its id."""
-    marks = [(entry.get("id"), entry.get("vacr", {})) for entry in entries if entry.get("event-type") not in PATCHES]
+    marks = [
+        (entry.get("id"), entry.get("vacr", {}))
+        for entry in entries
+        if entry.get("event-type") not in PATCHES
+    ]
     return [(ours.get("repeats", identity), ours.get("superseded")) for identity, ours in marks]
 
 
@@ -55,22 +70,56 @@ def test_the_session_is_described():
 
 def test_a_message_written_again_replaces_the_earlier_one_which_keeps_what_it_said():
     older, newer = [
-        entry for entry in EXAMPLE["session"]["entries"] if "g-0001" in (entry.get("id"), entry.get("vacr", {}).get("repeats"))
+        entry
+        for entry in EXAMPLE["session"]["entries"]
+        if "g-0001" in (entry.get("id"), entry.get("vacr", {}).get("repeats"))
     ]
-    assert older["vacr"] == {"native": {"type": "gemini"}, "superseded": "replaced", "repeats": "g-0001"}
+    assert older["vacr"] == {
+        "native": {"type": "gemini"},
+        "superseded": "replaced",
+        "repeats": "g-0001",
+    }
     assert not {"id", "children", "token-usage", "model-id"} & older.keys()
     assert older["tokens"]["total"] == newer["token-usage"]["total"] == 8247
     assert newer["id"] == "g-0001"
-    assert [child["type"] for child in newer["children"]] == ["reasoning", "tool-call", "tool-result"]
+    assert [child["type"] for child in newer["children"]] == [
+        "reasoning",
+        "tool-call",
+        "tool-result",
+    ]
 
 
 FOLDS = [
-    ("written again", [line("a"), line("b"), line("a")], [("a", "replaced"), ("b", None), ("a", None)]),
-    ("an event written again", [line("a", "info"), line("a", "info")], [("a", "replaced"), ("a", None)]),
-    ("rewound", [line("a"), line("b"), line("c"), {"$rewindTo": "b"}], [("a", None), ("b", "rewound"), ("c", "rewound")]),
-    ("an event rewound", [line("a"), line("b", "error"), {"$rewindTo": "b"}], [("a", None), ("b", "rewound")]),
-    ("rewound to nobody", [line("a"), line("b"), {"$rewindTo": "z"}], [("a", "rewound"), ("b", "rewound")]),
-    ("rewound to no name", [line("a"), {"$rewindTo": ["a"]}, line("b")], [("a", "rewound"), ("b", None)]),
+    (
+        "written again",
+        [line("a"), line("b"), line("a")],
+        [("a", "replaced"), ("b", None), ("a", None)],
+    ),
+    (
+        "an event written again",
+        [line("a", "info"), line("a", "info")],
+        [("a", "replaced"), ("a", None)],
+    ),
+    (
+        "rewound",
+        [line("a"), line("b"), line("c"), {"$rewindTo": "b"}],
+        [("a", None), ("b", "rewound"), ("c", "rewound")],
+    ),
+    (
+        "an event rewound",
+        [line("a"), line("b", "error"), {"$rewindTo": "b"}],
+        [("a", None), ("b", "rewound")],
+    ),
+    (
+        "rewound to nobody",
+        [line("a"), line("b"), {"$rewindTo": "z"}],
+        [("a", "rewound"), ("b", "rewound")],
+    ),
+    (
+        "rewound to no name",
+        [line("a"), {"$rewindTo": ["a"]}, line("b")],
+        [("a", "rewound"), ("b", None)],
+    ),
     (
         "rewound past one that was written again keeps its first place",
         [line("a"), line("b"), line("a"), {"$rewindTo": "b"}],
@@ -82,13 +131,27 @@ FOLDS = [
         [("a", "dropped"), ("b", "replaced"), ("b", None), ("c", None), ("d", None)],
     ),
     ("all taken out", [line("a"), {"$set": {"messages": []}}], [("a", "dropped")]),
-    ("one taken out", [line("a"), line("b"), {"$patch": {"removeIds": ["a", "z"]}}], [("a", "dropped"), ("b", None)]),
-    ("nothing changed", [line("a"), {"$set": {"summary": "x"}}, {"$patch": {"id": "a", "content": "y"}}], [("a", None)]),
-    ("a header with messages", [line("a"), HEADER | {"messages": [line("b")]}], [("a", "dropped"), ("b", None)]),
+    (
+        "one taken out",
+        [line("a"), line("b"), {"$patch": {"removeIds": ["a", "z"]}}],
+        [("a", "dropped"), ("b", None)],
+    ),
+    (
+        "nothing changed",
+        [line("a"), {"$set": {"summary": "x"}}, {"$patch": {"id": "a", "content": "y"}}],
+        [("a", None)],
+    ),
+    (
+        "a header with messages",
+        [line("a"), HEADER | {"messages": [line("b")]}],
+        [("a", "dropped"), ("b", None)],
+    ),
 ]
 
 
-@pytest.mark.parametrize(("lines", "expected"), [case[1:] for case in FOLDS], ids=[case[0] for case in FOLDS])
+@pytest.mark.parametrize(
+    ("lines", "expected"), [case[1:] for case in FOLDS], ids=[case[0] for case in FOLDS]
+)
 def test_what_became_of_each_message(lines, expected):
     assert fates(log(*lines)) == expected
 
@@ -101,14 +164,20 @@ def test_a_rewound_message_keeps_its_children_and_its_tokens():
 
 
 def test_messages_set_anew_stand_after_the_line_that_set_them_and_say_so():
-    event, one, two = log({"$set": {"messages": [line("a"), line("b")], "lastUpdated": "2026-05-02T09:00:00.000Z"}})
+    event, one, two = log(
+        {"$set": {"messages": [line("a"), line("b")], "lastUpdated": "2026-05-02T09:00:00.000Z"}}
+    )
     assert event["event-type"] == "metadata-update"
     assert event["data"] == {"$set": {"lastUpdated": "2026-05-02T09:00:00.000Z"}}
     assert [entry["vacr"] for entry in (one, two)] == [{"from": "$set"}] * 2
 
 
 def test_lines_that_change_the_session_are_events():
-    events = [entry["event-type"] for entry in REWOUND["session"]["entries"] if entry["type"] == "system-event"]
+    events = [
+        entry["event-type"]
+        for entry in REWOUND["session"]["entries"]
+        if entry["type"] == "system-event"
+    ]
     assert events == ["rewind", "metadata-update", "message-patch", "rewind", "metadata-update"]
 
 
@@ -150,17 +219,38 @@ def test_a_cancelled_call_without_a_result_has_none():
     assert len(children(answer, "tool-result")) == 1
 
 
-@pytest.mark.parametrize(("status", "is_error"), [("error", True), ("success", None), ("cancelled", None)])
+@pytest.mark.parametrize(
+    ("status", "is_error"), [("error", True), ("success", None), ("cancelled", None)]
+)
 def test_a_failed_call_is_an_error(status, is_error):
-    (entry,) = log(line("a", "gemini", toolCalls=[{"id": "c", "name": "f", "args": {}, "result": [], "status": status}]))
+    (entry,) = log(
+        line(
+            "a",
+            "gemini",
+            toolCalls=[{"id": "c", "name": "f", "args": {}, "result": [], "status": status}],
+        )
+    )
     (result,) = children(entry, "tool-result")
     assert (result["status"], result.get("is-error")) == (status, is_error)
 
 
 def test_thoughts_are_output_and_what_tools_put_into_a_prompt_is_input():
     (entry,) = [entry for entry in EXAMPLE["session"]["entries"] if entry.get("id") == "g-0002"]
-    native = {"input": 8460, "output": 120, "cached": 8120, "thoughts": 40, "tool": 0, "total": 8620}
-    assert entry["token-usage"] == {"input": 8460, "output": 160, "cached": 8120, "reasoning": 40, "total": 8620}
+    native = {
+        "input": 8460,
+        "output": 120,
+        "cached": 8120,
+        "thoughts": 40,
+        "tool": 0,
+        "total": 8620,
+    }
+    assert entry["token-usage"] == {
+        "input": 8460,
+        "output": 160,
+        "cached": 8120,
+        "reasoning": 40,
+        "total": 8620,
+    }
     assert entry["tokens"] == native
 
 
@@ -182,7 +272,11 @@ def test_only_counts_are_counted_and_all_counters_stay(tokens, usage):
 
 
 def test_what_was_only_shown_is_an_event():
-    events = {entry["event-type"]: entry for entry in SESSION["session"]["entries"] if entry["type"] == "system-event"}
+    events = {
+        entry["event-type"]: entry
+        for entry in SESSION["session"]["entries"]
+        if entry["type"] == "system-event"
+    }
     assert events.keys() == {"error", "warning", "brand-new"}
     assert events["error"]["data"] == {"content": "[API Error: quota]"}
     assert events["error"]["id"] == "e1"
@@ -198,7 +292,12 @@ def test_a_type_that_is_called_like_an_event_of_ours_is_told_from_it():
 
 def test_a_saved_chat_is_its_turns():
     user, call, answer, said = CHAT["session"]["entries"]
-    assert [entry["type"] for entry in (user, call, answer, said)] == ["user", "assistant", "user", "assistant"]
+    assert [entry["type"] for entry in (user, call, answer, said)] == [
+        "user",
+        "assistant",
+        "user",
+        "assistant",
+    ]
     assert call["role"] == "model"
     assert [child["type"] for child in call["children"]] == ["reasoning", "tool-call"]
     assert answer["children"][0]["call-id"] == call["children"][1]["call-id"] == "c1"
@@ -209,9 +308,13 @@ def test_a_saved_chat_is_its_turns():
 def test_a_saved_chat_in_snake_case_names_its_session():
     assert SNAKE["session"]["session-id"] == "s-77"
     user, call, answer = SNAKE["session"]["entries"]
-    assert call["children"] == [{"type": "tool-call", "name": "edit_file", "input": {"path": "/home/mira/invoice/total.py"}}]
+    assert call["children"] == [
+        {"type": "tool-call", "name": "edit_file", "input": {"path": "/home/mira/invoice/total.py"}}
+    ]
     assert call["stop-reason"] == "STOP"
-    assert answer["children"] == [{"type": "tool-result", "output": {"output": "ok", "outcome": "success"}}]
+    assert answer["children"] == [
+        {"type": "tool-result", "output": {"output": "ok", "outcome": "success"}}
+    ]
     assert user["timestamp"] == "2026-05-02T08:15:01.000Z"
 
 
@@ -235,8 +338,14 @@ def test_a_sub_agent_that_lies_nowhere_has_no_known_parent():
 
 
 def test_several_sessions_in_a_file_are_several_records():
-    one, two = HEADER | {"messages": [line("a")]}, HEADER | {"sessionId": "s2", "messages": [line("a"), line("b")]}
-    for data in (jsonl(one, two), b"\n".join(json.dumps(value, indent=2).encode() for value in (one, two))):
+    one, two = (
+        HEADER | {"messages": [line("a")]},
+        HEADER | {"sessionId": "s2", "messages": [line("a"), line("b")]},
+    )
+    for data in (
+        jsonl(one, two),
+        b"\n".join(json.dumps(value, indent=2).encode() for value in (one, two)),
+    ):
         records = records_of(data)
         assert [record["session"]["session-id"] for record in records] == ["s1", "s2"]
         assert [len(record["session"]["entries"]) for record in records] == [1, 2]
@@ -251,9 +360,18 @@ def test_a_header_that_comes_again_changes_its_session():
 
 @pytest.mark.parametrize(("beside", "counter"), [("tool", "input"), ("thoughts", "output")])
 def test_counts_whose_sum_is_no_count_stay_as_they_are(beside, counter):
-    tokens = {"input": 1, "output": 1, "cached": 0, "thoughts": 0, "tool": 0, "total": 2} | {counter: 2**64 - 1, beside: 1}
+    tokens = {"input": 1, "output": 1, "cached": 0, "thoughts": 0, "tool": 0, "total": 2} | {
+        counter: 2**64 - 1,
+        beside: 1,
+    }
     head = {"sessionId": "s", "projectHash": "h"}
-    message = {"id": "m", "timestamp": "2026-01-01T00:00:00.000Z", "type": "gemini", "content": "x", "tokens": tokens}
+    message = {
+        "id": "m",
+        "timestamp": "2026-01-01T00:00:00.000Z",
+        "type": "gemini",
+        "content": "x",
+        "tokens": tokens,
+    }
     record = record_of(jsonl(head, message))
     assert validate(record).findings == []
     (entry,) = [entry for entry in record["session"]["entries"] if entry["type"] == "assistant"]

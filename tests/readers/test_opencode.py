@@ -3,7 +3,16 @@ import json
 
 import pytest
 
-from tests.conftest import EXAMPLES, FIXTURES, jsonl, read_all, read_one, record_of, records_of, stranger
+from tests.conftest import (
+    EXAMPLES,
+    FIXTURES,
+    jsonl,
+    read_all,
+    read_one,
+    record_of,
+    records_of,
+    stranger,
+)
 from vacr.readers.export import export
 from vacr.readers.opencode_pieces import Pieces
 from vacr.sources import read
@@ -13,24 +22,38 @@ EXAMPLE = record_of((EXAMPLES / "opencode.json").read_bytes())
 ODD = record_of((FOLDER / "export-odd.json").read_bytes())
 MAIN, CHILD = records_of((FOLDER / "dump.jsonl").read_bytes())
 SAMPLE = record_of((FOLDER / "sample.json").read_bytes())
-STORED = {stranger(found.reading)["session"]["session-id"]: stranger(found.reading) for found in read(FOLDER / "storage")}
+STORED = {
+    stranger(found.reading)["session"]["session-id"]: stranger(found.reading)
+    for found in read(FOLDER / "storage")
+}
 SESSION, SUB = "ses_1e8f3c2b1a0ffeMiraInvoiceFix1", "ses_1e8f3c2b1a0ffeChildSession01"
 SECRET = "11111111-2222-4333-8444-555555555555"  # noqa: S105 - the fixtures' own, of nothing
 
 
 def entry(record, number):
-    (found,) = [entry for entry in record["session"]["entries"] if entry.get("id") == f"msg_e1000000000{number}AbCdEfGhIjKlMn"]
+    (found,) = [
+        entry
+        for entry in record["session"]["entries"]
+        if entry.get("id") == f"msg_e1000000000{number}AbCdEfGhIjKlMn"
+    ]
     return found
 
 
 def exported(*parts, **info):
     """Record an export of one assistant's message."""
-    message = {"info": {"id": "msg_1", "sessionID": "ses_1", "role": "assistant", **info}, "parts": list(parts)}
-    return record_of(json.dumps({"info": {"id": "ses_1", "directory": "/w"}, "messages": [message]}).encode())
+    message = {
+        "info": {"id": "msg_1", "sessionID": "ses_1", "role": "assistant", **info},
+        "parts": list(parts),
+    }
+    return record_of(
+        json.dumps({"info": {"id": "ses_1", "directory": "/w"}, "messages": [message]}).encode()
+    )
 
 
 def tool(**state):
-    record = exported({"id": "prt_1", "type": "tool", "tool": "bash", "callID": "c1", "state": state})
+    record = exported(
+        {"id": "prt_1", "type": "tool", "tool": "bash", "callID": "c1", "state": state}
+    )
     return record["session"]["entries"][0]["children"]
 
 
@@ -51,7 +74,9 @@ def test_the_session_is_described():
 def test_times_stay_numbers_of_milliseconds():
     session = EXAMPLE["session"]
     assert (session["session-start"], session["session-end"]) == (1777709700000, 1777709709000)
-    call, result = [child for child in entry(EXAMPLE, 2)["children"] if child["type"].startswith("tool")]
+    call, result = [
+        child for child in entry(EXAMPLE, 2)["children"] if child["type"].startswith("tool")
+    ]
     assert (entry(EXAMPLE, 2)["timestamp"], call["timestamp"], result["timestamp"]) == (
         1777709702000,
         1777709702300,
@@ -75,7 +100,11 @@ def test_the_form_of_a_source_is_named(name, records, format_id):
 
 
 def test_an_export_a_dump_and_a_folder_of_one_session_give_the_same_entries():
-    assert MAIN["session"]["entries"] == EXAMPLE["session"]["entries"] == STORED[SESSION]["session"]["entries"]
+    assert (
+        MAIN["session"]["entries"]
+        == EXAMPLE["session"]["entries"]
+        == STORED[SESSION]["session"]["entries"]
+    )
 
 
 def test_sessions_that_a_dump_mixes_are_records_of_their_own():
@@ -84,9 +113,11 @@ def test_sessions_that_a_dump_mixes_are_records_of_their_own():
     assert MAIN["session"]["session_diff"][0]["file"] == "total.py"
     assert MAIN["session"]["project"] == CHILD["session"]["project"]
     assert MAIN["session"]["environment"]["sandboxes"] == ["/home/mira/wt"]
-    assert [entry["data"] for entry in CHILD["session"]["entries"] if entry.get("event-type") == "unknown"] == [
-        {"what": "is this"}
-    ]
+    assert [
+        entry["data"]
+        for entry in CHILD["session"]["entries"]
+        if entry.get("event-type") == "unknown"
+    ] == [{"what": "is this"}]
 
 
 def test_what_stood_beside_a_session_is_named():
@@ -100,7 +131,11 @@ def test_what_stood_beside_a_session_under_a_name_it_has_itself_is_an_event():
     record = record_of(json.dumps(data).encode())
     assert record["session"]["title"] == "own"
     (event,) = record["session"]["entries"]
-    assert (event["event-type"], event["data"], event["vacr"]) == ("title", {"value": "beside"}, {"beside": True})
+    assert (event["event-type"], event["data"], event["vacr"]) == (
+        "title",
+        {"value": "beside"},
+        {"beside": True},
+    )
 
 
 @pytest.mark.parametrize("record", [CHILD, STORED[SUB]], ids=["dump", "folder"])
@@ -132,7 +167,9 @@ def test_parts_that_are_not_in_the_order_of_their_ids_say_in_which_they_are():
 
 
 def test_parts_that_share_an_id_say_in_which_order_they_are():
-    (message,) = exported({"id": "prt_1", "type": "retry"}, {"id": "prt_1", "type": "text"})["session"]["entries"]
+    (message,) = exported({"id": "prt_1", "type": "retry"}, {"id": "prt_1", "type": "text"})[
+        "session"
+    ]["entries"]
     assert message["vacr"] == {"order": ["children/0", "content/0"]}
 
 
@@ -143,7 +180,13 @@ def test_what_the_user_took_back_is_superseded():
 
 
 def test_a_tool_is_a_call_and_a_result():
-    call, result = tool(status="completed", input={"command": "ls"}, output="a\n", title="ls", time={"start": 1, "end": 2})
+    call, result = tool(
+        status="completed",
+        input={"command": "ls"},
+        output="a\n",
+        title="ls",
+        time={"start": 1, "end": 2},
+    )
     assert call == {
         "type": "tool-call",
         "id": "prt_1",
@@ -176,8 +219,17 @@ def test_a_tool_that_has_not_finished_has_no_result(status):
 
 def test_tokens_are_those_of_the_message_and_counted_once():
     usage = entry(EXAMPLE, 4)["token-usage"]
-    assert usage == {"input": 90 + 9120 + 12, "cached": 9120, "output": 140, "reasoning": 0, "total": 9362, "cost": 0.02}
-    (step,) = [child for child in entry(EXAMPLE, 4)["children"] if child.get("event-type") == "step-finish"]
+    assert usage == {
+        "input": 90 + 9120 + 12,
+        "cached": 9120,
+        "output": 140,
+        "reasoning": 0,
+        "total": 9362,
+        "cost": 0.02,
+    }
+    (step,) = [
+        child for child in entry(EXAMPLE, 4)["children"] if child.get("event-type") == "step-finish"
+    ]
     assert "token-usage" not in step
     assert step["data"]["tokens"]["cache"] == {"read": 9120, "write": 12}
 
@@ -199,18 +251,27 @@ def test_counters_that_are_no_counts_are_not_counted(tokens, usage):
 
 @pytest.mark.parametrize("cost", ["0.5", "0", "1e-7", "12E0"])
 def test_a_cost_is_a_cost_however_it_is_written(cost):
-    data = json.dumps({"info": {"id": "s"}, "messages": [{"info": {"role": "assistant", "cost": "HERE"}}]})
+    data = json.dumps(
+        {"info": {"id": "s"}, "messages": [{"info": {"role": "assistant", "cost": "HERE"}}]}
+    )
     (message,) = record_of(data.replace('"HERE"', cost).encode())["session"]["entries"]
     assert message["token-usage"] == {"cost": float(cost)}
 
 
 @pytest.mark.parametrize("source", ["dump", "folder", "rows"])
 def test_the_secret_of_a_shared_session_is_carried_and_told(source):
-    session, share = {"id": "ses_1", "directory": "/w"}, {"id": "1", "session_id": "ses_1", "secret": SECRET, "url": "u"}
+    session, share = (
+        {"id": "ses_1", "directory": "/w"},
+        {"id": "1", "session_id": "ses_1", "secret": SECRET, "url": "u"},
+    )
     reading = {
         "dump": lambda: read_all((FOLDER / "dump.jsonl").read_bytes())[0],
-        "folder": lambda: next(found.reading for found in read(FOLDER / "storage") if found.reading.notices),
-        "rows": lambda: read_one(export("opencode-sqlite", "ses_1", [("session", session), ("session_share", share)])),
+        "folder": lambda: next(
+            found.reading for found in read(FOLDER / "storage") if found.reading.notices
+        ),
+        "rows": lambda: read_one(
+            export("opencode-sqlite", "ses_1", [("session", session), ("session_share", share)])
+        ),
     }[source]()
     assert reading.record["session"]["session_share"]["secret"] == SECRET
     assert reading.record["vacr"]["secrets"] == ["/session/session_share/secret"]
@@ -221,13 +282,21 @@ def test_the_secret_of_a_shared_session_is_carried_and_told(source):
 def test_a_secret_that_has_no_place_of_its_own_is_told_too():
     share = {"id": "1", "secret": SECRET, "url": "u"}
     record = record_of(jsonl({"id": "ses_1", "directory": "/w"}, share, share), "opencode")
-    assert record["vacr"]["secrets"] == ["/session/session_share/secret", "/session/entries/0/data/secret"]
+    assert record["vacr"]["secrets"] == [
+        "/session/session_share/secret",
+        "/session/entries/0/data/secret",
+    ]
     assert record["session"]["entries"][0]["data"]["secret"] == SECRET
 
 
 def test_a_message_of_another_role_is_an_event():
     assert ODD["session"]["entries"][2]["event-type"] == "message"
-    assert ODD["vacr"]["drift"]["types"] == {"(text)": 1, "part/brand-new": 1, "part/tool": 1, "role/system": 1}
+    assert ODD["vacr"]["drift"]["types"] == {
+        "(text)": 1,
+        "part/brand-new": 1,
+        "part/tool": 1,
+        "role/system": 1,
+    }
 
 
 def test_an_answer_names_the_message_before_it_and_why_it_ended():
@@ -243,8 +312,15 @@ def test_an_error_stays_with_its_message():
 def test_a_sample_is_messages_with_calls_and_results():
     user, answer, results, late, system = SAMPLE["session"]["entries"]
     assert user["timestamp"] == 1777709700000
-    assert [child["type"] for child in answer["children"]] == ["reasoning", "tool-call", "tool-call"]
-    assert [child["input"] for child in answer["children"][1:]] == [{"patchText": "*** Begin Patch"}, "not json"]
+    assert [child["type"] for child in answer["children"]] == [
+        "reasoning",
+        "tool-call",
+        "tool-call",
+    ]
+    assert [child["input"] for child in answer["children"][1:]] == [
+        {"patchText": "*** Begin Patch"},
+        "not json",
+    ]
     assert (answer["model-id"], answer["stop-reason"]) == ("gpt-5.2", "tool_calls")
     assert [child.get("is-error") for child in results["children"]] == [None, True]
     assert (late["type"], late["call-id"], late["output"]) == ("tool-result", "call-003", "late")
@@ -256,7 +332,11 @@ def test_a_sample_is_messages_with_calls_and_results():
 
 @pytest.mark.parametrize(
     ("head", "session_id"),
-    [({"session_id": "s1", "id": "s2"}, "s1"), ({"id": "s2"}, "s2"), ({"metadata": {"sessionId": "s3"}}, "s3")],
+    [
+        ({"session_id": "s1", "id": "s2"}, "s1"),
+        ({"id": "s2"}, "s2"),
+        ({"metadata": {"sessionId": "s3"}}, "s3"),
+    ],
 )
 def test_a_sample_may_name_its_session(head, session_id):
     chat = {"messages": [{"role": "user", "content": "x"}], "agent": "opencode"}
@@ -269,25 +349,45 @@ def test_a_model_is_that_of_the_message_before_that_of_its_metadata():
     message = {"role": "assistant", "content": "x", "model": "one", "metadata": {"model": "two"}}
     record = record_of(json.dumps({"agent": "opencode", "messages": [message]}).encode())
     (answer,) = record["session"]["entries"]
-    assert (answer["model-id"], answer["model"], answer["metadata"]) == ("one", "one", {"model": "two"})
+    assert (answer["model-id"], answer["model"], answer["metadata"]) == (
+        "one",
+        "one",
+        {"model": "two"},
+    )
 
 
 def later(kind, **data):
     """Record a session of the later model that has one row."""
     row = {"id": "x1", "session_id": "ses_1", "type": kind, "data": json.dumps(data)}
-    (found,) = record_of(export("opencode-sqlite", "ses_1", [("session_message", row)]))["session"]["entries"]
+    (found,) = record_of(export("opencode-sqlite", "ses_1", [("session_message", row)]))["session"][
+        "entries"
+    ]
     return found
 
 
 def test_blocks_of_the_later_model_are_said_or_children():
-    tool = {"type": "tool", "id": "c1", "name": "bash", "state": {"status": "completed", "input": {}, "content": ["x"]}}
-    message = later("assistant", content=[{"type": "text", "text": "x"}, {"type": "thinking", "thinking": "hm"}, tool])
+    tool = {
+        "type": "tool",
+        "id": "c1",
+        "name": "bash",
+        "state": {"status": "completed", "input": {}, "content": ["x"]},
+    }
+    message = later(
+        "assistant",
+        content=[{"type": "text", "text": "x"}, {"type": "thinking", "thinking": "hm"}, tool],
+    )
     assert [block["type"] for block in message["content"]] == ["text", "thinking"]
-    assert [child["type"] for child in message["children"]] == ["reasoning", "tool-call", "tool-result"]
+    assert [child["type"] for child in message["children"]] == [
+        "reasoning",
+        "tool-call",
+        "tool-result",
+    ]
     assert message["children"][2]["output"] == ["x"]
 
 
-@pytest.mark.parametrize(("kind", "event_type"), [("shell", "shell"), ("", ""), (5, "session_message")])
+@pytest.mark.parametrize(
+    ("kind", "event_type"), [("shell", "shell"), ("", ""), (5, "session_message")]
+)
 def test_another_row_of_the_later_model_is_an_event_that_keeps_its_type(kind, event_type):
     event = later(kind, text="x")
     assert (event["event-type"], event["data"].get("type", event_type)) == (event_type, kind)
@@ -296,7 +396,10 @@ def test_another_row_of_the_later_model_is_an_event_that_keeps_its_type(kind, ev
 def of_two(*values):
     """Record a dump of two sessions, and what the values are."""
     heads = [{"id": f"ses_{letter}", "directory": "/w", "projectID": "p"} for letter in "AB"]
-    return {record["session"]["session-id"]: record["session"] for record in records_of(jsonl(*heads, *values))}
+    return {
+        record["session"]["session-id"]: record["session"]
+        for record in records_of(jsonl(*heads, *values))
+    }
 
 
 def said(session):
@@ -307,7 +410,15 @@ def test_messages_of_one_id_are_of_their_sessions():
     pieces = []
     for letter in "AB":
         pieces.append({"id": "msg_1", "sessionID": f"ses_{letter}", "role": "user", "who": letter})
-        pieces.append({"id": "prt_1", "messageID": "msg_1", "sessionID": f"ses_{letter}", "type": "text", "text": f"of {letter}"})
+        pieces.append(
+            {
+                "id": "prt_1",
+                "messageID": "msg_1",
+                "sessionID": f"ses_{letter}",
+                "type": "text",
+                "text": f"of {letter}",
+            }
+        )
     for order in (pieces, pieces[::-1]):
         made = of_two(*order)
         for letter in "AB":
@@ -344,15 +455,25 @@ def test_shares_find_their_sessions_without_looking_at_all_of_them():
     assert Counted.compared < 3000
 
 
-HEADS = {"an object": {"x": "words"}, "a number": 5, "nothing": None, "a list": ["words"], "a text": "ses_1"}
+HEADS = {
+    "an object": {"x": "words"},
+    "a number": 5,
+    "nothing": None,
+    "a list": ["words"],
+    "a text": "ses_1",
+}
 
 
 @pytest.mark.parametrize("session", HEADS.values(), ids=HEADS)
 @pytest.mark.parametrize("form", ["opencode-sqlite", "cursor-vscdb", "cursor-store"])
 def test_the_head_of_an_export_may_say_anything(form, session):
-    table = {"opencode-sqlite": "message", "cursor-vscdb": "cursorDiskKV", "cursor-store": "meta"}[form]
+    table = {"opencode-sqlite": "message", "cursor-vscdb": "cursorDiskKV", "cursor-store": "meta"}[
+        form
+    ]
     head = {"vacr-export": form, "session": session, "more": "kept"}
-    (record,) = records_of(jsonl(head, {"table": table, "row": {"id": "m", "key": "k", "value": "{}"}}))
+    (record,) = records_of(
+        jsonl(head, {"table": table, "row": {"id": "m", "key": "k", "value": "{}"}})
+    )
     assert type(record["session"]["session-id"]) is str
     if form == "opencode-sqlite":
         assert "kept" in json.dumps(record["session"])
@@ -360,18 +481,31 @@ def test_the_head_of_an_export_may_say_anything(form, session):
 
 
 @pytest.mark.parametrize(
-    "lead", [b"Exporting session: ses_1\n", b"Exporting session: latest\r\n\n", b"warning: x\nExporting session: [a]\n"]
+    "lead",
+    [
+        b"Exporting session: ses_1\n",
+        b"Exporting session: latest\r\n\n",
+        b"warning: x\nExporting session: [a]\n",
+    ],
 )
 @pytest.mark.parametrize("indent", [2, None])
 def test_what_was_said_while_exporting_is_kept(lead, indent):
     """Whoever catches both outputs of the command has a line of the other before the export."""
-    said = {"info": {"id": "msg_1", "role": "user"}, "parts": [{"id": "prt_1", "type": "text", "text": "words"}]}
-    export = json.dumps({"info": {"id": "ses_1", "directory": "/w"}, "messages": [said]}, indent=indent).encode()
+    said = {
+        "info": {"id": "msg_1", "role": "user"},
+        "parts": [{"id": "prt_1", "type": "text", "text": "words"}],
+    }
+    export = json.dumps(
+        {"info": {"id": "ses_1", "directory": "/w"}, "messages": [said]}, indent=indent
+    ).encode()
     reading = read_one(lead + export)
     alone, *kept = stranger(reading)["session"]["entries"]
     assert alone == record_of(export)["session"]["entries"][0]
     assert reading.record["session"]["session-id"] == "ses_1"
-    assert b"\n".join(base64.b64decode(event["data"]["bytes"]) for event in kept).split() == lead.split()
+    assert (
+        b"\n".join(base64.b64decode(event["data"]["bytes"]) for event in kept).split()
+        == lead.split()
+    )
     assert "not JSON" in reading.notices[0].message
 
 

@@ -77,12 +77,20 @@ def test_a_source_is_recognised_by_content_not_by_name(agent):
 
 
 def test_a_session_that_starts_with_many_broken_lines_is_recognised():
-    data = b"broken\n" * 100 + b'{"other":1}\n' * 30 + (EXAMPLES / "claude-code.jsonl").read_bytes() * 3
+    data = (
+        b"broken\n" * 100
+        + b'{"other":1}\n' * 30
+        + (EXAMPLES / "claude-code.jsonl").read_bytes() * 3
+    )
     assert reader_for(Source((Part("x", data),))).name == "claude-code"
 
 
 OTHERS = (
-    [path for path in sorted(CORPUS.glob("*/*")) if path.parent.name not in ("claude", "codex", "gemini", "opencode", "cursor")]
+    [
+        path
+        for path in sorted(CORPUS.glob("*/*"))
+        if path.parent.name not in ("claude", "codex", "gemini", "opencode", "cursor")
+    ]
     if CORPUS.is_dir()
     else []
 )
@@ -102,7 +110,10 @@ IFLOW = {
     "type": "user",
     "message": {"role": "user", "content": "Hello"},
 }
-TRAE = {"type": "session_meta", "payload": {"id": "2b1c", "originator": "codex-tui", "model_provider": "trae"}}
+TRAE = {
+    "type": "session_meta",
+    "payload": {"id": "2b1c", "originator": "codex-tui", "model_provider": "trae"},
+}
 
 
 @pytest.mark.parametrize("line", [IFLOW, TRAE], ids=["iflow", "trae"])

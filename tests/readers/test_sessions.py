@@ -1,4 +1,6 @@
-"""Every session there is: nothing lost, nothing counted twice, valid, and the native values come back."""
+"""Every session there is: nothing lost, nothing counted twice, valid, and the native values come
+back.
+"""
 
 import importlib.util
 import json
@@ -10,7 +12,11 @@ from tests.readers import independent, rebuild
 from vacr.schema import validate
 
 SCORE = CORPUS.parent / "score" / "coverage.py"
-FILES = [pytest.param(agent, path, id=f"{agent}/{path.name[-40:]}") for agent in AGENTS for path in native_files(agent)]
+FILES = [
+    pytest.param(agent, path, id=f"{agent}/{path.name[-40:]}")
+    for agent in AGENTS
+    for path in native_files(agent)
+]
 LOGS = [pytest.param(path, id=path.name[-40:]) for path in native_files("gemini")]
 
 
@@ -18,7 +24,11 @@ LOGS = [pytest.param(path, id=path.name[-40:]) for path in native_files("gemini"
 def test_typed_entries_agree_with_independent_counts(agent, path):
     data = path.read_bytes()
     if agent == "codex":
-        metas = [value["payload"].get("id") for value in independent.values(data) if value.get("type") == "session_meta"]
+        metas = [
+            value["payload"].get("id")
+            for value in independent.values(data)
+            if value.get("type") == "session_meta"
+        ]
         if len(set(metas)) > 1:
             pytest.skip("a fork: what it inherits is not its own; see test_codex_cli.py")
     assert independent.record(*records_of(data)) == plain(getattr(independent, agent)(data))
@@ -27,7 +37,9 @@ def test_typed_entries_agree_with_independent_counts(agent, path):
 @pytest.mark.parametrize("path", LOGS)
 def test_what_is_not_superseded_is_what_the_fold_of_the_log_leaves(path):
     data = path.read_bytes()
-    assert independent.record(*records_of(data), live=True) == plain(independent.gemini(data, live=True))
+    assert independent.record(*records_of(data), live=True) == plain(
+        independent.gemini(data, live=True)
+    )
 
 
 def plain(counts):
@@ -62,5 +74,7 @@ def test_coverage_is_complete(agent, path):
     score = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(score)
     data = path.read_bytes()
-    result = score.coverage(list(score.documents(data.decode("utf-8", "surrogatepass"))), records_of(data))
+    result = score.coverage(
+        list(score.documents(data.decode("utf-8", "surrogatepass"))), records_of(data)
+    )
     assert result["kept"] == result["leaves"], json.dumps(result["lost"])

@@ -16,9 +16,24 @@ from vacr.readers.codex_known import ENVELOPES
 from vacr.readers.registry import readers
 from vacr.schema import validate
 
-STAMPS = st.sampled_from(["2026-03-14T09:26:53.589Z", "2026-03-14T09:26:53+02:00", "yesterday", 1773480413589, -1, None, 1.5])
-# Names that have a meaning of their own in an entry are the ones that could get in each other's way.
-ODD_NAMES = st.sampled_from(sorted(CANONICAL_MEMBERS | {"message", "payload", "usage", "uuid", "summary", "arguments", "role"}))
+STAMPS = st.sampled_from(
+    [
+        "2026-03-14T09:26:53.589Z",
+        "2026-03-14T09:26:53+02:00",
+        "yesterday",
+        1773480413589,
+        -1,
+        None,
+        1.5,
+    ]
+)
+# Names that have a meaning of their own in an entry are the ones that could get in each other's
+# way.
+ODD_NAMES = st.sampled_from(
+    sorted(
+        CANONICAL_MEMBERS | {"message", "payload", "usage", "uuid", "summary", "arguments", "role"}
+    )
+)
 EXTRA = st.dictionaries(ODD_NAMES | TEXT, JSON, max_size=3)
 IDS = st.sampled_from(["u1", "u2", "u3", None, 7])
 BLOCKS = st.lists(
@@ -29,7 +44,12 @@ BLOCKS = st.lists(
             {"type": "thinking", "thinking": "hm", "signature": "c2ln"},
             {"type": "tool_use", "id": "t1", "name": "Read", "input": {"file_path": "/x"}},
             {"type": "tool_use", "id": 5, "name": 6, "input": None},
-            {"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "text", "text": "ok"}], "is_error": False},
+            {
+                "type": "tool_result",
+                "tool_use_id": "t1",
+                "content": [{"type": "text", "text": "ok"}],
+                "is_error": False,
+            },
             {"type": "new_block", "value": 1},
             {"type": ["odd"]},
             "text",
@@ -40,7 +60,11 @@ BLOCKS = st.lists(
 )
 USAGE = st.fixed_dictionaries(
     {"input_tokens": st.integers(0, 99), "output_tokens": st.integers(0, 99) | st.none()},
-    optional={"cache_read_input_tokens": st.integers(0, 9), "input": st.just(3), "service_tier": st.none()},
+    optional={
+        "cache_read_input_tokens": st.integers(0, 9),
+        "input": st.just(3),
+        "service_tier": st.none(),
+    },
 )
 MESSAGES = st.fixed_dictionaries(
     {},
@@ -56,14 +80,28 @@ MESSAGES = st.fixed_dictionaries(
 CLAUDE = st.builds(
     lambda base, extra: {**extra, **base},
     st.fixed_dictionaries(
-        {"type": st.sampled_from(["user", "assistant", "tool_use", "tool_result", *EVENTS, "brand-new", "permission-change"])},
+        {
+            "type": st.sampled_from(
+                [
+                    "user",
+                    "assistant",
+                    "tool_use",
+                    "tool_result",
+                    *EVENTS,
+                    "brand-new",
+                    "permission-change",
+                ]
+            )
+        },
         optional={
             "uuid": IDS,
             "parentUuid": IDS,
             "timestamp": STAMPS,
             "sessionId": st.just("s1"),
             "message": MESSAGES | JSON,
-            "data": st.fixed_dictionaries({"type": st.just("agent_progress"), "message": JSON | MESSAGES}),
+            "data": st.fixed_dictionaries(
+                {"type": st.just("agent_progress"), "message": JSON | MESSAGES}
+            ),
             "name": TEXT | st.integers(),
             "input": JSON,
             "output": JSON,
@@ -74,21 +112,43 @@ CLAUDE = st.builds(
 ITEM = st.builds(
     lambda base, extra: {**extra, **base},
     st.fixed_dictionaries(
-        {"type": st.sampled_from(["message", "reasoning", *ITEMS, "brand_new", "token_count", "user_message", "agent_message"])},
+        {
+            "type": st.sampled_from(
+                [
+                    "message",
+                    "reasoning",
+                    *ITEMS,
+                    "brand_new",
+                    "token_count",
+                    "user_message",
+                    "agent_message",
+                ]
+            )
+        },
         optional={
             "role": st.sampled_from(["user", "assistant", "developer", "system"]),
             "content": BLOCKS | TEXT | st.none(),
             "summary": st.sampled_from([[], [{"type": "summary_text", "text": "s"}], None]),
             "encrypted_content": st.sampled_from(["gAAA", None]),
             "name": TEXT | st.integers() | st.none(),
-            "arguments": st.sampled_from(['{"a":1}', '{ "a" : 1.0 }', "not json", "[1]", {"a": 1}, None, '{"a":1,"a":2}']),
+            "arguments": st.sampled_from(
+                ['{"a":1}', '{ "a" : 1.0 }', "not json", "[1]", {"a": 1}, None, '{"a":1,"a":2}']
+            ),
             "input": JSON,
             "output": JSON,
             "call_id": st.sampled_from(["c1", "c2", 3, None]),
             "id": st.sampled_from(["i1", "i2", None]),
             "function": st.sampled_from([{"name": "f"}, "f", None, 1]),
             "message": TEXT,
-            "info": st.sampled_from([None, {"last_token_usage": {"input_tokens": 1}, "total_token_usage": {"total_tokens": 1}}]),
+            "info": st.sampled_from(
+                [
+                    None,
+                    {
+                        "last_token_usage": {"input_tokens": 1},
+                        "total_token_usage": {"total_tokens": 1},
+                    },
+                ]
+            ),
         },
     ),
     EXTRA,
@@ -110,7 +170,9 @@ def check(native, agent):
     back = rebuild.lines(record)
     assert len(back) == len(native)
     for one, two in zip(back, native, strict=True):
-        assert rebuild.comparable(rebuild.without_nulls(one)) == rebuild.comparable(rebuild.without_nulls(two))
+        assert rebuild.comparable(rebuild.without_nulls(one)) == rebuild.comparable(
+            rebuild.without_nulls(two)
+        )
 
 
 @settings(max_examples=100)
@@ -144,7 +206,9 @@ def indented(native) -> bytes:
 
 
 def written(native, layout) -> tuple[bytes, list]:
-    """Write values in a layout; what goes over many lines are objects and arrays with something in them."""
+    """Write values in a layout; what goes over many lines are objects and arrays with something in
+    them.
+    """
     if layout is indented:
         native = [value for value in native if isinstance(value, dict | list) and value]
     return layout(native), native
@@ -161,7 +225,11 @@ def check_all(native, agent, layout) -> None:
     rebuild.assert_same(records, native)
 
 
-@pytest.mark.parametrize("strategy", [natives.LOG, natives.HEADLESS_LOG, natives.SAVED_CHAT], ids=["log", "headless", "saved"])
+@pytest.mark.parametrize(
+    "strategy",
+    [natives.LOG, natives.HEADLESS_LOG, natives.SAVED_CHAT],
+    ids=["log", "headless", "saved"],
+)
 def test_gemini_cli_values_come_back(strategy):
     @settings(max_examples=200)
     @given(strategy, LAYOUTS)

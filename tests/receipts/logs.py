@@ -10,7 +10,15 @@ from vacr.signing.sign1 import parse
 class Log:
     """Adds entries, and writes receipts for them."""
 
-    def __init__(self, name="https://log.example", *, kind="es256", rule=STATEMENT, began=1_700_000_000, genesis=True):
+    def __init__(
+        self,
+        name="https://log.example",
+        *,
+        kind="es256",
+        rule=STATEMENT,
+        began=1_700_000_000,
+        genesis=True,
+    ):
         self.name, self.rule, self.time = name, rule, began
         self.signer = KeySigner(keys.generate(kind))
         self.tiles = {}
@@ -38,12 +46,17 @@ class Log:
 
     def head(self, **claims):
         protected = receipt.protected_header(
-            self.signer, claims.get("issuer", self.name), claims.get("subject", "log.example"), claims.get("time", self.time)
+            self.signer,
+            claims.get("issuer", self.name),
+            claims.get("subject", "log.example"),
+            claims.get("time", self.time),
         )
         return receipt.sign_head(self.signer, protected, self.tree.size, self.tree.root())
 
     def path(self, index):
-        return tree.inclusion_path(self.tree.node, tree.edge(self.tree.node, self.tree.size), index, self.tree.size)
+        return tree.inclusion_path(
+            self.tree.node, tree.edge(self.tree.node, self.tree.size), index, self.tree.size
+        )
 
     def receipt(self, statement, **claims):
         """Register a statement, and write its receipt."""

@@ -53,7 +53,9 @@ def test_any_bytes_are_a_bundle_or_refused_as_ours(data, count):
 HASH = "CsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n"
 
 
-@given(st.integers(0, 1 << 62), st.lists(st.binary(min_size=32, max_size=32), max_size=63), st.binary())
+@given(
+    st.integers(0, 1 << 62), st.lists(st.binary(min_size=32, max_size=32), max_size=63), st.binary()
+)
 def test_submissions_there_and_back(old, proof, note):
     assert submissions.parse(Submission(old, proof, note).encode()) == Submission(old, proof, note)
 

@@ -51,11 +51,32 @@ def test_more_lines_are_kept():
         f"{ORIGIN}\n5\n{ROOT}\n\nmore\n",
         *(
             f"{ORIGIN}\n{size}\n{ROOT}\n"
-            for size in ("05", "00", "-1", "+5", " 5", "5 ", "0x5", "5.0", "1_0", "٥", "²", str(1 << 63), "9" * 30)
+            for size in (
+                "05",
+                "00",
+                "-1",
+                "+5",
+                " 5",
+                "5 ",
+                "0x5",
+                "5.0",
+                "1_0",
+                "٥",
+                "²",
+                str(1 << 63),
+                "9" * 30,
+            )
         ),
         *(
             f"{ORIGIN}\n5\n{root}\n"
-            for root in (ROOT[:-1], ROOT + "=", ROOT[:-2] + "J=", ROOT.replace("/", "_"), "AAAA", ROOT + "AAAA")
+            for root in (
+                ROOT[:-1],
+                ROOT + "=",
+                ROOT[:-2] + "J=",
+                ROOT.replace("/", "_"),
+                "AAAA",
+                ROOT + "AAAA",
+            )
         ),
     ],
 )
@@ -70,11 +91,18 @@ def test_whose_checkpoint_it_is():
     note = sign_checkpoint(SAID, KEY)
     other = Ed25519PrivateKey.generate()
     assert reason(open_checkpoint, note) == "note-unsigned"
-    assert reason(open_checkpoint, note, notes.key_of(ORIGIN, other.public_key())) == "note-unsigned"
-    assert reason(open_checkpoint, note.replace(b"20852163", b"20852164"), TRUSTED) == "note-signature"
+    assert (
+        reason(open_checkpoint, note, notes.key_of(ORIGIN, other.public_key())) == "note-unsigned"
+    )
+    assert (
+        reason(open_checkpoint, note.replace(b"20852163", b"20852164"), TRUSTED) == "note-signature"
+    )
     # A key of one log does not speak for another.
     stolen = Note(TEXT, (notes.sign(TEXT, "example.com/other", KEY),)).encode()
-    assert reason(open_checkpoint, stolen, notes.key_of("example.com/other", KEY.public_key())) == "checkpoint-origin"
+    assert (
+        reason(open_checkpoint, stolen, notes.key_of("example.com/other", KEY.public_key()))
+        == "checkpoint-origin"
+    )
     # After a rotation any of the keys will do.
     assert open_checkpoint(note, notes.key_of(ORIGIN, other.public_key()), TRUSTED) == SAID
 
@@ -121,18 +149,33 @@ def test_cosignatures_that_are_none():
     assert checkpoint.cosigned_at(cosigned(good, later, good), WITNESS) == 7
     assert reason(checkpoint.cosigned_at, cosigned(), WITNESS) == "note-unsigned"
     assert reason(checkpoint.cosigned_at, cosigned(good), TRUSTED) == "note-unsigned"
-    never = (1 << 63).to_bytes(8, "big") + KEY.sign(f"cosignature/v1\ntime {1 << 63}\n{TEXT}".encode())
+    never = (1 << 63).to_bytes(8, "big") + KEY.sign(
+        f"cosignature/v1\ntime {1 << 63}\n{TEXT}".encode()
+    )
     for blob in (b"", b"x", good[:-1], later[:8] + good[8:], KEY.sign(TEXT.encode()), never):
         assert reason(checkpoint.cosigned_at, cosigned(good, blob), WITNESS) == "note-signature"
-    assert reason(checkpoint.cosigned_at, cosigned(good, text=TEXT.replace("3", "4")), WITNESS) == "note-signature"
+    assert (
+        reason(checkpoint.cosigned_at, cosigned(good, text=TEXT.replace("3", "4")), WITNESS)
+        == "note-signature"
+    )
     # The log's own key may be the witness's: a signature of one kind is never one of the other.
-    assert reason(Note(TEXT, (Signature(ORIGIN, TRUSTED.id, good[8:]),)).verify, TRUSTED) == "note-signature"
+    assert (
+        reason(Note(TEXT, (Signature(ORIGIN, TRUSTED.id, good[8:]),)).verify, TRUSTED)
+        == "note-signature"
+    )
 
 
-@given(st.integers(0, checkpoint.LARGEST_SIZE), st.binary(min_size=32, max_size=32), st.integers(0, checkpoint.LARGEST_SIZE))
+@given(
+    st.integers(0, checkpoint.LARGEST_SIZE),
+    st.binary(min_size=32, max_size=32),
+    st.integers(0, checkpoint.LARGEST_SIZE),
+)
 def test_there_and_back(size, root, time):
     said = Checkpoint(ORIGIN, size, root)
-    note = sign_checkpoint(said, KEY) + checkpoint.cosign(said.text, time, WITNESS.name, KEY).line.encode()
+    note = (
+        sign_checkpoint(said, KEY)
+        + checkpoint.cosign(said.text, time, WITNESS.name, KEY).line.encode()
+    )
     assert open_checkpoint(note, TRUSTED) == said
     assert checkpoint.cosigned_at(notes.parse(note), WITNESS) == time
 

@@ -1,4 +1,6 @@
-"""What a log says of itself, and what others would have it say: a description, or refused as ours."""
+"""What a log says of itself, and what others would have it say: a description, or refused
+as ours.
+"""
 
 from contextlib import suppress
 
@@ -19,9 +21,14 @@ ENTRY = DESCRIPTION.statement(LOG.signer)
 IDENTITY = identity_of(ENTRY)
 
 ANY = some.recursive(
-    some.none() | some.booleans() | some.integers(-(2**64), 2**64 - 1) | some.binary(max_size=40) | some.text(max_size=10),
+    some.none()
+    | some.booleans()
+    | some.integers(-(2**64), 2**64 - 1)
+    | some.binary(max_size=40)
+    | some.text(max_size=10),
     lambda inner: (
-        some.lists(inner, max_size=3) | some.dictionaries(some.integers(-3, 8) | some.text(max_size=3), inner, max_size=3)
+        some.lists(inner, max_size=3)
+        | some.dictionaries(some.integers(-3, 8) | some.text(max_size=3), inner, max_size=3)
     ),
     max_leaves=6,
 )
@@ -40,7 +47,9 @@ def test_there_and_back():
 
 @pytest.mark.parametrize("name", ["who", "log", "origin", "not signed at all"])
 def test_nobody_else_gives_a_log_new_keys(name):
-    after = OTHER.description("example.org/log" + "x" * (name == "origin"), 1, IDENTITY + "x" * (name == "log"))
+    after = OTHER.description(
+        "example.org/log" + "x" * (name == "origin"), 1, IDENTITY + "x" * (name == "log")
+    )
     entry = after.statement(OTHER.signer if name == "who" else LOG.signer)
     if name == "not signed at all":
         entry = entry[:-64] + bytes(64)

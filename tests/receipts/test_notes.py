@@ -1,4 +1,6 @@
-"""Signed notes, against the specification written out, and the best known note that others signed."""
+"""Signed notes, against the specification written out, and the best known note that others
+signed.
+"""
 
 import base64
 import hashlib
@@ -15,10 +17,16 @@ from vacr.receipts.notes import COSIGNATURE, ED25519, Note, Signature, VerifierK
 # The example in the documentation of Go's package for notes.
 PETER = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW"
 PETERS_PRIVATE = "AYEKFALVFGyNhPJEMzD1QIDr+Y7hfZx09iUvxdXHKDFz"
-PETERS_TEXT = "If you think cryptography is the answer to your problem,\nthen you don't know what your problem is.\n"
+PETERS_TEXT = (
+    "If you think cryptography is the answer to your problem,\nthen you don't know "
+    "what your problem is.\n"
+)
 PETERS_NOTE = (
     PETERS_TEXT
-    + "\n— PeterNeumann x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJnAM=\n"
+    + (
+        "\n— PeterNeumann "
+        "x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJnAM=\n"
+    )
 ).encode()
 
 KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
@@ -42,14 +50,23 @@ def test_the_best_known_note():
     key = notes.read_key(PETER)
     notes.parse(PETERS_NOTE).verify(key)
     private = Ed25519PrivateKey.from_private_bytes(base64.b64decode(PETERS_PRIVATE)[1:])
-    assert Note(PETERS_TEXT, (notes.sign(PETERS_TEXT, "PeterNeumann", private),)).encode() == PETERS_NOTE
+    assert (
+        Note(PETERS_TEXT, (notes.sign(PETERS_TEXT, "PeterNeumann", private),)).encode()
+        == PETERS_NOTE
+    )
     assert str(notes.key_of("PeterNeumann", private.public_key())) == PETER
 
 
 def test_a_note_as_the_specification_says():
     public = KEY.public_key().public_bytes_raw()
     key_id = hashlib.sha256(NAME.encode() + b"\x0a" + b"\x01" + public).digest()[:4]
-    line = b"\xe2\x80\x94 " + NAME.encode() + b" " + base64.b64encode(key_id + KEY.sign(TEXT.encode())) + b"\n"
+    line = (
+        b"\xe2\x80\x94 "
+        + NAME.encode()
+        + b" "
+        + base64.b64encode(key_id + KEY.sign(TEXT.encode()))
+        + b"\n"
+    )
     assert signed().encode() == TEXT.encode() + b"\n" + line
     assert str(TRUSTED) == f"{NAME}+{key_id.hex()}+{base64.b64encode(bytes([1]) + public).decode()}"
     found = base64.b64decode(signed().encode().split(b"\n")[-2].split(b" ")[2])
@@ -73,10 +90,15 @@ def test_what_no_trusted_key_signed():
     assert reason(signed().verify) == "note-unsigned"
     assert reason(signed().verify, stranger) == "note-unsigned"
     # A cosignature says something else: the same key for it does not check the text.
-    assert reason(signed().verify, notes.key_of(NAME, KEY.public_key(), COSIGNATURE)) == "note-unsigned"
+    assert (
+        reason(signed().verify, notes.key_of(NAME, KEY.public_key(), COSIGNATURE))
+        == "note-unsigned"
+    )
 
 
-@pytest.mark.parametrize("blob", [bytes(64), b"x", KEY.sign(b"another text\n"), OTHER.sign(TEXT.encode())])
+@pytest.mark.parametrize(
+    "blob", [bytes(64), b"x", KEY.sign(b"another text\n"), OTHER.sign(TEXT.encode())]
+)
 def test_one_false_line_of_a_known_key_fails_all(blob):
     note = signed(TEXT, Signature(NAME, TRUSTED.id, blob))
     assert reason(note.verify, TRUSTED) == "note-signature"
@@ -184,12 +206,19 @@ def test_keys_there_and_back(name, kind, public):
     assert notes.read_key(str(key)) == key
 
 
-lines = st.text(st.characters(exclude_categories=["Cs"], exclude_characters=[chr(code) for code in range(32)]))
+lines = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters=[chr(code) for code in range(32)])
+)
 
 
-@given(st.lists(lines, min_size=1, max_size=8), st.lists(st.binary(min_size=1, max_size=80), max_size=5))
+@given(
+    st.lists(lines, min_size=1, max_size=8),
+    st.lists(st.binary(min_size=1, max_size=80), max_size=5),
+)
 def test_notes_there_and_back(texts, blobs):
-    note = signed("".join(f"{one}\n" for one in texts), *(Signature("a", b"1234", blob) for blob in blobs))
+    note = signed(
+        "".join(f"{one}\n" for one in texts), *(Signature("a", b"1234", blob) for blob in blobs)
+    )
     read = notes.parse(note.encode())
     assert read == note
     read.verify(TRUSTED)
@@ -197,9 +226,15 @@ def test_notes_there_and_back(texts, blobs):
 
 @given(st.data())
 def test_changed_notes_do_not_verify(data):
-    """One changed, lost or added byte of a note: it fails as ours, or is the same text with the same signature."""
+    """One changed, lost or added byte of a note: it fails as ours, or is the same text with the
+    same signature.
+    """
     at = data.draw(st.integers(0, len(GOOD) - 1))
-    middle = data.draw(st.sampled_from([b"", bytes([GOOD[at] ^ (1 << data.draw(st.integers(0, 7)))]), GOOD[at : at + 1] + b"A"]))
+    middle = data.draw(
+        st.sampled_from(
+            [b"", bytes([GOOD[at] ^ (1 << data.draw(st.integers(0, 7)))]), GOOD[at : at + 1] + b"A"]
+        )
+    )
     changed = GOOD[:at] + middle + GOOD[at + 1 :]
     try:
         note = notes.parse(changed)

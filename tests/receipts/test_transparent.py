@@ -24,7 +24,9 @@ def written(statement):
 
 def odd(value, header=1):
     parts = list(cbor2.loads(STATEMENT).value)
-    parts[header] = {**parts[1], 394: value} if header else cbor2.dumps({**cbor2.loads(parts[0]), 394: value})
+    parts[header] = (
+        {**parts[1], 394: value} if header else cbor2.dumps({**cbor2.loads(parts[0]), 394: value})
+    )
     return cbor2.dumps(cbor2.CBORTag(18, parts))
 
 
@@ -35,7 +37,9 @@ def test_nothing_but_the_receipts_changes():
     before, after = parse(STATEMENT), parse(transparent)
     assert after == replace(before, unprotected={**before.unprotected, 394: [receipt]})
     assert entry_of(after) == entry_of(before)
-    assert not validate(cbor2.loads(transparent), rule="scitt-signed-agent-record", json=False).findings
+    assert not validate(
+        cbor2.loads(transparent), rule="scitt-signed-agent-record", json=False
+    ).findings
     (found,) = receipts_in(after)
     found.check(found.inclusions[0].root(leaf_hash(entry_of(after))), log.key)
 
@@ -66,15 +70,27 @@ def test_no_log_has_the_receipts_of_another_thrown_away(rule):
     log, hostile = Log(rule=rule), Log(rule=rule)
     theirs = log.receipt(STATEMENT)
     hostile.add(STATEMENT)
-    head = sign_head(hostile.signer, parse(theirs).protected_bytes, hostile.tree.size, hostile.tree.root())
-    forged = head.inclusion(1, hostile.path(1))  # it names the other log and its key, and is signed by neither
-    assert (parse_receipt(forged).kid, parse_receipt(forged).claims) == (parse_receipt(theirs).kid, parse_receipt(theirs).claims)
+    head = sign_head(
+        hostile.signer, parse(theirs).protected_bytes, hostile.tree.size, hostile.tree.root()
+    )
+    forged = head.inclusion(
+        1, hostile.path(1)
+    )  # it names the other log and its key, and is signed by neither
+    assert (parse_receipt(forged).kid, parse_receipt(forged).claims) == (
+        parse_receipt(theirs).kid,
+        parse_receipt(theirs).claims,
+    )
     for key in (None, hostile.key):
-        assert written(with_receipt(with_receipt(STATEMENT, theirs), forged, key, rule)) == [theirs, forged]
+        assert written(with_receipt(with_receipt(STATEMENT, theirs), forged, key, rule)) == [
+            theirs,
+            forged,
+        ]
 
 
 def test_a_receipt_for_another_kind_of_tree_stays():
-    other = cbor2.dumps(cbor2.CBORTag(18, [cbor2.dumps({1: -7, 395: 2}), {396: {-1: [b"x"]}}, None, bytes(64)]))
+    other = cbor2.dumps(
+        cbor2.CBORTag(18, [cbor2.dumps({1: -7, 395: 2}), {396: {-1: [b"x"]}}, None, bytes(64)])
+    )
     transparent = with_receipt(odd([other]), Log().receipt(STATEMENT))
     assert written(transparent)[0] == other
     with pytest.raises(InvalidStatement, match="kind of tree"):

@@ -71,14 +71,18 @@ def test_the_empty_tree():
 
 
 def test_nothing_but_the_proof_proves():
-    """Every proof for a wrong index, and every path that is cut, extended or changed, leads elsewhere or nowhere."""
+    """Every proof for a wrong index, and every path that is cut, extended or changed, leads
+    elsewhere or nowhere.
+    """
     for size in range(2, 20):
         leaves, node = LEAVES[:size], nodes(LEAVES[:size])
         whole, edges = mth(leaves), tree.edge(node, size)
         for index in range(size):
             proof = tree.inclusion_path(node, edges, index, size)
             wrong = [proof[:-1], [*proof, bytes(32)], [bytes(32), *proof], [bytes(32), *proof[1:]]]
-            tries = [(index, one) for one in wrong] + [(other, proof) for other in range(-1, size + 2) if other != index]
+            tries = [(index, one) for one in wrong] + [
+                (other, proof) for other in range(-1, size + 2) if other != index
+            ]
             for at, one in tries:
                 assert leads(tree.root_by_inclusion, leaves[index], at, size, one) != whole
 
@@ -94,13 +98,24 @@ def test_another_past_is_not_consistent():
     leaves = LEAVES[:20]
     for older in range(1, 20):
         other = mth([bytes(32), *leaves[1:older]])
-        for proof in (subproof(older, leaves, True), subproof(older, [bytes(32), *leaves[1:]], True)):
+        for proof in (
+            subproof(older, leaves, True),
+            subproof(older, [bytes(32), *leaves[1:]], True),
+        ):
             assert leads(tree.root_by_consistency, older, 20, proof, other) != mth(leaves)
 
 
 @pytest.mark.parametrize(
     ("older", "newer", "proof"),
-    [(0, 5, []), (6, 5, []), (3, 3, [bytes(32)]), (3, 5, []), (3, 5, [b"short"]), (3, 5, [bytes(32)] * 65), (3, 5, ["text"])],
+    [
+        (0, 5, []),
+        (6, 5, []),
+        (3, 3, [bytes(32)]),
+        (3, 5, []),
+        (3, 5, [b"short"]),
+        (3, 5, [bytes(32)] * 65),
+        (3, 5, ["text"]),
+    ],
 )
 def test_proofs_of_consistency_that_are_none(older, newer, proof):
     with pytest.raises(InvalidStatement):
@@ -108,7 +123,9 @@ def test_proofs_of_consistency_that_are_none(older, newer, proof):
 
 
 def grown(count, at=()):
-    """Grow a tree leaf by leaf, settling now and then, and starting anew from its tiles at some sizes."""
+    """Grow a tree leaf by leaf, settling now and then, and starting anew from its tiles at some
+    sizes.
+    """
     kept = {}
     growing = Growing(0, [], lambda level, number: Tile(kept[level, number]))
     for number in range(count):
@@ -116,7 +133,10 @@ def grown(count, at=()):
         if number % 97 == 0 or growing.size in at:
             kept.update({place: tile.encode() for place, tile in growing.settle().items()})
         if growing.size in at:
-            last = [Tile(kept[level, number] if width else b"") for level, number, width in tiles.last_tiles(growing.size)]
+            last = [
+                Tile(kept[level, number] if width else b"")
+                for level, number, width in tiles.last_tiles(growing.size)
+            ]
             growing = Growing(growing.size, last, growing.older)
     return growing
 
@@ -134,11 +154,14 @@ def test_tiles_give_the_same_tree():
             assert tree.root_by_inclusion(leaves[index], index, size, proof) == growing.root()
         for older in {1, size, *random.sample(range(1, size + 1), min(size, 5))}:
             proof = tree.consistency_path(growing.node, older, size)
-            assert tree.root_by_consistency(older, size, proof, mth(leaves[:older])) == growing.root()
+            assert (
+                tree.root_by_consistency(older, size, proof, mth(leaves[:older])) == growing.root()
+            )
 
 
 @pytest.mark.parametrize(
-    ("number", "width", "name"), [(0, 256, "000"), (67, 256, "067"), (1234067, 256, "x001/x234/067"), (1000, 3, "x001/000.p/3")]
+    ("number", "width", "name"),
+    [(0, 256, "000"), (67, 256, "067"), (1234067, 256, "x001/x234/067"), (1000, 3, "x001/000.p/3")],
 )
 def test_names_of_tiles(number, width, name):
     assert tiles.path_of(number, width) == name
@@ -146,7 +169,20 @@ def test_names_of_tiles(number, width, name):
 
 
 @pytest.mark.parametrize(
-    "name", ["", "0", "0000", "x000/001", "001.p/0", "001.p/256", "001.p/257", "x001/1", "../001", "001/", "٣٣٣"]
+    "name",
+    [
+        "",
+        "0",
+        "0000",
+        "x000/001",
+        "001.p/0",
+        "001.p/256",
+        "001.p/257",
+        "x001/1",
+        "../001",
+        "001/",
+        "٣٣٣",
+    ],
 )
 def test_what_no_tile_is_named(name):
     with pytest.raises(UsageError):

@@ -1,4 +1,6 @@
-"""Files that are written: all or none, by nobody else at once, no more readable than their sources, nothing left behind."""
+"""Files that are written: all or none, by nobody else at once, no more readable than their sources,
+nothing left behind.
+"""
 
 import fcntl
 import os
@@ -62,12 +64,22 @@ def test_what_must_be_new_replaces_nothing(tmp_path):
         ([0o000], 0o022, 0o600),
     ],
 )
-def test_nobody_may_read_a_file_who_may_not_read_what_it_is_made_of(tmp_path, sources, umask, expected):
+def test_nobody_may_read_a_file_who_may_not_read_what_it_is_made_of(
+    tmp_path, sources, umask, expected
+):
     for number, mode in enumerate(sources):
         (tmp_path / f"source{number}").touch()
         (tmp_path / f"source{number}").chmod(mode)
     os.umask(umask)
-    write_all([Output(tmp_path / "a", [b"1"], tuple(tmp_path / f"source{number}" for number in range(len(sources))))])
+    write_all(
+        [
+            Output(
+                tmp_path / "a",
+                [b"1"],
+                tuple(tmp_path / f"source{number}" for number in range(len(sources))),
+            )
+        ]
+    )
     assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == expected
 
 
@@ -94,7 +106,9 @@ def test_what_is_made_of_a_session_is_no_more_readable_than_it(vacr, tmp_path):
     assert vacr("convert", "out/abc.acr.json", "--to", "v2", "-o", "out/").returncode == 0
     assert vacr("restore", "out/abc.acr.json", "-o", "out/").returncode == 0
     made = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "out").iterdir()}
-    assert made == dict.fromkeys(["abc.acr.json", "abc.acr.source.zip", "abc.v2.acr.json", "abc.jsonl"], 0o600)
+    assert made == dict.fromkeys(
+        ["abc.acr.json", "abc.acr.source.zip", "abc.v2.acr.json", "abc.jsonl"], 0o600
+    )
 
 
 def test_a_file_that_comes_through_standard_input_is_still_private(tmp_path):
@@ -104,7 +118,12 @@ def test_a_file_that_comes_through_standard_input_is_still_private(tmp_path):
         session.chmod(mode)
         with session.open("rb") as file:
             command = [sys.executable, "-m", "vacr", "record", "-", "-o", f"{mode}.acr.json"]
-            assert subprocess.run(command, stdin=file, cwd=tmp_path, capture_output=True, check=False).returncode == 0
+            assert (
+                subprocess.run(
+                    command, stdin=file, cwd=tmp_path, capture_output=True, check=False
+                ).returncode
+                == 0
+            )
         assert stat.S_IMODE((tmp_path / f"{mode}.acr.json").stat().st_mode) == mode
 
 

@@ -57,7 +57,9 @@ def again(folder, task):
 def test_what_is_done_is_known(tmp_path, done):
     task, output = done
     outcome = again(tmp_path, task)
-    assert [(record["output"], record["state"]) for record in outcome.records] == [(str(output), "unchanged")]
+    assert [(record["output"], record["state"]) for record in outcome.records] == [
+        (str(output), "unchanged")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +77,9 @@ def test_what_is_done_is_known(tmp_path, done):
 )
 def test_another_task_is_not_done(tmp_path, done, other):
     task, _ = done
-    changed = Task(**(vars(other) | {"output": task.output if other.output == "OUT" else other.output}))
+    changed = Task(
+        **(vars(other) | {"output": task.output if other.output == "OUT" else other.output})
+    )
     assert again(tmp_path, changed) is None
 
 
@@ -113,7 +117,9 @@ FORGED = {
     "records that are empty": forged(records=[{}]),
     "nothing as the reason": forged(skipped=None),
     "records and a reason": forged(skipped="x"),
-    "no agent": lambda line: json.dumps(line | {"records": [{k: v for k, v in line["records"][0].items() if k != "agent"}]}),
+    "no agent": lambda line: json.dumps(
+        line | {"records": [{k: v for k, v in line["records"][0].items() if k != "agent"}]}
+    ),
     "a drift of numbers": forged_record(drift=[1]),
     "a drift that counts nothing": forged_record(drift={"types": {"x": "y"}}),
     "models that are numbers": forged_record(models=[5]),
@@ -144,7 +150,9 @@ def test_the_record_of_another_is_not_this_ones(tmp_path, done):
     status = other.stat()
     line = json.loads(path.read_text())
     for named in ("other.acr.json", str(other), "../" + tmp_path.name + "/other.acr.json"):
-        path.write_text(forged_record(output=named, seen=[status.st_size, status.st_mtime_ns])(line) + "\n")
+        path.write_text(
+            forged_record(output=named, seen=[status.st_size, status.st_mtime_ns])(line) + "\n"
+        )
         assert again(tmp_path, task) is None
 
 
@@ -160,7 +168,11 @@ def test_what_is_no_session_is_not_looked_at_again(tmp_path):
     assert again(tmp_path, task).skipped == "not a session"
 
 
-@pytest.mark.parametrize("put", [lambda path: path.symlink_to("precious"), os.mkfifo, Path.mkdir], ids=["link", "pipe", "folder"])
+@pytest.mark.parametrize(
+    "put",
+    [lambda path: path.symlink_to("precious"), os.mkfifo, Path.mkdir],
+    ids=["link", "pipe", "folder"],
+)
 def test_what_is_not_a_file_is_no_journal(tmp_path, put):
     (tmp_path / "precious").write_text("precious")
     put(tmp_path / NAME)

@@ -1,4 +1,6 @@
-"""No two sessions of a folder have one name, whatever they and their files are called; and what is plain stays plain."""
+"""No two sessions of a folder have one name, whatever they and their files are called; and what is
+plain stays plain.
+"""
 
 import os
 
@@ -11,7 +13,9 @@ from vacr.recording.names import Joints, place_names, record_name, stem, whole_n
 LETTERS = st.sampled_from(["a", "b", "1", ".", "~", ".~1.", "~1"])
 WORDS = st.lists(LETTERS, min_size=1, max_size=4).map("".join)
 FILES = st.tuples(WORDS, st.sampled_from(["", ".json", ".jsonl", ".db"])).map("".join)
-LABELS = st.lists(st.one_of(LETTERS, st.sampled_from(["/", "é"])), min_size=1, max_size=4).map("".join)
+LABELS = st.lists(st.one_of(LETTERS, st.sampled_from(["/", "é"])), min_size=1, max_size=4).map(
+    "".join
+)
 
 
 @given(
@@ -27,7 +31,10 @@ def test_no_two_records_of_a_folder_have_one_name(files, sessions, labels, datab
     found = [record_name(name, ".", "") for name in names]
     for number, name in enumerate(names):
         # The sessions of a database are known before they are read.
-        found += [record_name(name, joints.of(name, label if number in databases else None), label) for label in labels]
+        found += [
+            record_name(name, joints.of(name, label if number in databases else None), label)
+            for label in labels
+        ]
     assert len(set(found)) == len(found)
 
 
@@ -54,7 +61,10 @@ def test_only_the_session_that_would_have_the_name_of_a_file_has_another_joint()
 
 def test_what_cannot_be_said_in_a_name_is_told_apart_by_a_digest():
     assert record_name("a", ".", "ses_1") == "a.ses_1"
-    said = [record_name("a", ".", label) for label in ("x-y", "x/y", "x y", "x" * 300, "x" * 301, "é" * 300)]
+    said = [
+        record_name("a", ".", label)
+        for label in ("x-y", "x/y", "x y", "x" * 300, "x" * 301, "é" * 300)
+    ]
     assert len(set(said)) == len(said)
     assert said[0] == "a.x-y"
     assert record_name("a", ".", said[1].removeprefix("a.")) != said[1]

@@ -17,11 +17,17 @@ CLAUDE = EXAMPLES / "claude-code.jsonl"
 
 
 def names(folder, leave_out=None):
-    return [(place.name, place.session) for place in places(folder, leave_out) if not place.passed_over]
+    return [
+        (place.name, place.session) for place in places(folder, leave_out) if not place.passed_over
+    ]
 
 
 def passed_over(folder, leave_out=None):
-    return {os.path.relpath(place.path, folder): place.passed_over for place in places(folder, leave_out) if place.passed_over}
+    return {
+        os.path.relpath(place.path, folder): place.passed_over
+        for place in places(folder, leave_out)
+        if place.passed_over
+    }
 
 
 def touch(folder, *paths):
@@ -41,12 +47,29 @@ def test_files_of_one_stem_keep_their_endings(tmp_path):
 
 
 def test_files_whose_names_would_be_those_of_others_keep_their_endings(tmp_path):
-    touch(tmp_path, "a.json", "a.jsonl", "a.json.jsonl", "b", "b.txt.jsonl", "b.txt", "c.json.jsonl")
-    assert [name for name, _ in names(tmp_path)] == ["a.json", "a.json.jsonl", "a.jsonl", "b", "b.txt", "b.txt.jsonl", "c.json"]
+    touch(
+        tmp_path, "a.json", "a.jsonl", "a.json.jsonl", "b", "b.txt.jsonl", "b.txt", "c.json.jsonl"
+    )
+    assert [name for name, _ in names(tmp_path)] == [
+        "a.json",
+        "a.json.jsonl",
+        "a.jsonl",
+        "b",
+        "b.txt",
+        "b.txt.jsonl",
+        "c.json",
+    ]
 
 
 def test_what_vacr_wrote_is_passed_over(tmp_path):
-    ours = ["a.acr.json", "a.acr.cbor", "a.acr.source.zip", "a.acr.json.cose", ".vacr-journal.jsonl", ".vacr-tmp1"]
+    ours = [
+        "a.acr.json",
+        "a.acr.cbor",
+        "a.acr.source.zip",
+        "a.acr.json.cose",
+        ".vacr-journal.jsonl",
+        ".vacr-tmp1",
+    ]
     touch(tmp_path, *ours, "out/a.jsonl", ".git/a.jsonl", "node_modules/a.jsonl", "own.jsonl")
     assert names(tmp_path, tmp_path / "out") == [("own", None)]
     assert passed_over(tmp_path, tmp_path / "out") == dict.fromkeys(ours, "written by vacr") | {
@@ -59,8 +82,23 @@ def test_what_vacr_wrote_is_passed_over(tmp_path):
 def test_what_belongs_to_a_database_is_no_place_and_what_only_looks_so_is_one(tmp_path):
     with closing(sqlite3.connect(tmp_path / "x.db")) as database:
         database.executescript("CREATE TABLE t (a)")
-    touch(tmp_path, "x.db-wal", "x.db-shm", "x.db-journal", "work-journal", "y.db", "y.db-wal", "z.db-shm")
-    assert [name for name, _ in names(tmp_path)] == ["work-journal", "x", "y", "y.db-wal", "z.db-shm"]
+    touch(
+        tmp_path,
+        "x.db-wal",
+        "x.db-shm",
+        "x.db-journal",
+        "work-journal",
+        "y.db",
+        "y.db-wal",
+        "z.db-shm",
+    )
+    assert [name for name, _ in names(tmp_path)] == [
+        "work-journal",
+        "x",
+        "y",
+        "y.db-wal",
+        "z.db-shm",
+    ]
 
 
 def test_what_is_no_file_is_passed_over_and_links_are_not_followed(tmp_path):
@@ -71,7 +109,12 @@ def test_what_is_no_file_is_passed_over_and_links_are_not_followed(tmp_path):
     os.mkfifo(tmp_path / "pipe.jsonl")
     assert names(tmp_path) == [("real/a", None)]
     link = "a link, which is not followed"
-    odd = {"loop": link, "link.jsonl": link, "dangling.jsonl": link, "pipe.jsonl": "neither a file nor a folder"}
+    odd = {
+        "loop": link,
+        "link.jsonl": link,
+        "dangling.jsonl": link,
+        "pipe.jsonl": "neither a file nor a folder",
+    }
     assert passed_over(tmp_path) == odd
 
 
@@ -108,7 +151,13 @@ def test_what_else_lies_in_a_storage_folder_is_a_place(tmp_path):
     shutil.copytree(FIXTURES / "opencode" / "storage", tmp_path / "storage")
     session = next((tmp_path / "storage").glob("session/*/*.json")).stem
     before = names(tmp_path)
-    touch(tmp_path, "storage/real.jsonl", "storage/session/x.jsonl", f"storage/{session}.jsonl", "storage/part/x/y.txt")
+    touch(
+        tmp_path,
+        "storage/real.jsonl",
+        "storage/session/x.jsonl",
+        f"storage/{session}.jsonl",
+        "storage/part/x/y.txt",
+    )
     added = {"storage/real", "storage/session/x", f"storage/{session}.jsonl", "storage/part/x/y"}
     assert {name for name, _ in names(tmp_path)} == {name for name, _ in before} | added
 

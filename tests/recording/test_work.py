@@ -1,4 +1,6 @@
-"""The recording of one place: many sessions take as long as they are many, and one that fails keeps no other back."""
+"""The recording of one place: many sessions take as long as they are many, and one that fails keeps
+no other back.
+"""
 
 import json
 
@@ -9,7 +11,9 @@ from vacr.recording.work import record_place
 
 def dump(path, count):
     """Write a file that holds several sessions."""
-    sessions = ({"id": f"ses_{number}", "directory": "/a", "projectID": "p"} for number in range(count))
+    sessions = (
+        {"id": f"ses_{number}", "directory": "/a", "projectID": "p"} for number in range(count)
+    )
     path.write_text("".join(json.dumps(session) + "\n" for session in sessions))
     return Task(str(path), str(path.with_suffix("")), Wish())
 

@@ -42,7 +42,11 @@ def test_so_is_json_in_json():
     value = 0
     for _ in range(12):  # every level doubles the backslashes
         value = json.dumps([value, "x"])
-    assert compile_cddl("a = tstr .json ([a, int] / [a, bool] / [a, tstr]) / int").checker().matches(value)
+    assert (
+        compile_cddl("a = tstr .json ([a, int] / [a, bool] / [a, tstr]) / int")
+        .checker()
+        .matches(value)
+    )
 
 
 def test_what_strings_hold_is_forgotten_between_runs_and_bounded_within_one(monkeypatch):
@@ -123,7 +127,9 @@ def test_combinations_of_groups_with_many_members_are_refused():
     groups = ", ".join(f"? (x{index}: int, y{index}: int)" for index in range(9))
     with pytest.raises(InvalidSchema, match="combinations"):
         compile_cddl(f"a = {{ {members}, {groups} }}")
-    maps = " ".join(f"a{index} = {{ g, {groups[: groups.index('? (x5') - 2]} }}" for index in range(20))
+    maps = " ".join(
+        f"a{index} = {{ g, {groups[: groups.index('? (x5') - 2]} }}" for index in range(20)
+    )
     with pytest.raises(InvalidSchema, match="combinations"):
         compile_cddl(f"{maps} g = ({members})")
 
@@ -131,12 +137,18 @@ def test_combinations_of_groups_with_many_members_are_refused():
 def test_many_members_for_few_entries_are_counted():
     members = {str(number): number for number in range(40_000)}
     assert compile_cddl("a = {20000* tstr => any}").checker().matches(members)
-    assert compile_cddl("a = {20000*30000 tstr => any, 10000* tstr => int}").checker().matches(members)
-    assert not compile_cddl("a = {*30000 tstr => any, *9999 tstr => int}").checker().matches(members)
+    assert (
+        compile_cddl("a = {20000*30000 tstr => any, 10000* tstr => int}").checker().matches(members)
+    )
+    assert (
+        not compile_cddl("a = {*30000 tstr => any, *9999 tstr => int}").checker().matches(members)
+    )
 
 
 def test_a_hundred_thousand_unknown_members_are_explained_by_the_first():
-    checker = compile_cddl(f"a = {{ {', '.join(f'? m{index}: int' for index in range(1000))} }}").checker()
+    checker = compile_cddl(
+        f"a = {{ {', '.join(f'? m{index}: int' for index in range(1000))} }}"
+    ).checker()
     assert len(checker.findings({f"x{index}": 1 for index in range(100_000)})) == 100
 
 

@@ -40,7 +40,11 @@ CASES = [
     ("uint .size 99999999999", [2**64 - 1], [2**64]),
     ("(tstr / bstr) .size 1", ["a", b"a"], ["ab", b"", 1]),
     # .bits numbers them from the least significant one of the first byte.
-    ("bstr .bits flags  flags = &(a: 0, b: 9)", [b"", b"\x00", b"\x01", b"\x01\x02"], [b"\x02", b"\x00\x01"]),
+    (
+        "bstr .bits flags  flags = &(a: 0, b: 9)",
+        [b"", b"\x00", b"\x01", b"\x01\x02"],
+        [b"\x02", b"\x00\x01"],
+    ),
     ("uint .bits (0..2)", [0, 7], [8, 9]),
     # .regexp is anchored.
     ('tstr .regexp "[A-Z][a-z]*"', ["A", "Abc"], ["a", "Ab1", "xAb", "Ab\n", 1]),
@@ -73,7 +77,11 @@ CASES = [
     ("5 .plus 3", [8], [5, 3]),
     ("5 .plus 1.9", [6], [6.9]),
     ("1.5 .plus 1", [2.5], [2]),
-    ("{interval<3>}  interval<B> = (B => int, (B .plus 1) => int)", [{3: 0, 4: 1}], [{3: 0}, {3: 0, 5: 1}]),
+    (
+        "{interval<3>}  interval<B> = (B => int, (B .plus 1) => int)",
+        [{3: 0, 4: 1}],
+        [{3: 0}, {3: 0, 5: 1}],
+    ),
     ('"foo" .cat "bar"', ["foobar"], ["foo"]),
     ("\"foo\" .cat '\n  bar\n'", ["foo\n  bar\n"], [b"foo"]),
     ("'foo' .cat \"bar\"", [b"foobar"], ["foobar"]),
@@ -86,7 +94,11 @@ CASES = [
     ('tstr .regexp ("[a-z]" .cat "+")', ["abc"], ["", "A"]),
     ("text .abnf full-date" + RFC3339, ["2026-02-10"], ["2026-02-1", "x2026-02-10", ""]),
     ("oid" + OID, [b"\x01", b"\x81\x01\x7f"], [b"", b"\x80\x01", b"\x81"]),
-    ('text .abnf "1*(%x61-63 / %s\\"Z\\" / %i\\"q\\") [\\"end\\"]"', ["abZ", "aQqEND"], ["z", "", "end"]),
+    (
+        'text .abnf "1*(%x61-63 / %s\\"Z\\" / %i\\"q\\") [\\"end\\"]"',
+        ["abZ", "aQqEND"],
+        ["z", "", "end"],
+    ),
     ('int .feature "x"', [1], ["a"]),
     ('tstr .feature (["x", "y"])', ["a"], [1]),
     ('{* (tstr .feature "ext") => any}', [{"a": 1}], [{1: 1}]),

@@ -67,9 +67,15 @@ CASES = [
     ("a = " + "(" * 5000 + "int" + ")" * 5000, "1:5", "nested deeper"),
     ("a = " + "b<" * 5000, "1:", "nested deeper"),
     ("a = " + "9" * 5000, "1:5", "length"),
-    ("a = {" + "".join(f"? (a{i}: int, b{i}: int)," for i in range(20)) + "}", "1:6", "combinations"),
     (
-        "a = {g0}\n" + "".join(f"g{i} = (g{i + 1}, g{i + 1})\n" for i in range(30)) + "g30 = (x: int)",
+        "a = {" + "".join(f"? (a{i}: int, b{i}: int)," for i in range(20)) + "}",
+        "1:6",
+        "combinations",
+    ),
+    (
+        "a = {g0}\n"
+        + "".join(f"g{i} = (g{i + 1}, g{i + 1})\n" for i in range(30))
+        + "g30 = (x: int)",
         "",
         "combinations",
     ),
@@ -98,7 +104,9 @@ def test_a_text_without_rules_is_a_schema_without_a_root():
     assert schema.checker("int").matches(1)
 
 
-@pytest.mark.parametrize("rule", ["nope", "[* nope]", "int int", "", "{", "a = int", "g", "int .foo 1"])
+@pytest.mark.parametrize(
+    "rule", ["nope", "[* nope]", "int int", "", "{", "a = int", "g", "int .foo 1"]
+)
 def test_a_checker_of_nothing_is_refused(rule):
     schema = compile_cddl("a = {g}  g = (x: int)")
     with pytest.raises(InvalidSchema):

@@ -51,7 +51,12 @@ def said(value, rule=None):
         ),
         (
             {"entries": [{"name": "x"}]},
-            ['/entries/0: entry: missing member "type", expected "user" / "assistant" / "tool-call"'],
+            [
+                (
+                    '/entries/0: entry: missing member "type", expected "user" / "assistant" / '
+                    '"tool-call"'
+                )
+            ],
         ),
         (
             {
@@ -62,11 +67,21 @@ def said(value, rule=None):
                     }
                 ]
             },
-            ['/entries/0/children/0/when: stamp: text "now", expected tstr .regexp "[0-9]+" / number'],
+            [
+                (
+                    '/entries/0/children/0/when: stamp: text "now", expected tstr .regexp "[0-9]+" '
+                    "/ number"
+                )
+            ],
         ),
         (
             {"entries": [], "more": 1},
-            ['/more: root: unknown member "more", expected one of "entries", "limits", "pair", "tail"'],
+            [
+                (
+                    '/more: root: unknown member "more", expected one of "entries", "limits", '
+                    '"pair", "tail"'
+                )
+            ],
         ),
         (
             {"entries": [], "pair": [1]},
@@ -83,14 +98,22 @@ def said(value, rule=None):
             {"entries": [], "limits": {"a/b~c": -1, "x": "y"}},
             ["/limits/a~1b~0c: limits: integer -1, expected uint"],
         ),
-        ({"entries": [], "limits": {7: 1, "x": "y"}}, ["/limits/7: limits: integer 1, expected bool"]),
+        (
+            {"entries": [], "limits": {7: 1, "x": "y"}},
+            ["/limits/7: limits: integer 1, expected bool"],
+        ),
         (
             {"entries": [], "limits": {7: True}},
             ["/limits: limits: a map of 1 member, expected 1 or more members tstr => tstr"],
         ),
         (
             {"entries": [], "limits": {b"x": 1, "x": "y"}},
-            ["/limits/h'78': limits: unknown member h'78', expected one of \"a/b~c\", 7, tstr => …"],
+            [
+                (
+                    "/limits/h'78': limits: unknown member h'78', expected one of \"a/b~c\", 7, "
+                    "tstr => …"
+                )
+            ],
         ),
     ],
 )
@@ -184,6 +207,8 @@ def test_a_cyclic_value_is_a_finding():
         ("{1: 1, 2: int} / {1: 2, 2: tstr}", {1: 2, 2: 5}, "/2", "tstr"),
     ],
 )
-def test_an_integer_that_tells_alternatives_apart_decides_which_is_explained(cddl, value, pointer, expected):
+def test_an_integer_that_tells_alternatives_apart_decides_which_is_explained(
+    cddl, value, pointer, expected
+):
     (finding,) = compile_cddl(f"a = {cddl}").checker().findings(value)
     assert (finding.pointer, finding.expected) == (pointer, expected)

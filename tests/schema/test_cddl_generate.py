@@ -1,4 +1,6 @@
-"""Instances that are made match; the same seed makes the same one; what cannot be made is refused."""
+"""Instances that are made match; the same seed makes the same one; what cannot be made is
+refused.
+"""
 
 import json
 
@@ -130,7 +132,9 @@ def test_signed_records_are_made_that_match(seed):
     assert schema.checker("signed-agent-record").findings(value) == []
 
 
-SCALARS = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5), st.binary(max_size=5))
+SCALARS = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5), st.binary(max_size=5)
+)
 
 
 def mutated(value, random, replacement):
@@ -147,7 +151,12 @@ def mutated(value, random, replacement):
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.integers(0, 2**32), st.sampled_from(["1", "2", "3"]), st.randoms(), SCALARS | st.lists(SCALARS, max_size=2))
+@given(
+    st.integers(0, 2**32),
+    st.sampled_from(["1", "2", "3"]),
+    st.randoms(),
+    SCALARS | st.lists(SCALARS, max_size=2),
+)
 def test_a_mutated_record_matches_or_gives_findings(seed, version, random, replacement):
     schema = schema_for(version)
     value = mutated(schema.generate(seed=seed), random, replacement)
@@ -160,7 +169,8 @@ def test_a_mutated_record_matches_or_gives_findings(seed, version, random, repla
 JSONISH = st.recursive(
     SCALARS,
     lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text("abxy", max_size=2) | st.integers(0, 2), inner, max_size=3)
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text("abxy", max_size=2) | st.integers(0, 2), inner, max_size=3)
     ),
     max_leaves=6,
 )
@@ -173,7 +183,16 @@ def test_any_value_matches_or_gives_findings(cddl, value):
     assert bool(checker.findings(value)) is not checker.matches(value)
 
 
-@pytest.mark.parametrize("cddl", ["a = float", "a = float16", "a = 0.0..1000.0", "a = 1000.0", "a = {x: float, * tstr => float}"])
+@pytest.mark.parametrize(
+    "cddl",
+    [
+        "a = float",
+        "a = float16",
+        "a = 0.0..1000.0",
+        "a = 1000.0",
+        "a = {x: float, * tstr => float}",
+    ],
+)
 def test_numbers_match_after_a_round_trip_through_canonical_json(cddl):
     schema = compile_cddl(cddl)
     for seed in range(25):
@@ -181,7 +200,9 @@ def test_numbers_match_after_a_round_trip_through_canonical_json(cddl):
         assert schema.checker(json=True).findings(json.loads(written)) == []
 
 
-@pytest.mark.parametrize("cddl", ["a = bigint", "a = [* integer]", "a = #6.2(bstr .size 2)", "a = decfrac"])
+@pytest.mark.parametrize(
+    "cddl", ["a = bigint", "a = [* integer]", "a = #6.2(bstr .size 2)", "a = decfrac"]
+)
 def test_bignums_match_after_a_round_trip_through_cbor(cddl):
     schema = compile_cddl(cddl)
     for seed in range(25):
@@ -189,7 +210,9 @@ def test_bignums_match_after_a_round_trip_through_cbor(cddl):
         assert schema.checker().findings(items.decode_item(written)) == []
 
 
-@pytest.mark.parametrize("cddl", ["a = {* (int => int, tstr => tstr)}", "a = {2*3 (int => int, tstr => tstr)}"])
+@pytest.mark.parametrize(
+    "cddl", ["a = {* (int => int, tstr => tstr)}", "a = {2*3 (int => int, tstr => tstr)}"]
+)
 def test_repeated_groups_are_made_in_step(cddl):
     schema = compile_cddl(cddl)
     for seed in range(25):

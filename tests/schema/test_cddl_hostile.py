@@ -1,4 +1,6 @@
-"""Schemas and values made to waste time or memory. Each of these once ran, or would run, for ever."""
+"""Schemas and values made to waste time or memory. Each of these once ran, or would run,
+for ever.
+"""
 
 import pytest
 
@@ -90,7 +92,16 @@ def test_a_long_right_recursion_is_bounded():
 
 @pytest.mark.parametrize(
     "pattern",
-    ["(a+)+b", "(a|a)*b", "(a|aa)+b", "(.*a){12}b", "(a?){40}b", "a*" * 30 + "b", "(x+x+)+y", "(a|b|ab)*c"],
+    [
+        "(a+)+b",
+        "(a|a)*b",
+        "(a|aa)+b",
+        "(.*a){12}b",
+        "(a?){40}b",
+        "a*" * 30 + "b",
+        "(x+x+)+y",
+        "(a|b|ab)*c",
+    ],
 )
 def test_no_pattern_hangs(pattern):
     checker = compile_cddl(f'a = tstr .regexp "{pattern}"').checker()

@@ -13,16 +13,28 @@ CASES = [
         [{"a": 1}, {"b": "x", "a": 1}],
         [{}, {"a": 1, "b": 1}, {"a": 1, "c": 1}, [], None],
     ),
-    ("{\"a b\": int, 5: int, h'00': int}", [{"a b": 1, 5: 1, b"\0": 1}], [{"a b": 1, "5": 1, b"\0": 1}]),
+    (
+        "{\"a b\": int, 5: int, h'00': int}",
+        [{"a b": 1, 5: 1, b"\0": 1}],
+        [{"a b": 1, "5": 1, b"\0": 1}],
+    ),
     ("{* tstr => int}", [{}, {"a": 1, "b": 2}], [{"a": "x"}, {1: 1}]),
     ("{+ tstr => int}", [{"a": 1}], [{}]),
-    ("{2*3 tstr => int}", [{"a": 1, "b": 1}, {"a": 1, "b": 1, "c": 1}], [{"a": 1}, dict.fromkeys("abcd", 1)]),
+    (
+        "{2*3 tstr => int}",
+        [{"a": 1, "b": 1}, {"a": 1, "b": 1, "c": 1}],
+        [{"a": 1}, dict.fromkeys("abcd", 1)],
+    ),
     ("{*2 tstr => int}", [{}, {"a": 1, "b": 2}], [dict.fromkeys("abc", 1)]),
     ("{* int => tstr, * tstr => int}", [{1: "a", "a": 1}], [{1: 1}, {"a": "a"}]),
     ("{* any => any}", [{}, {1: 2, "x": None, (1, 2): 3}], [[]]),
     ("{? 1 => int, * tstr => any}", [{1: 1, "x": 1}], [{1: "x"}, {2: 1}]),
     ("{(1 / 2) => int}", [{1: 1}, {2: 1}], [{}, {1: 1, 2: 1}, {3: 1}]),
-    ("{? (1 / 2) => int, * int => tstr}", [{}, {1: 1}, {1: 1, 2: "x"}, {1: "x", 3: "y"}], [{1: 1, 2: 2}]),
+    (
+        "{? (1 / 2) => int, * int => tstr}",
+        [{}, {1: 1}, {1: 1, 2: "x"}, {1: "x", 3: "y"}],
+        [{1: 1, 2: 2}],
+    ),
     ("{[int, int] => tstr}", [{(1, 2): "x"}], [{(1,): "x"}]),
     # Python takes 1, 1.0 and true for the same key; CDDL does not.
     ("{1 => int}", [{1: 1}], [{True: 1}, {1.0: 1}]),
@@ -31,12 +43,24 @@ CASES = [
     ("{* bool => int, ? 0 => tstr}", [{False: 1}, {0: "x"}], [{False: "x"}]),
     # Group choices and inline groups.
     ("{a: int // b: tstr}", [{"a": 1}, {"b": "x"}], [{}, {"a": 1, "b": "x"}, {"b": 1}]),
-    ("{k: int, (a: int // b: int)}", [{"k": 1, "a": 1}, {"k": 1, "b": 1}], [{"k": 1}, {"a": 1, "b": 1}]),
+    (
+        "{k: int, (a: int // b: int)}",
+        [{"k": 1, "a": 1}, {"k": 1, "b": 1}],
+        [{"k": 1}, {"a": 1, "b": 1}],
+    ),
     ("{? (a: int, b: int)}", [{}, {"a": 1, "b": 1}], [{"a": 1}, {"b": 1}]),
-    ("{? (a: int // b: int), c: int}", [{"c": 1}, {"a": 1, "c": 1}], [{"a": 1}, {"a": 1, "b": 1, "c": 1}]),
+    (
+        "{? (a: int // b: int), c: int}",
+        [{"c": 1}, {"a": 1, "c": 1}],
+        [{"a": 1}, {"a": 1, "b": 1, "c": 1}],
+    ),
     ("{* (a: int, ? b: int)}", [{}, {"a": 1}, {"a": 1, "b": 1}], [{"b": 1}]),
     ("{+ (a: int, b: int)}", [{"a": 1, "b": 1}], [{}, {"a": 1}]),
-    ("{* (tstr => int, int => tstr)}", [{}, {"a": 1, 1: "a"}], [{"a": 1}, {"a": 1, "b": 1, 1: "a"}]),
+    (
+        "{* (tstr => int, int => tstr)}",
+        [{}, {"a": 1, 1: "a"}],
+        [{"a": 1}, {"a": 1, "b": 1, 1: "a"}],
+    ),
     # Groups of several entries that repeat, any number of times.
     (
         "{* (int => int, tstr => tstr)}",
@@ -50,11 +74,26 @@ CASES = [
     ),
     (
         "{2*3 (2*2 int => int, ? tstr => tstr), k: int}",
-        [{0: 1, 1: 1, 2: 1, 3: 1, "k": 1}, {**dict.fromkeys(range(6), 1), "a": "x", "b": "x", "c": "x", "k": 1}],
-        [{0: 1, 1: 1, "k": 1}, {0: 1, 1: 1, 2: 1, 3: 1, 4: 1, "k": 1}, {**dict.fromkeys(range(8), 1), "k": 1}],
+        [
+            {0: 1, 1: 1, 2: 1, 3: 1, "k": 1},
+            {**dict.fromkeys(range(6), 1), "a": "x", "b": "x", "c": "x", "k": 1},
+        ],
+        [
+            {0: 1, 1: 1, "k": 1},
+            {0: 1, 1: 1, 2: 1, 3: 1, 4: 1, "k": 1},
+            {**dict.fromkeys(range(8), 1), "k": 1},
+        ],
     ),
-    ("{* (? k: int, * int => any)}", [{}, {"k": 1, 1: 1, 2: 2, 3: 3}, {5: 5}], [{"k": "x"}, {"z": 1}]),
-    ("{* (2*2 int => int)}", [{}, {1: 1, 2: 2}, dict.fromkeys(range(6), 1)], [{1: 1}, dict.fromkeys(range(5), 1)]),
+    (
+        "{* (? k: int, * int => any)}",
+        [{}, {"k": 1, 1: 1, 2: 2, 3: 3}, {5: 5}],
+        [{"k": "x"}, {"z": 1}],
+    ),
+    (
+        "{* (2*2 int => int)}",
+        [{}, {1: 1, 2: 2}, dict.fromkeys(range(6), 1)],
+        [{1: 1}, dict.fromkeys(range(5), 1)],
+    ),
     (
         "{* (int => int, tstr => tstr // x: int)}",
         [{"x": 1}, {**dict.fromkeys(range(9), 1), **dict.fromkeys("abcdefghi", "x"), "x": 1}],
@@ -106,7 +145,9 @@ def test_members_are_given_to_entries(cddl, good, bad):
         assert checker.findings(value), value
 
 
-@pytest.mark.parametrize("cddl", ["m = {int}", "m = {a: int, [tstr]}", "m = {g}  g = (int)", "m = {g} g = (int, b: int)"])
+@pytest.mark.parametrize(
+    "cddl", ["m = {int}", "m = {a: int, [tstr]}", "m = {g}  g = (int)", "m = {g} g = (int, b: int)"]
+)
 def test_an_entry_without_a_key_is_refused(cddl):
     with pytest.raises(Exception, match="needs a key"):
         compile_cddl(cddl)
@@ -150,7 +191,10 @@ d = {type: tstr, vendor: tstr, ? list: [* a]}
         ({}, False),
         ([{"type": "u"}, [], 7], True),
         ([{"type": "u"}, 8], False),
-        ({"type": "z", "vendor": "v", "list": [{"type": "t", "input": None}, {"type": "z"}]}, False),
+        (
+            {"type": "z", "vendor": "v", "list": [{"type": "t", "input": None}, {"type": "z"}]},
+            False,
+        ),
         (cbor2.CBORTag(99, {}), True),
         (cbor2.CBORTag(98, {}), False),
     ],

@@ -102,7 +102,9 @@ PIECES = st.recursive(
         st.lists(inner, min_size=1, max_size=3).map("".join),
         st.lists(inner, min_size=1, max_size=3).map(lambda parts: f"({'|'.join(parts)})"),
         st.tuples(inner, st.sampled_from("?*+")).map(lambda pair: f"({pair[0]}){pair[1]}"),
-        st.tuples(inner, st.sampled_from(["{2}", "{1,2}", "{0,}"])).map(lambda pair: f"({pair[0]}){pair[1]}"),
+        st.tuples(inner, st.sampled_from(["{2}", "{1,2}", "{0,}"])).map(
+            lambda pair: f"({pair[0]}){pair[1]}"
+        ),
     ),
     max_leaves=6,
 )

@@ -22,7 +22,11 @@ CASES = [
     ("tdate", [TAG(0, "2026-01-01T00:00:00Z")], ["2026-01-01T00:00:00Z", TAG(0, 1), TAG(1, "x")]),
     ("time", [TAG(1, 5), TAG(1, 5.5)], [5, TAG(1, "5"), TAG(0, 5)]),
     ("number", [0, -5, 1.5, 1.0], ["1", True, None, BIG]),
-    ("biguint", [BIG, TAG(2, b"\x01"), 2**80, 5, 0], [-1, True, 1.0, -BIG - 1, TAG(3, b"\x01"), TAG(2, "x")]),
+    (
+        "biguint",
+        [BIG, TAG(2, b"\x01"), 2**80, 5, 0],
+        [-1, True, 1.0, -BIG - 1, TAG(3, b"\x01"), TAG(2, "x")],
+    ),
     ("bignint", [-BIG - 1, TAG(3, b"\x01"), -1], [BIG, 0]),
     ("bigint", [BIG, -BIG - 1, 0], [True, 1.5]),
     ("#6.2(bstr .size 2)", [256, TAG(2, b"\0\0")], [255, -256, 65536]),
@@ -179,10 +183,15 @@ GENERICS = [
     ("a = opt<(int / tstr)>  opt<t> = t / nil", [1, "x", None], [b""]),
     ("a = [two<int, tstr>]  two<x, y> = (x, y)", [[1, "x"]], [["x", 1], [1]]),
     ("a = {wrap<g>}  wrap<t> = (t)  g = (k: int)", [{"k": 1}], [{}, {"k": "x"}]),
-    ("a = outer<int>  outer<t> = inner<[t]>  inner<t> = {x: t}", [{"x": [1]}], [{"x": 1}, {"x": ["s"]}]),
+    (
+        "a = outer<int>  outer<t> = inner<[t]>  inner<t> = {x: t}",
+        [{"x": [1]}],
+        [{"x": 1}, {"x": ["s"]}],
+    ),
 ]
 RULES = [
-    # Extension of a rule of the prelude, which keeps its own; a text may start with a byte order mark.
+    # Extension of a rule of the prelude, which keeps its own; a text may start with a byte order
+    # mark.
     ("a = int  int /= tstr", [1, "x"], [None]),
     ("\ufeffa = int / number  int /= tstr", [1, "x", 1.5], [None]),
     ("a = number  int /= tstr", [1], ["x"]),

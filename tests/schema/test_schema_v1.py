@@ -19,7 +19,14 @@ RECORD = {
                 {
                     "url": "https://example.org/1",
                     "contributor": {"type": "ai", "model_id": "p/m"},
-                    "ranges": [{"start_line": 1, "end_line": 2, "content_hash": "ab", "contributor": {"type": "human"}}],
+                    "ranges": [
+                        {
+                            "start_line": 1,
+                            "end_line": 2,
+                            "content_hash": "ab",
+                            "contributor": {"type": "human"},
+                        }
+                    ],
                     "related": [{"type": "issue", "url": "https://example.org/2"}],
                 }
             ],

@@ -17,7 +17,12 @@ RECORD = {
         "agent-meta": {"model-id": "m", "model-provider": "p"},
         "entries": [
             {"type": "user", "content": "hi", "session-id": "s-1"},
-            {"type": "assistant", "stop-reason": "end_turn", "token-usage": {"input": 1}, "children": []},
+            {
+                "type": "assistant",
+                "stop-reason": "end_turn",
+                "token-usage": {"input": 1},
+                "children": [],
+            },
             {
                 "type": "tool-call",
                 "name": "Bash",
@@ -48,7 +53,11 @@ ACCEPTED = [
     {**RECORD, "session": {**RECORD["session"], "format": "autonomous", "task-result": "done"}},
     {
         **RECORD,
-        "file-attribution": {"files": [{"path": "a", "conversations": [{"ranges": [{"start_line": 1, "end_line": 2}]}]}]},
+        "file-attribution": {
+            "files": [
+                {"path": "a", "conversations": [{"ranges": [{"start_line": 1, "end_line": 2}]}]}
+            ]
+        },
     },
     entry({"type": "user", "vendor-ext": {"vendor": "v"}}),
 ]
@@ -60,11 +69,16 @@ REFUSED = [
     (entry({"type": "user", "more": 1}), "/session/entries/0/more"),
     (entry({"type": "tool-call", "input": 1}), "/session/entries/0"),
     (entry({"type": "queue"}), "/session/entries/0"),
-    (entry({"type": "system-event", "event-type": "e", "data": {"a": 1}}), "/session/entries/0/data"),
+    (
+        entry({"type": "system-event", "event-type": "e", "data": {"a": 1}}),
+        "/session/entries/0/data",
+    ),
     (
         {
             **RECORD,
-            "file-attribution": {"files": [{"path": "a", "conversations": [{"ranges": [{"start-line": 1}]}]}]},
+            "file-attribution": {
+                "files": [{"path": "a", "conversations": [{"ranges": [{"start-line": 1}]}]}]
+            },
         },
         None,
     ),
@@ -84,10 +98,16 @@ def test_a_record_may_not_be_so(record, pointer):
     assert pointer in {None, findings[0].pointer}
 
 
-META, EXTENSION = RECORD["session"]["agent-meta"], {"vendor": "v", "version": "1", "data": {"a": 1, -7: 2}}
+META, EXTENSION = (
+    RECORD["session"]["agent-meta"],
+    {"vendor": "v", "version": "1", "data": {"a": 1, -7: 2}},
+)
 EXTENSIBLE = {
     "record": lambda extension: {**RECORD, "metadata": extension},
-    "session": lambda extension: {**RECORD, "session": {**RECORD["session"], "vendor-ext": extension}},
+    "session": lambda extension: {
+        **RECORD,
+        "session": {**RECORD["session"], "vendor-ext": extension},
+    },
     "agent-meta": lambda extension: {
         **RECORD,
         "session": {**RECORD["session"], "agent-meta": {**META, "vendor-ext": extension}},
@@ -97,9 +117,16 @@ EXTENSIBLE = {
         "session": {**RECORD["session"], "environment": {"vendor-ext": extension}},
     },
     "vcs": lambda extension: {**RECORD, "vcs": {"vendor-ext": extension}},
-    "token-usage": lambda extension: entry({"type": "assistant", "token-usage": {"vendor-ext": extension}}),
-    "data of an event": lambda extension: entry({"type": "system-event", "event-type": "e", "data": extension}),
-    **{one["type"]: lambda extension, one=one: entry({**one, "vendor-ext": extension}) for one in RECORD["session"]["entries"]},
+    "token-usage": lambda extension: entry(
+        {"type": "assistant", "token-usage": {"vendor-ext": extension}}
+    ),
+    "data of an event": lambda extension: entry(
+        {"type": "system-event", "event-type": "e", "data": extension}
+    ),
+    **{
+        one["type"]: lambda extension, one=one: entry({**one, "vendor-ext": extension})
+        for one in RECORD["session"]["entries"]
+    },
 }
 
 
@@ -115,12 +142,20 @@ def test_an_extension_may_stand_there_and_has_to_say_whose_it_is(made):
 def test_every_type_of_entry_has_the_members_of_the_base(one):
     base = {"timestamp": 1, "id": "e", "session-id": "s", "children": [{"type": "user"}]}
     assert schema_for("2").checker().findings(entry({**one, **base})) == []
-    for name, value in {"timestamp": "now", "id": 1, "session-id": 1, "children": [{"type": "queue"}]}.items():
+    for name, value in {
+        "timestamp": "now",
+        "id": 1,
+        "session-id": 1,
+        "children": [{"type": "queue"}],
+    }.items():
         assert not schema_for("2").checker().matches(entry({**one, name: value}))
 
 
 @pytest.mark.parametrize("version", ["2", "3"])
-@pytest.mark.parametrize("name", ["ietf-vac-v2.0", "ietf-unified-v0.1", "claude-jsonl", "cursor-jsonl", "a format to come"])
+@pytest.mark.parametrize(
+    "name",
+    ["ietf-vac-v2.0", "ietf-unified-v0.1", "claude-jsonl", "cursor-jsonl", "a format to come"],
+)
 def test_a_trace_format_may_have_any_name(version, name):
     assert schema_for(version).checker("trace-format-id").matches(name)
     assert not schema_for(version).checker("trace-format-id").matches(2)
@@ -128,11 +163,18 @@ def test_a_trace_format_may_have_any_name(version, name):
 
 def test_the_signed_form_is_closed():
     checker = schema_for("2").checker("signed-agent-record")
-    metadata = {"session-id": "s", "agent-vendor": "v", "trace-format": "claude-jsonl", "timestamp-start": 1}
+    metadata = {
+        "session-id": "s",
+        "agent-vendor": "v",
+        "trace-format": "claude-jsonl",
+        "timestamp-start": 1,
+    }
     assert checker.matches(cbor2.CBORTag(18, [b"", {100: metadata}, None, b""]))
     assert checker.matches(cbor2.CBORTag(18, [b"", {}, b"{}", b""]))
     assert checker.findings(cbor2.CBORTag(18, [b"", {4: b"kid"}, None, b""]))
-    assert checker.findings(cbor2.CBORTag(18, [b"", {100: {**metadata, "session-id": b"s"}}, None, b""]))
+    assert checker.findings(
+        cbor2.CBORTag(18, [b"", {100: {**metadata, "session-id": b"s"}}, None, b""])
+    )
 
 
 @pytest.mark.parametrize("version", ["3", "3.0", "3.0.0-draft", "3.1.4", "2", "2.0.0-draft"])
@@ -143,7 +185,9 @@ def test_a_version_has_a_schema(version):
     assert "start = verifiable-agent-record" in schema_text(version)
 
 
-@pytest.mark.parametrize("version", ["", "0.1.0", "4.0", "30", "v3", "3x", "x" * 10**5, None, 3, 3.0, ["3"]])
+@pytest.mark.parametrize(
+    "version", ["", "0.1.0", "4.0", "30", "v3", "3x", "x" * 10**5, None, 3, 3.0, ["3"]]
+)
 def test_an_unknown_version_is_refused(version):
     for ask in (schema_for, schema_text):
         with pytest.raises(InvalidRecord) as caught:

@@ -30,7 +30,14 @@ RECORD = {
                     "total": 13,
                     "cost": 0.01,
                 },
-                "children": [{"type": "tool-call", "name": "Bash", "input": {"command": "ls"}, "call-id": "c1"}],
+                "children": [
+                    {
+                        "type": "tool-call",
+                        "name": "Bash",
+                        "input": {"command": "ls"},
+                        "call-id": "c1",
+                    }
+                ],
                 "isSidechain": False,
             },
             {
@@ -106,7 +113,10 @@ ACCEPTED = [
     ("session/session-id", b"\x01\x02"),
     ("session/session-start", STAMP),
     ("session/session-end", 1739205834496),
-    ("session/environment", {"working-dir": "/w", "vcs": {"type": "git"}, "sandboxes": ["/s"], "os": "x"}),
+    (
+        "session/environment",
+        {"working-dir": "/w", "vcs": {"type": "git"}, "sandboxes": ["/s"], "os": "x"},
+    ),
     ("session/entries", []),
     ("session/agent-meta/models", ["a", "b"]),
     ("session/agent-meta/cli-name", "x"),
@@ -219,7 +229,10 @@ CHILD = {"type": "reasoning", "content": "hm"}
 OTHER_TYPES = [
     *[("vcs", name, 1) for name in ("type", "revision", "branch", "repository")],
     *[("recording-agent", name, 1) for name in ("name", "version")],
-    *[("session/agent-meta", name, 1) for name in ("model-id", "model-provider", "cli-name", "cli-version")],
+    *[
+        ("session/agent-meta", name, 1)
+        for name in ("model-id", "model-provider", "cli-name", "cli-version")
+    ],
     *[("session", name, "now") for name in ("session-start", "session-end")],
     ("session", "environment", {"working-dir": 1}),
     ("session", "environment", {"working-dir": "/w", "vcs": {}}),
@@ -232,7 +245,10 @@ OTHER_TYPES = [
     *[(f"{ENTRIES}/2", name, 1) for name in ("call-id", "status")],
     *[(f"{ENTRIES}/3", name, 1) for name in ("encrypted", "subject")],
     (f"{ENTRIES}/4", "event-type", 1),
-    *[(f"{ENTRIES}/1/token-usage", name, "1") for name in ("input", "output", "cached", "reasoning", "total", "cost")],
+    *[
+        (f"{ENTRIES}/1/token-usage", name, "1")
+        for name in ("input", "output", "cached", "reasoning", "total", "cost")
+    ],
     ("file-attribution/files/0", "path", 1),
     *[(RANGE, name, 1) for name in ("content-hash", "content-hash-alg")],
     *[(RANGE, name, "1") for name in ("start-line", "end-line")],
@@ -249,7 +265,10 @@ def test_a_member_has_the_type_that_it_has_to_have(place, member, value):
 @pytest.mark.parametrize("number", range(5))
 def test_every_type_of_entry_may_have_children_and_native_members(number):
     checker = schema_for("3").checker()
-    assert checker.findings(changed(f"{ENTRIES}/{number}/children", [{**CHILD, "children": [CHILD]}])) == []
+    assert (
+        checker.findings(changed(f"{ENTRIES}/{number}/children", [{**CHILD, "children": [CHILD]}]))
+        == []
+    )
     assert checker.findings(changed(f"{ENTRIES}/{number}/requestId", {"any": [None]})) == []
 
 
@@ -259,13 +278,20 @@ def test_an_integral_float_counts_as_an_integer_in_json_alone():
     assert not schema_for("3").checker().matches(record)
 
 
-@pytest.mark.parametrize("value", [None, 5, "x", [], {}, [RECORD], b"", cbor2.CBORTag(4149, RECORD)])
+@pytest.mark.parametrize(
+    "value", [None, 5, "x", [], {}, [RECORD], b"", cbor2.CBORTag(4149, RECORD)]
+)
 def test_what_is_no_record_is_refused(value):
     assert schema_for("3").checker().findings(value)
 
 
 CLAIMS = {1: "iss", 2: "sub"}
-METADATA = {"session-id": "s", "agent-vendor": "v", "trace-format": "ietf-vac-v3.0", "timestamp-start": STAMP}
+METADATA = {
+    "session-id": "s",
+    "agent-vendor": "v",
+    "trace-format": "ietf-vac-v3.0",
+    "timestamp-start": STAMP,
+}
 RECEIPT = cbor2.dumps(cbor2.CBORTag(18, [b"", {396: {}}, None, b"sig"]))
 HEADER = {1: -7, 3: "application/json", 4: b"kid", 15: CLAIMS, 34: [-16, b"hash"], 33: b"cert"}
 STRICT = "scitt-signed-agent-record"
@@ -273,7 +299,9 @@ STRICT = "scitt-signed-agent-record"
 
 def signed(header=None, unprotected=None, payload=None, signature=b"sig", tag=18):
     """Give a COSE_Sign1 structure."""
-    protected = header if isinstance(header, bytes) else cbor2.dumps(HEADER if header is None else header)
+    protected = (
+        header if isinstance(header, bytes) else cbor2.dumps(HEADER if header is None else header)
+    )
     return cbor2.CBORTag(tag, [protected, unprotected or {}, payload, signature])
 
 
@@ -334,7 +362,10 @@ def test_trace_metadata_is_closed(change, accepted):
     assert schema_for("3").checker("trace-metadata").matches({**METADATA, **change}) is accepted
 
 
-@pytest.mark.parametrize("receipts", [[], [b"x"], [cbor2.dumps([b"", {}, None, b""])], [cbor2.CBORTag(18, [b"", {}, None, b""])]])
+@pytest.mark.parametrize(
+    "receipts",
+    [[], [b"x"], [cbor2.dumps([b"", {}, None, b""])], [cbor2.CBORTag(18, [b"", {}, None, b""])]],
+)
 def test_receipts_are_tagged_signatures_in_byte_strings(receipts):
     assert schema_for("3").checker("receipts").findings(receipts)
     assert schema_for("3").checker("receipts").matches([RECEIPT])

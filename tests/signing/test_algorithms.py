@@ -1,4 +1,6 @@
-"""Which keys an algorithm takes: none that anybody can sign with, and none that others have to work too long for."""
+"""Which keys an algorithm takes: none that anybody can sign with, and none that others have to work
+too long for.
+"""
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ed448, ed25519, rsa
@@ -20,7 +22,10 @@ def points(prime, size, *more):
     return [(y | sign << (8 * size - 1)).to_bytes(size, "little") for y in found for sign in (0, 1)]
 
 
-@pytest.mark.parametrize("point", points(P25519, 32, *(int.from_bytes(bytes.fromhex(one), "little") for one in OF_ORDER_8)))
+@pytest.mark.parametrize(
+    "point",
+    points(P25519, 32, *(int.from_bytes(bytes.fromhex(one), "little") for one in OF_ORDER_8)),
+)
 def test_an_ed25519_key_of_small_order(point):
     key = ed25519.Ed25519PublicKey.from_public_bytes(point)
     for algorithm in (labels.EDDSA, labels.ED25519):

@@ -29,14 +29,18 @@ def test_a_statement_can_be_verified_by_the_key_in_it(kind):
     signer = KeySigner(keys.generate(kind))
     parsed = parse(sign(PAYLOAD, signer))
     key = carried_key(parsed)
-    algorithms.verify(parsed.protected[labels.ALG], key, parsed.signature, parsed.to_be_signed(parsed.payload))
+    algorithms.verify(
+        parsed.protected[labels.ALG], key, parsed.signature, parsed.to_be_signed(parsed.payload)
+    )
     assert same(key, signer.public_key)
 
 
 def test_with_certificates_the_first_of_them_is_enough():
     key = Key.made("es256")
     chain = certificate(key, Authority("root"))
-    statement = sign(PAYLOAD, key.signer, chain=[x509.load_der_x509_certificate(chain)], claims=None)
+    statement = sign(
+        PAYLOAD, key.signer, chain=[x509.load_der_x509_certificate(chain)], claims=None
+    )
     assert labels.KCCS not in parse(statement).unprotected
     assert same(carried_key(parse(statement)), key.signer.public_key)
 
@@ -48,15 +52,24 @@ def test_another_key_is_refused():
     assert reason(message(key, {1: -7}, unprotected=theirs)) == "kccs-mismatch"
     chain = certificate(other, Authority("root"))
     both = {14: kccs(key.signer.public_key)}
-    assert reason(message(key, {1: -7, 4: key.thumbprint, 33: chain}, unprotected=both)) == "kccs-mismatch"
-    assert reason(message(key, {1: -7, 4: key.thumbprint}, unprotected={14: {8: 1}})) == "kccs-malformed"
+    assert (
+        reason(message(key, {1: -7, 4: key.thumbprint, 33: chain}, unprotected=both))
+        == "kccs-mismatch"
+    )
+    assert (
+        reason(message(key, {1: -7, 4: key.thumbprint}, unprotected={14: {8: 1}}))
+        == "kccs-malformed"
+    )
 
 
 def test_a_certificate_that_nothing_protects_is_refused():
     key = Key.made("es256")
     chain = {33: certificate(key, Authority("root"))}
     assert reason(message(key, {1: -7}, unprotected=chain)) == "x5chain-unprotected"
-    assert same(carried_key(parse(message(key, {1: -7, 4: key.thumbprint}, unprotected=chain))), key.signer.public_key)
+    assert same(
+        carried_key(parse(message(key, {1: -7, 4: key.thumbprint}, unprotected=chain))),
+        key.signer.public_key,
+    )
 
 
 def test_most_statements_of_others_carry_none():

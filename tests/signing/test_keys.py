@@ -24,7 +24,10 @@ def test_thumbprint_of_the_example_in_rfc_9679():
     x = base64.urlsafe_b64decode("Ze2loSV3wrroKUN_4zhwGhCqo3Xhu1td4QjeQ5wIVR0=")
     y = base64.urlsafe_b64decode("HlLtdXARY_f55A3fnzQbPcm6hgr34Mp8p-nuzQCE0Zw=")
     key = keys.from_cose({1: 2, -1: 1, -2: x, -3: y, 2: b"not counted"})
-    assert keys.thumbprint(key).hex() == "496bd8afadf307e5b08c64b0421bf9dc01528a344a43bda88fadd1669da253ec"
+    assert (
+        keys.thumbprint(key).hex()
+        == "496bd8afadf307e5b08c64b0421bf9dc01528a344a43bda88fadd1669da253ec"
+    )
     assert keys.from_cose({1: 2, -1: 1, -2: x, -3: bool(y[-1] & 1)}) == key
 
 

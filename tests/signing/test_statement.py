@@ -1,4 +1,6 @@
-"""Statements: what each profile holds, and that all of it is what the schema and the deterministic form ask for."""
+"""Statements: what each profile holds, and that all of it is what the schema and the deterministic
+form ask for.
+"""
 
 import hashlib
 
@@ -12,7 +14,14 @@ from vacr.signing.sign1 import parse
 from vacr.signing.trace_metadata import trace_metadata
 
 PAYLOAD = b'{"what":"was signed"}'
-RECORD = {"session": {"session-id": "s", "session-start": 1, "session-end": 2, "agent-meta": {"model-provider": "anthropic"}}}
+RECORD = {
+    "session": {
+        "session-id": "s",
+        "session-start": 1,
+        "session-end": 2,
+        "agent-meta": {"model-provider": "anthropic"},
+    }
+}
 
 
 @pytest.fixture(scope="module")
@@ -23,17 +32,30 @@ def signer():
 @pytest.mark.parametrize("profile", PROFILES)
 def test_profiles(signer, profile):
     metadata = trace_metadata(RECORD, "ietf-vac-v3.0")
-    statement = sign(PAYLOAD, signer, profile=profile, claims=Claims(issued_at=7), unprotected={100: metadata})
+    statement = sign(
+        PAYLOAD, signer, profile=profile, claims=Claims(issued_at=7), unprotected={100: metadata}
+    )
     value = deterministic_cbor.decode(statement)
     assert deterministic_cbor.encode(value) == statement
     assert not validate(value, rule="scitt-signed-agent-record", json=False).findings
     message = parse(statement)
     digest = hashlib.sha256(PAYLOAD).digest()
-    assert message.payload == {"hash-envelope": digest, "detached": None, "attached": PAYLOAD}[profile]
-    headers = {258: -16, 259: "application/json"} if profile == "hash-envelope" else {3: "application/json"}
+    assert (
+        message.payload == {"hash-envelope": digest, "detached": None, "attached": PAYLOAD}[profile]
+    )
+    headers = (
+        {258: -16, 259: "application/json"}
+        if profile == "hash-envelope"
+        else {3: "application/json"}
+    )
     uri = keys.thumbprint_uri(signer.public_key)
     claims = {1: uri, 2: f"urn:sha-256:{digest.hex()}", 6: 7}
-    assert message.protected == {1: -8, 4: keys.thumbprint(signer.public_key), 15: claims, **headers}
+    assert message.protected == {
+        1: -8,
+        4: keys.thumbprint(signer.public_key),
+        15: claims,
+        **headers,
+    }
     carried = {8: {1: keys.to_cose(signer.public_key)}}
     assert message.unprotected == {14: carried, 100: metadata}
 

@@ -9,21 +9,45 @@ from pathlib import Path
 _KEY_VALUE = "(key TEXT UNIQUE ON CONFLICT REPLACE, value BLOB)"
 _HEADERS = """(composerId TEXT PRIMARY KEY, workspaceId TEXT, createdAt INTEGER, lastUpdatedAt INTEGER, isArchived INTEGER,
     isSubagent INTEGER, recency INTEGER, checkpointAt INTEGER, value TEXT)"""
-KINDS = ("bubbleId", "messageRequestContext", "checkpointId", "codeBlockDiff", "codeBlockPartialInlineDiffFates", "ofsContent")
+KINDS = (
+    "bubbleId",
+    "messageRequestContext",
+    "checkpointId",
+    "codeBlockDiff",
+    "codeBlockPartialInlineDiffFates",
+    "ofsContent",
+)
 START = 1_785_000_000_000
 
 
-def editor(path: Path, rows: dict, items: dict | None = None, headers: list | None = None, journal: str = "wal") -> Path:
-    """Make the editor's database of values by key: texts and bytes are stored as such, all else as JSON."""
+def editor(
+    path: Path,
+    rows: dict,
+    items: dict | None = None,
+    headers: list | None = None,
+    journal: str = "wal",
+) -> Path:
+    """Make the editor's database of values by key: texts and bytes are stored as such, all else as
+    JSON.
+    """
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute(f"PRAGMA journal_mode = {journal}")
         connection.execute(f"CREATE TABLE ItemTable {_KEY_VALUE}")
         connection.execute(f"CREATE TABLE cursorDiskKV {_KEY_VALUE}")
-        connection.executemany("INSERT INTO cursorDiskKV VALUES (?, ?)", [(key, stored(value)) for key, value in rows.items()])
-        connection.executemany("INSERT INTO ItemTable VALUES (?, ?)", [(k, stored(v)) for k, v in (items or {}).items()])
+        connection.executemany(
+            "INSERT INTO cursorDiskKV VALUES (?, ?)",
+            [(key, stored(value)) for key, value in rows.items()],
+        )
+        connection.executemany(
+            "INSERT INTO ItemTable VALUES (?, ?)",
+            [(k, stored(v)) for k, v in (items or {}).items()],
+        )
         if headers is not None:
             connection.execute(f"CREATE TABLE composerHeaders {_HEADERS}")
-            connection.executemany("INSERT INTO composerHeaders (composerId, isSubagent, value) VALUES (?, ?, ?)", headers)
+            connection.executemany(
+                "INSERT INTO composerHeaders (composerId, isSubagent, value) VALUES (?, ?, ?)",
+                headers,
+            )
     return path
 
 
@@ -32,16 +56,31 @@ def stored(value):
 
 
 def composer_rows(path: Path, composer: str) -> list:
-    """Give the values of the rows that are a conversation's, by the keys' own rules and none of the package's code."""
+    """Give the values of the rows that are a conversation's, by the keys' own rules and none of the
+    package's code.
+    """
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
-        rows = {key: value for key, value in connection.execute("SELECT key, value FROM cursorDiskKV") if value is not None}
+        rows = {
+            key: value
+            for key, value in connection.execute("SELECT key, value FROM cursorDiskKV")
+            if value is not None
+        }
     own = [rows.get(f"composerData:{composer}")]
     for key, value in rows.items():
         kind, _, rest = key.partition(":")
-        if kind in KINDS and rest.startswith(f"{composer}:") and (kind == "ofsContent" or rest.rpartition(":")[0] == composer):
+        if (
+            kind in KINDS
+            and rest.startswith(f"{composer}:")
+            and (kind == "ofsContent" or rest.rpartition(":")[0] == composer)
+        ):
             own.append(value)
-    said = " ".join(value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value) for value in own)
-    return own + [value for key, value in rows.items() if key.startswith("composer.content.") and key in said]
+    said = " ".join(
+        value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+        for value in own
+    )
+    return own + [
+        value for key, value in rows.items() if key.startswith("composer.content.") and key in said
+    ]
 
 
 def digest(data: bytes) -> str:
@@ -62,8 +101,12 @@ def field(number: int, value: bytes | str | int) -> bytes:
     return varint(number << 3 | 2) + varint(len(data)) + data
 
 
-def command_line(path: Path, meta, blobs: list, root: bytes | None = None, journal: str = "wal") -> Path:
-    """Make the command line's database: blobs named by their digests, a root among them, and the row that names it."""
+def command_line(
+    path: Path, meta, blobs: list, root: bytes | None = None, journal: str = "wal"
+) -> Path:
+    """Make the command line's database: blobs named by their digests, a root among them, and the
+    row that names it.
+    """
     if isinstance(meta, dict):
         if root is not None:
             meta = meta | {"latestRootBlobId": digest(root)}
@@ -75,12 +118,17 @@ def command_line(path: Path, meta, blobs: list, root: bytes | None = None, journ
         connection.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT)")
         if meta is not None:
             connection.execute("INSERT INTO meta VALUES ('0', ?)", [meta])
-        connection.executemany("INSERT OR IGNORE INTO blobs VALUES (?, ?)", [(digest(blob), blob) for blob in blobs])
+        connection.executemany(
+            "INSERT OR IGNORE INTO blobs VALUES (?, ?)", [(digest(blob), blob) for blob in blobs]
+        )
     return path
 
 
 def blob_rows(path: Path) -> list:
     """Give all values of the command line's database."""
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
-        found = [*connection.execute("SELECT data FROM blobs"), *connection.execute("SELECT value FROM meta")]
+        found = [
+            *connection.execute("SELECT data FROM blobs"),
+            *connection.execute("SELECT value FROM meta"),
+        ]
     return [value for (value,) in found]

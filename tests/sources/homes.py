@@ -11,7 +11,11 @@ from tests.sources.opencode_database import filled
 from tests.sources.test_cursor_command_line import MESSAGES, META, ROOT
 from tests.sources.test_cursor_editor import FORMS
 
-CURSOR_USER = {"linux": ".config", "darwin": "Library/Application Support", "win32": "AppData/Roaming"}
+CURSOR_USER = {
+    "linux": ".config",
+    "darwin": "Library/Application Support",
+    "win32": "AppData/Roaming",
+}
 CLAUDE = "3c9e7b10-5d42-4f6a-8b1e-7a2c4d6e8f01"
 CURSOR = "7e2b9c54-1111-4aaa-8bbb-0123456789ab"
 
@@ -38,7 +42,9 @@ def claude(folder: Path) -> None:
 
 
 def codex(folder: Path) -> None:
-    put(EXAMPLES / "codex-cli.jsonl", folder / "sessions" / "2026" / "07" / "25" / "rollout-1.jsonl")
+    put(
+        EXAMPLES / "codex-cli.jsonl", folder / "sessions" / "2026" / "07" / "25" / "rollout-1.jsonl"
+    )
 
 
 def gemini(folder: Path) -> None:
@@ -51,7 +57,9 @@ def opencode(folder: Path) -> None:
 
 
 def cursor_transcripts(folder: Path) -> None:
-    put(FIXTURES / "cursor" / "nested", folder / "projects" / "home-nora-till" / "agent-transcripts")
+    put(
+        FIXTURES / "cursor" / "nested", folder / "projects" / "home-nora-till" / "agent-transcripts"
+    )
 
 
 def cursor_chats(folder: Path) -> None:
@@ -79,7 +87,13 @@ def fill(home: Path, system: str = "linux") -> Path:
 def claude_session(path: Path, number: int, **members) -> Path:
     """Write a session of Claude Code's whose last line is of a given minute."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    line = {"type": "user", "uuid": f"u{number}", "sessionId": path.stem, "cwd": "/home/nora", "version": "2.1.72"}
+    line = {
+        "type": "user",
+        "uuid": f"u{number}",
+        "sessionId": path.stem,
+        "cwd": "/home/nora",
+        "version": "2.1.72",
+    }
     line |= {
         "timestamp": f"2026-07-25T10:{number:02}:00.000Z",
         "message": {"role": "user", "content": f"question {number}"},

@@ -1,11 +1,15 @@
-"""What a row or a record says, value by value, without any code of the package: what the one says the other must say too."""
+"""What a row or a record says, value by value, without any code of the package: what the one says
+the other must say too.
+"""
 
 import base64
 import json
 
 
 def leaves(value):
-    """Yield the values that are not containers; a text that is JSON, also in hexadecimal, stands for what it contains."""
+    """Yield the values that are not containers; a text that is JSON, also in hexadecimal, stands
+    for what it contains.
+    """
     # A list instead of recursion: some values are nested deeper than Python's stack.
     waiting = [value]
     while waiting:

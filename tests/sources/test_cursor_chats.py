@@ -34,9 +34,17 @@ CHATS = {
 }
 
 
-@pytest.mark.parametrize("key", ["workbench.panel.aichat.view.aichat.chatdata", "workbench.panel.chat.view.chat.chatdata"])
+@pytest.mark.parametrize(
+    "key",
+    ["workbench.panel.aichat.view.aichat.chatdata", "workbench.panel.chat.view.chat.chatdata"],
+)
 def test_chats_of_the_time_before_composers(tmp_path, key):
-    found = {one.label: one for one in found_at(editor(tmp_path / "state.vscdb", {}, {key: CHATS, "aiService.prompts": []}))}
+    found = {
+        one.label: one
+        for one in found_at(
+            editor(tmp_path / "state.vscdb", {}, {key: CHATS, "aiService.prompts": []})
+        )
+    }
     assert sorted(found) == ["", "tab-1", "tab-2"]
     record = found["tab-1"].reading.record
     assert [shape(entry) for entry in record["session"]["entries"]] == ["user", "assistant"]
@@ -48,7 +56,9 @@ def test_chats_of_the_time_before_composers(tmp_path, key):
     assert b"words of two" not in found["tab-1"].source.main.data
 
 
-@pytest.mark.parametrize("text", ['{"tabs":[{"tabId":"tab-1","bubbles":[],"n":1.50,"n":2.0}]}', '{"tabs":[{', b"\xff"])
+@pytest.mark.parametrize(
+    "text", ['{"tabs":[{"tabId":"tab-1","bubbles":[],"n":1.50,"n":2.0}]}', '{"tabs":[{', b"\xff"]
+)
 def test_chats_that_cannot_be_taken_apart_without_loss_are_kept_whole(tmp_path, text):
     path = editor(tmp_path / "state.vscdb", {}, {OLD_CHATS: text})
     (found,) = found_at(path)
@@ -65,18 +75,31 @@ def test_no_chats_are_no_session(tmp_path, value):
 
 def test_a_chat_that_has_the_id_of_a_composer_is_of_the_same_session(tmp_path):
     tab = CHATS["tabs"][0] | {"tabId": CID}
-    path = editor(tmp_path / "state.vscdb", FORMS["headers"], {OLD_CHATS: {"tabs": [tab, tab | {"chatTitle": "once more"}]}})
+    path = editor(
+        tmp_path / "state.vscdb",
+        FORMS["headers"],
+        {OLD_CHATS: {"tabs": [tab, tab | {"chatTitle": "once more"}]}},
+    )
     (found,) = found_at(path)
     record = found.reading.record
     assert lost([*composer_rows(path, CID), tab, "once more"], record) == set()
     assert record["session"]["name"] == "Fix the till"
-    assert [shape(entry) for entry in record["session"]["entries"][3:6]] == ["user", "assistant", "chatdata"]
+    assert [shape(entry) for entry in record["session"]["entries"][3:6]] == [
+        "user",
+        "assistant",
+        "chatdata",
+    ]
 
 
 def test_many_chats_are_taken_apart_once(tmp_path, monkeypatch):
-    tabs = [{"tabId": f"tab-{number}", "bubbles": [{"type": "user", "text": "hi"}]} for number in range(50)]
+    tabs = [
+        {"tabId": f"tab-{number}", "bubbles": [{"type": "user", "text": "hi"}]}
+        for number in range(50)
+    ]
     path = editor(tmp_path / "state.vscdb", {}, {OLD_CHATS: {"tabs": tabs}})
-    os.utime(path, (0, 0))  # what has just changed may change again unseen, so nothing is kept of it
+    os.utime(
+        path, (0, 0)
+    )  # what has just changed may change again unseen, so nothing is kept of it
     taken, chats = [], cursor_stores.chats
     monkeypatch.setattr(cursor_stores, "chats", lambda value: taken.append(value) or chats(value))
     assert len(found_at(path)) == 50

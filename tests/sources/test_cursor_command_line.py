@@ -1,4 +1,6 @@
-"""The database of Cursor's command line: blobs by digest, and a root that says which of them are the conversation."""
+"""The database of Cursor's command line: blobs by digest, and a root that says which of them are
+the conversation.
+"""
 
 import json
 import sqlite3
@@ -12,7 +14,13 @@ from tests.sources.recorded import found_at, records, shape
 from vacr.readers.cursor_blobs import fields
 
 SESSION = "0b3f9a52-4c1d-4e53-9d0e-51f2f0c7a9d2"
-META = {"agentId": SESSION, "name": "Fix the till", "mode": "default", "createdAt": START, "latestRootBlobId": ""}
+META = {
+    "agentId": SESSION,
+    "name": "Fix the till",
+    "mode": "default",
+    "createdAt": START,
+    "latestRootBlobId": "",
+}
 
 
 def blob(role, content, **members):
@@ -25,18 +33,38 @@ MESSAGES = [
     blob(
         "assistant",
         [
-            {"type": "reasoning", "text": "hm", "signature": "c2ln", "providerOptions": {"cursor": {"modelName": "gpt-5.2"}}},
+            {
+                "type": "reasoning",
+                "text": "hm",
+                "signature": "c2ln",
+                "providerOptions": {"cursor": {"modelName": "gpt-5.2"}},
+            },
             {"type": "text", "text": "I will"},
-            {"type": "tool-call", "toolCallId": "call_1", "toolName": "Write", "args": {"path": "a.py", "contents": "x"}},
+            {
+                "type": "tool-call",
+                "toolCallId": "call_1",
+                "toolName": "Write",
+                "args": {"path": "a.py", "contents": "x"},
+            },
         ],
         id="1",
     ),
-    blob("tool", [{"type": "tool-result", "toolCallId": "call_1", "toolName": "Write", "result": "ok"}], id="call_1"),
-    blob("assistant", [{"type": "redacted-reasoning", "data": "ZW5j"}, {"type": "text", "text": "done"}], id="1"),
+    blob(
+        "tool",
+        [{"type": "tool-result", "toolCallId": "call_1", "toolName": "Write", "result": "ok"}],
+        id="call_1",
+    ),
+    blob(
+        "assistant",
+        [{"type": "redacted-reasoning", "data": "ZW5j"}, {"type": "text", "text": "done"}],
+        id="1",
+    ),
 ]
 PENDING = {
     "role": "assistant",
-    "content": [{"type": "tool-call", "toolCallId": "call_2", "toolName": "Shell", "args": {"c": "ls"}}],
+    "content": [
+        {"type": "tool-call", "toolCallId": "call_2", "toolName": "Shell", "args": {"c": "ls"}}
+    ],
 }
 BESIDE = [
     b"\xff\xfe\x00 protobuf",
@@ -67,7 +95,13 @@ def test_the_conversation_is_what_the_root_names_in_its_order(tmp_path):
     ((session, record),) = records(path).items()
     assert session == SESSION
     entries = record["session"]["entries"]
-    talk = ["system", "user", ("assistant", "reasoning", "tool-call"), ("user", "tool-result"), ("assistant", "reasoning")]
+    talk = [
+        "system",
+        "user",
+        ("assistant", "reasoning", "tool-call"),
+        ("user", "tool-result"),
+        ("assistant", "reasoning"),
+    ]
     assert [shape(entry) for entry in entries[:6]] == [*talk, ("assistant", "tool-call")]
     assert [entry["id"] for entry in entries[:5]] == [digest(message) for message in MESSAGES]
     assert [shape(entry) for entry in entries[6:]] == ["blob"] * (len(BESIDE) + 1)
@@ -84,13 +118,23 @@ def test_the_conversation_is_what_the_root_names_in_its_order(tmp_path):
 def test_what_was_said_twice_is_there_once_and_named_twice(tmp_path):
     again, odd = blob("user", "continue"), b"no message"
     path = command_line(
-        tmp_path / "store.db", META, [*MESSAGES, again, odd], root(again, MESSAGES[3], again, MESSAGES[3], odd, odd)
+        tmp_path / "store.db",
+        META,
+        [*MESSAGES, again, odd],
+        root(again, MESSAGES[3], again, MESSAGES[3], odd, odd),
     )
     entries = records(path)[SESSION]["session"]["entries"]
-    assert [entry.get("content") for entry in entries[:2]] == ["continue", json.loads(MESSAGES[3])["content"]]
+    assert [entry.get("content") for entry in entries[:2]] == [
+        "continue",
+        json.loads(MESSAGES[3])["content"],
+    ]
     assert entries[2] == {"type": "user", "vacr": {"repeats": digest(again)}}
     assert entries[3] == {"type": "user", "role": "tool", "vacr": {"repeats": digest(MESSAGES[3])}}
-    assert entries[5] == {"type": "system-event", "event-type": "blob", "vacr": {"repeats": digest(odd)}}
+    assert entries[5] == {
+        "type": "system-event",
+        "event-type": "blob",
+        "vacr": {"repeats": digest(odd)},
+    }
 
 
 def test_a_blob_that_is_named_often_takes_no_more_room(tmp_path):
@@ -131,7 +175,11 @@ def test_any_head_loses_nothing(tmp_path, head):
 
 def test_what_the_head_tells(tmp_path):
     (found,) = found_at(
-        command_line(tmp_path / "store.db", HEADS["a key"] | HEADS["the last model"] | {"blobEncryptionKey": "k"}, [])
+        command_line(
+            tmp_path / "store.db",
+            HEADS["a key"] | HEADS["the last model"] | {"blobEncryptionKey": "k"},
+            [],
+        )
     )
     assert found.reading.record["vacr"]["secrets"] == ["/session/blobEncryptionKey"]
     assert found.reading.record["session"]["agent-meta"]["model-id"] == "claude-opus-5"
@@ -141,7 +189,9 @@ def test_what_the_head_tells(tmp_path):
 def test_other_rows_of_the_head_are_kept(tmp_path):
     path = command_line(tmp_path / "store.db", META, MESSAGES, ROOT)
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("INSERT INTO meta VALUES ('1', 'of another version'), ('2', NULL), (NULL, 'of no key')")
+        connection.execute(
+            "INSERT INTO meta VALUES ('1', 'of another version'), ('2', NULL), (NULL, 'of no key')"
+        )
         connection.execute("INSERT INTO blobs VALUES ('none', NULL), (NULL, 'no id')")
     (record,) = records(path).values()
     assert lost(blob_rows(path), record) == set()
@@ -157,7 +207,10 @@ def test_other_tables_and_columns_are_kept(tmp_path):
         connection.execute("UPDATE meta SET origin = 'beside the head'")
         connection.execute("UPDATE blobs SET stored_at = 'beside a message'")
     record = records(path)[SESSION]
-    assert lost([*blob_rows(path), "words of a turn", "beside the head", "beside a message"], record) == set()
+    assert (
+        lost([*blob_rows(path), "words of a turn", "beside the head", "beside a message"], record)
+        == set()
+    )
     assert [shape(entry) for entry in record["session"]["entries"][:2]] == ["system", "user"]
 
 
@@ -165,7 +218,10 @@ def test_keys_that_are_there_twice_are_kept(tmp_path):
     with closing(sqlite3.connect(tmp_path / "store.db")) as connection, connection:
         connection.execute("CREATE TABLE blobs (id TEXT, data BLOB)")
         connection.execute("CREATE TABLE meta (key TEXT, value TEXT)")
-        connection.execute("INSERT INTO meta VALUES ('0', ?), ('0', 'another head')", [json.dumps(META).encode().hex()])
+        connection.execute(
+            "INSERT INTO meta VALUES ('0', ?), ('0', 'another head')",
+            [json.dumps(META).encode().hex()],
+        )
         connection.execute("INSERT INTO blobs VALUES ('b', 'one'), ('b', 'two'), ('b', NULL)")
     (record,) = records(tmp_path / "store.db").values()
     assert lost(blob_rows(tmp_path / "store.db"), record) == set()
@@ -203,7 +259,9 @@ ODD_MESSAGES = {
     "no content": b'{"role":"user"}',
     "content that is null": b'{"role":"user","content":null,"x":1}',
     "repeated members": b'{"role":"user","content":"a","content":"b"}',
-    "names that mean something else": blob("user", "x", id="i", type="t", children=[1], vacr={"a": 2}),
+    "names that mean something else": blob(
+        "user", "x", id="i", type="t", children=[1], vacr={"a": 2}
+    ),
     "no JSON": b"{",
     "not UTF-8": b"\xff\xff",
     "no text": b"",
@@ -212,7 +270,9 @@ ODD_MESSAGES = {
 
 @pytest.mark.parametrize("message", ODD_MESSAGES.values(), ids=ODD_MESSAGES)
 def test_odd_messages_keep_their_place(tmp_path, message):
-    path = command_line(tmp_path / "store.db", META, [*MESSAGES, message], root(MESSAGES[1], message, MESSAGES[2]))
+    path = command_line(
+        tmp_path / "store.db", META, [*MESSAGES, message], root(MESSAGES[1], message, MESSAGES[2])
+    )
     record = records(path)[SESSION]
     entries = record["session"]["entries"]
     assert [entries[0]["id"], entries[2]["id"]] == [digest(MESSAGES[1]), digest(MESSAGES[2])]

@@ -1,4 +1,6 @@
-"""Databases that somebody is writing, has locked, has left broken, or has lent out to be looked at only."""
+"""Databases that somebody is writing, has locked, has left broken, or has lent out to be looked at
+only.
+"""
 
 import os
 import shutil
@@ -36,8 +38,12 @@ def empty(path, journal="wal"):
 
 @contextmanager
 def agent(work, path, journal="wal"):
-    """Let an agent do something in a process of its own, which ends with the block if not before."""
-    process = subprocess.Popen([sys.executable, writer.__file__, work, path, journal], stdout=subprocess.PIPE)
+    """Let an agent do something in a process of its own, which ends with the block if not
+    before.
+    """
+    process = subprocess.Popen(
+        [sys.executable, writer.__file__, work, path, journal], stdout=subprocess.PIPE
+    )
     try:
         assert process.stdout.readline() == b"ready\n"
         yield process
@@ -55,18 +61,33 @@ def crashed(work, path, journal="wal"):
 
 def state(folder):
     """Tell everything about the files of a folder."""
-    return {file.name: (file.read_bytes(), file.stat().st_mtime_ns, file.stat().st_mode) for file in folder.iterdir()}
+    return {
+        file.name: (file.read_bytes(), file.stat().st_mtime_ns, file.stat().st_mode)
+        for file in folder.iterdir()
+    }
 
 
 def numbers(record):
-    """Tell how many messages a record says there are, how many have their part, and how many there are."""
+    """Tell how many messages a record says there are, how many have their part, and how many there
+    are.
+    """
     entries = record["session"]["entries"]
-    whole = [number for number, entry in enumerate(entries, 1) if entry["content"][0]["text"].startswith(f"words {number} ")]
+    whole = [
+        number
+        for number, entry in enumerate(entries, 1)
+        if entry["content"][0]["text"].startswith(f"words {number} ")
+    ]
     return {int(record["session"]["title"]), len(whole), len(entries)}
 
 
 @pytest.mark.parametrize(
-    ("work", "journal"), [("writing", "wal"), ("writing", "delete"), ("coming_and_going", "wal"), ("coming_and_going", "delete")]
+    ("work", "journal"),
+    [
+        ("writing", "wal"),
+        ("writing", "delete"),
+        ("coming_and_going", "wal"),
+        ("coming_and_going", "delete"),
+    ],
 )
 def test_every_record_is_of_one_moment_while_an_agent_writes(tmp_path, work, journal):
     path = empty(tmp_path / "opencode.db", journal)
@@ -99,10 +120,15 @@ def test_what_a_crash_left_is_read_and_left_as_it_is(store, leave):
     before = state(store.parent)
     (record,) = records(store).values()
     assert state(store.parent) == before
-    assert numbers(record) == ({1} if len(before) > 1 and before.get("opencode.db-wal", "x")[0] else {0})
+    assert numbers(record) == (
+        {1} if len(before) > 1 and before.get("opencode.db-wal", "x")[0] else {0}
+    )
 
 
-@pytest.mark.parametrize(("work", "journal"), [("idle", "wal"), ("unfinished", "wal"), ("exclusive", "wal"), ("idle", "delete")])
+@pytest.mark.parametrize(
+    ("work", "journal"),
+    [("idle", "wal"), ("unfinished", "wal"), ("exclusive", "wal"), ("idle", "delete")],
+)
 def test_what_an_agent_that_is_there_has_open_is_read_and_left_as_it_is(store, work, journal):
     with agent(work, store, journal):
         before = state(store.parent)
@@ -112,7 +138,9 @@ def test_what_an_agent_that_is_there_has_open_is_read_and_left_as_it_is(store, w
 
 
 @pytest.mark.parametrize("work", ["exclusive", "unfinished"])
-def test_what_is_locked_is_said_to_be_and_keeps_nothing_else_back(tmp_path, store, monkeypatch, capsys, work):
+def test_what_is_locked_is_said_to_be_and_keeps_nothing_else_back(
+    tmp_path, store, monkeypatch, capsys, work
+):
     monkeypatch.setattr(sqlite_files, "_PATIENCE", 0.01)
     other = OpenCode(store.with_name("other.db"))
     conversation(other)
@@ -124,7 +152,9 @@ def test_what_is_locked_is_said_to_be_and_keeps_nothing_else_back(tmp_path, stor
         assert "Try again" in caught.value.hint
         assert run(["record", str(store.parent), "-o", str(tmp_path / "out"), "--jobs", "1"]) == 3
     assert f"vacr: {store}: locked by another program" in capsys.readouterr().err
-    assert [file.name for file in (tmp_path / "out").glob("*.json")] == [f"other.{SESSION}.acr.json"]
+    assert [file.name for file in (tmp_path / "out").glob("*.json")] == [
+        f"other.{SESSION}.acr.json"
+    ]
 
 
 def cut(path):
@@ -213,7 +243,9 @@ def test_a_run_leaves_no_copy_behind(tmp_path, vacr):
         LEFT["a log without its index"](empty(tmp_path / "stores" / name / "opencode.db"))
     with tempfile.TemporaryDirectory() as copies:
         for jobs in ("1", "2"):
-            done = vacr("record", tmp_path / "stores", "-o", f"out{jobs}/", "--jobs", jobs, TMPDIR=copies)
+            done = vacr(
+                "record", tmp_path / "stores", "-o", f"out{jobs}/", "--jobs", jobs, TMPDIR=copies
+            )
             assert done.returncode == 0
         assert list(Path(copies).glob("vacr-*")) == []
 
@@ -240,7 +272,10 @@ def test_of_a_damaged_table_what_is_left_is_recorded_with_the_damage(tmp_path):
         database.add_session(f"ses_{number}")
         database.add_message(f"msg_{number}", f"ses_{number}", 1, {"role": "user"})
         database.add_part(
-            f"prt_{number}", f"msg_{number}", f"ses_{number}", {"type": "text", "text": f"said {number} " + "y" * 3000}
+            f"prt_{number}",
+            f"msg_{number}",
+            f"ses_{number}",
+            {"type": "text", "text": f"said {number} " + "y" * 3000},
         )
     path = database.close()
     data = bytearray(path.read_bytes())
@@ -255,7 +290,11 @@ def test_of_a_damaged_table_what_is_left_is_recorded_with_the_damage(tmp_path):
     for label, reading in good.items():
         assert f"said {label[-1]}" in str(reading.record["session"])
         assert "the table part is damaged" in reading.notices[0].message
-        (event,) = [entry for entry in reading.record["session"]["entries"] if entry.get("event-type") == "vacr-damaged"]
+        (event,) = [
+            entry
+            for entry in reading.record["session"]["entries"]
+            if entry.get("event-type") == "vacr-damaged"
+        ]
         assert event["data"]["table"] == "part"
 
 
@@ -294,7 +333,10 @@ def test_a_database_that_may_not_be_read():
         Path(name).chmod(0o755)
         path = empty(Path(name) / "opencode.db")
         path.chmod(0)
-        with bound_by_permissions(), pytest.raises(UnreadableInput, match="no permission to read it"):
+        with (
+            bound_by_permissions(),
+            pytest.raises(UnreadableInput, match="no permission to read it"),
+        ):
             list(read(path))
 
 
@@ -305,7 +347,9 @@ def test_a_link_leads_to_the_log_as_well(tmp_path, store):
     assert numbers(record) == {1}
 
 
-@pytest.mark.parametrize("name", [b"a b?c#d%41&immutable=1;x.db", "ü:☃.db".encode(), b"\xff\xfe.db", b"'\".db", b"-x.db"])
+@pytest.mark.parametrize(
+    "name", [b"a b?c#d%41&immutable=1;x.db", "ü:☃.db".encode(), b"\xff\xfe.db", b"'\".db", b"-x.db"]
+)
 @pytest.mark.parametrize("journal", ["wal", "delete"])
 def test_a_database_may_have_any_name(tmp_path, name, journal):
     path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name))
@@ -346,7 +390,9 @@ def test_a_copy_that_was_taken_while_something_changed_is_taken_again(store, mon
 
 def test_what_changes_while_it_is_read_is_not_believed(store, monkeypatch):
     moments = iter(range(1000))
-    monkeypatch.setattr(snapshots, "state_of", lambda _: ((1, next(moments), 1), (0, 0, 0), (0, 0, 0)))
+    monkeypatch.setattr(
+        snapshots, "state_of", lambda _: ((1, next(moments), 1), (0, 0, 0), (0, 0, 0))
+    )
     with pytest.raises(UnreadableInput, match="it changes all the time"):
         list(read(store))
 

@@ -1,4 +1,6 @@
-"""The sessions on a machine: found where each agent keeps them, on each system, without reading more than their ends."""
+"""The sessions on a machine: found where each agent keeps them, on each system, without reading
+more than their ends.
+"""
 
 import json
 import os
@@ -37,13 +39,19 @@ def test_all_agents_are_found_on_each_system(tmp_path, system):
     home = homes.fill(tmp_path / "home", system)
     assert Counter(session.agent for session in found(home, system)) == ALL
     for other in homes.CURSOR_USER.keys() - {system}:
-        assert Counter(session.agent for session in found(home, other))["cursor"] == ALL["cursor"] - 1
+        assert (
+            Counter(session.agent for session in found(home, other))["cursor"] == ALL["cursor"] - 1
+        )
 
 
 def test_what_is_told_of_a_session(tmp_path):
     told = {(one.agent, one.session_id): one for one in found(homes.fill(tmp_path / "home"))}
     one = told["opencode", SESSION]
-    assert (one.project, one.title, one.session) == (f"/home/nora/{SESSION}", f"Title of {SESSION}", SESSION)
+    assert (one.project, one.title, one.session) == (
+        f"/home/nora/{SESSION}",
+        f"Title of {SESSION}",
+        SESSION,
+    )
     assert one.updated - one.start == 60_000
     assert told["opencode", CHILD].parent == SESSION
     assert told["cursor", homes.CURSOR].title in ("Fix the till", "Rename the helper")
@@ -54,7 +62,10 @@ def test_what_is_told_of_a_session(tmp_path):
     gemini = next(one for one in told.values() if one.agent == "gemini-cli")
     assert (gemini.project, bool(gemini.title)) == ("till", True)
     assert all(one.updated for one in told.values())
-    assert {one.parent for one in told.values() if one.agent == "claude-code"} >= {None, homes.CLAUDE}
+    assert {one.parent for one in told.values() if one.agent == "claude-code"} >= {
+        None,
+        homes.CLAUDE,
+    }
 
 
 OVERRIDES = {
@@ -78,7 +89,11 @@ def test_a_variable_of_the_agent_moves_its_store(tmp_path, variable):
     left = {"CURSOR_DATA_DIR": 1, "XDG_CONFIG_HOME": 3}.get(variable, 0)
     assert len(moved) - len(there) == left
     assert found(home, agent=agent, **{variable: ""}) == found(home, agent=agent)
-    assert [one for one in found(home, agent=agent, **{variable: str(tmp_path / "nowhere")}) if one in there] == []
+    assert [
+        one
+        for one in found(home, agent=agent, **{variable: str(tmp_path / "nowhere")})
+        if one in there
+    ] == []
 
 
 def test_appdata_moves_the_editor_on_windows_alone(tmp_path):
@@ -134,7 +149,10 @@ def test_a_session_that_went_over_to_the_database_is_told_of_once(tmp_path):
     database.close()
     told = found(tmp_path)
     assert sorted(one.session_id for one in told) == before
-    assert {one.session_id: Path(one.path).name for one in told} == {before[0]: "opencode.db", before[1]: f"{before[1]}.json"}
+    assert {one.session_id: Path(one.path).name for one in told} == {
+        before[0]: "opencode.db",
+        before[1]: f"{before[1]}.json",
+    }
 
 
 def test_a_store_that_is_linked_to_is_told_of_once(tmp_path):
@@ -185,7 +203,9 @@ def test_what_may_not_be_read_is_told_of():
         with bound_by_permissions():
             told = list(sessions(None, homes.variables(home, "linux"), "linux", failed))
         (home / ".codex").chmod(0o755)
-    assert {(Path(error.where).relative_to(home).as_posix(), error.message) for error in failed} == {
+    assert {
+        (Path(error.where).relative_to(home).as_posix(), error.message) for error in failed
+    } == {
         (".codex", "no permission to read it"),
         (".local/share/opencode/opencode.db", "no permission to read it"),
     }
@@ -228,7 +248,9 @@ def large_first_line(home):
 
 def large_gemini(home, indent=2):
     session = json.loads((FIXTURES / "gemini" / "session.json").read_bytes())
-    session["messages"] += [{"id": "huge", "type": "user", "content": "x, [y] {z} \\" * (LARGE // 12)}]
+    session["messages"] += [
+        {"id": "huge", "type": "user", "content": "x, [y] {z} \\" * (LARGE // 12)}
+    ]
     path = home / ".gemini/tmp/till/chats/session-1.json"
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps(session, indent=indent))
@@ -240,22 +262,43 @@ def large_opencode(home):
     database = OpenCode(path)
     conversation(database)
     for number in range(50):
-        database.add_part(f"prt_z{number}", "msg_a01", SESSION, {"type": "text", "text": "x" * (LARGE // 50)})
+        database.add_part(
+            f"prt_z{number}", "msg_a01", SESSION, {"type": "text", "text": "x" * (LARGE // 50)}
+        )
     database.close()
 
 
 def large_editor(home):
     path = home / ".config/Cursor/User/globalStorage/state.vscdb"
     path.parent.mkdir(parents=True)
-    rows = {f"bubbleId:{CID}:x{number}": {"type": 1, "text": "x" * (LARGE // 50)} for number in range(50)}
+    rows = {
+        f"bubbleId:{CID}:x{number}": {"type": 1, "text": "x" * (LARGE // 50)}
+        for number in range(50)
+    }
     cursor.editor(path, FORMS["headers"] | rows)
 
 
-@pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="the system does not tell how much was read")
+@pytest.mark.skipif(
+    not Path("/proc/self/io").exists(), reason="the system does not tell how much was read"
+)
 @pytest.mark.parametrize(
     "put",
-    [large_claude, large_first_line, large_gemini, lambda home: large_gemini(home, None), large_opencode, large_editor],
-    ids=["lines", "a long first line", "one value", "one value in one line", "OpenCode's database", "Cursor's database"],
+    [
+        large_claude,
+        large_first_line,
+        large_gemini,
+        lambda home: large_gemini(home, None),
+        large_opencode,
+        large_editor,
+    ],
+    ids=[
+        "lines",
+        "a long first line",
+        "one value",
+        "one value in one line",
+        "OpenCode's database",
+        "Cursor's database",
+    ],
 )
 def test_a_large_store_is_not_read_whole(tmp_path, put):
     put(tmp_path)
@@ -269,7 +312,10 @@ def test_a_large_store_is_not_read_whole(tmp_path, put):
 
 def test_the_ends_of_a_file_are_whole_lines(tmp_path):
     path = tmp_path / "x.jsonl"
-    lines = [json.dumps({"n": number, "x": "y" * (number % 7000)}).encode() + b"\n" for number in range(3000)]
+    lines = [
+        json.dumps({"n": number, "x": "y" * (number % 7000)}).encode() + b"\n"
+        for number in range(3000)
+    ]
     path.write_bytes(b"".join(lines))
     kept = ends(path).splitlines(keepends=True)
     assert kept[0] == lines[0]
@@ -294,16 +340,45 @@ def test_a_value_that_is_cut_anywhere_is_closed(tmp_path, cut, monkeypatch):
 
 TITLES = [
     ({"title": "  Of  the\nsession "}, [], "Of the session"),
-    ({}, [{"type": "system-event", "event-type": "summary", "data": {"summary": "A summary"}}], "A summary"),
+    (
+        {},
+        [{"type": "system-event", "event-type": "summary", "data": {"summary": "A summary"}}],
+        "A summary",
+    ),
     ({}, [{"type": "user", "content": "a question"}], "a question"),
-    ({}, [{"type": "user", "content": "note", "isMeta": True}, {"type": "user", "content": "asked"}], "asked"),
-    ({}, [{"type": "user", "content": "<env>x</env>"}, {"type": "user", "content": [{"text": "asked"}]}], "asked"),
+    (
+        {},
+        [{"type": "user", "content": "note", "isMeta": True}, {"type": "user", "content": "asked"}],
+        "asked",
+    ),
+    (
+        {},
+        [
+            {"type": "user", "content": "<env>x</env>"},
+            {"type": "user", "content": [{"text": "asked"}]},
+        ],
+        "asked",
+    ),
     ({}, [{"type": "user", "content": "<user_query>\nasked\n</user_query>"}], "asked"),
-    ({}, [{"type": "user", "content": "# AGENTS.md instructions for x"}, {"type": "user", "content": "asked"}], "asked"),
+    (
+        {},
+        [
+            {"type": "user", "content": "# AGENTS.md instructions for x"},
+            {"type": "user", "content": "asked"},
+        ],
+        "asked",
+    ),
     ({}, [{"type": "user", "content": "<command-message>init</command-message>"}], "init"),
     ({"title": "half \ud83d"}, [], "half ?"),
     ({"title": 5, "name": None, "summary": {}}, [{"type": "user", "content": None}], ""),
-    ({}, [{"type": "system-event", "event-type": "summary", "data": None}, {"type": "assistant", "content": "x"}], ""),
+    (
+        {},
+        [
+            {"type": "system-event", "event-type": "summary", "data": None},
+            {"type": "assistant", "content": "x"},
+        ],
+        "",
+    ),
 ]
 
 

@@ -36,7 +36,8 @@ def test_a_policy_is_read_with_the_files_beside_it(folder):
     seven, eight, nine = "07" * 32, "08" * 32, "09" * 32
     policy = loaded(
         folder,
-        'id = "x"\nreferences = ["reference.cbor"]\nreference-keys = ["signing.pub.pem"]\nattester-keys = ["signing.pub.pem"]\n'
+        'id = "x"\nreferences = ["reference.cbor"]\nreference-keys = ["signing.pub.pem"]\n'
+        'attester-keys = ["signing.pub.pem"]\n'
         'required = ["journal"]\nversions = ["0.1.0"]\nmaximum-age = 5\n'
         f'[pcrs]\n7 = "{seven}"\n8 = ["{eight}", "{nine}"]\n',
     )
@@ -74,7 +75,10 @@ def test_policies_that_are_wrong(folder, text):
 
 
 def test_files_that_trust_rests_on_have_to_be_there(folder):
-    for text in ('id = "x"\nattester-keys = ["nowhere.pem"]', 'id = "x"\nreferences = ["nowhere.cbor"]'):
+    for text in (
+        'id = "x"\nattester-keys = ["nowhere.pem"]',
+        'id = "x"\nreferences = ["nowhere.cbor"]',
+    ):
         with pytest.raises(Unreachable) as refused:
             loaded(folder, text)
         assert refused.value.hint == f"{folder}/policy.toml names it."
@@ -85,7 +89,11 @@ def test_files_that_trust_rests_on_have_to_be_there(folder):
 def test_what_lies_beside_a_file_is_found(folder):
     name = str(folder / "a.acr.json")
     assert beside(name, results=False) is None
-    for ending, results in ((".evidence.cbor", False), (".result.jwt", True), (".result.cwt", True)):
+    for ending, results in (
+        (".evidence.cbor", False),
+        (".result.jwt", True),
+        (".result.cwt", True),
+    ):
         Path(name + ending).touch()
         assert beside(name, results=results) == name + ending
 

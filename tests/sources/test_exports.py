@@ -1,4 +1,6 @@
-"""The export of a session: the same bytes wherever its rows lie, and the same record from it as from the database."""
+"""The export of a session: the same bytes wherever its rows lie, and the same record from it as
+from the database.
+"""
 
 import json
 import shutil
@@ -21,7 +23,9 @@ def opencode_later(path):
     database = filled(path)
     database.connection.execute("DELETE FROM message")
     add_v2(database, "session_message")
-    database.connection.execute("CREATE TABLE session_note (session_id TEXT, note TEXT COLLATE NOCASE)")
+    database.connection.execute(
+        "CREATE TABLE session_note (session_id TEXT, note TEXT COLLATE NOCASE)"
+    )
     notes = [[SESSION, note] for note in ("b", "B", "a", None, b"\xff", 5, "b")]
     database.connection.executemany("INSERT INTO session_note VALUES (?, ?)", notes)
     return database.close()
@@ -29,17 +33,28 @@ def opencode_later(path):
 
 def editor(path):
     rows = FORMS["headers"] | {
-        "composerData:c2": composer(composerId="c2", conversation=[{"type": 1, "text": "of c2", "n": 1.0}])
+        "composerData:c2": composer(
+            composerId="c2", conversation=[{"type": 1, "text": "of c2", "n": 1.0}]
+        )
     }
-    rows |= {f"checkpointId:{CID}:k{number}": {"number": number} for number in range(9)} | {f"codeBlockDiff:{CID}:x": b"\xff"}
-    return cursor.editor(path, rows, {"workbench.panel.aichat.view.aichat.chatdata": CHATS}, [(CID, 0, "{}")])
+    rows |= {f"checkpointId:{CID}:k{number}": {"number": number} for number in range(9)} | {
+        f"codeBlockDiff:{CID}:x": b"\xff"
+    }
+    return cursor.editor(
+        path, rows, {"workbench.panel.aichat.view.aichat.chatdata": CHATS}, [(CID, 0, "{}")]
+    )
 
 
 STORES = {
-    **{f"OpenCode, {name}": (lambda path, name=name: filled(path, name).close()) for name in SCHEMAS},
+    **{
+        f"OpenCode, {name}": (lambda path, name=name: filled(path, name).close())
+        for name in SCHEMAS
+    },
     "OpenCode, later model": opencode_later,
     "Cursor's editor": editor,
-    "Cursor's command line": lambda path: cursor.command_line(path, META, [*MESSAGES, *BESIDE], ROOT),
+    "Cursor's command line": lambda path: cursor.command_line(
+        path, META, [*MESSAGES, *BESIDE], ROOT
+    ),
 }
 
 
@@ -53,16 +68,28 @@ def exports(path):
 
 
 def rewritten(path, target):
-    """Write all rows again in another order, with other numbers, on pages of another size, in another encoding."""
-    with closing(sqlite3.connect(path)) as old, closing(sqlite3.connect(target, isolation_level=None)) as new:
+    """Write all rows again in another order, with other numbers, on pages of another size, in
+    another encoding.
+    """
+    with (
+        closing(sqlite3.connect(path)) as old,
+        closing(sqlite3.connect(target, isolation_level=None)) as new,
+    ):
         old.text_factory = bytes
         new.execute("PRAGMA page_size = 512")
         new.execute("PRAGMA encoding = 'UTF-16le'")
-        for name, statement in old.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table' ORDER BY name DESC"):
+        for name, statement in old.execute(
+            "SELECT name, sql FROM sqlite_master WHERE type = 'table' ORDER BY name DESC"
+        ):
             table = name.decode()
             new.execute(statement.decode())
-            for number, row in enumerate(old.execute(f'SELECT * FROM "{table}" ORDER BY rowid DESC')):  # noqa: S608 - the test's own
-                values = [value.decode() if isinstance(value, bytes) and is_text(value) else value for value in row]
+            for number, row in enumerate(
+                old.execute(f'SELECT * FROM "{table}" ORDER BY rowid DESC')  # noqa: S608
+            ):
+                values = [
+                    value.decode() if isinstance(value, bytes) and is_text(value) else value
+                    for value in row
+                ]
                 marks = ", ".join("?" * len(row))
                 new.execute(f'INSERT INTO "{table}" VALUES ({marks})', values)  # noqa: S608 - the test's own names
                 if number % 2:
@@ -114,7 +141,8 @@ def test_two_exports_in_one_file_are_two_sessions(tmp_path):
     (tmp_path / "both.jsonl").write_bytes(b"".join(one.source.main.data for one in found.values()))
     again = {one.label: one.reading.record["session"] for one in found_at(tmp_path / "both.jsonl")}
     for label, session in again.items():
-        # What the exports share, the project, is kept for each of them and once more as it came again.
+        # What the exports share, the project, is kept for each of them and once more as it came
+        # again.
         assert session["entries"][:3] == found[label].reading.record["session"]["entries"][:3]
     assert sorted(again) == sorted(found)
 
@@ -135,6 +163,9 @@ def test_a_database_from_standard_input(vacr, tmp_path, journal):
     shutil.copy(path, tmp_path / "stdin.db")
     assert vacr("record", tmp_path / "stdin.db", "-o", "out/").returncode == 0
     assert vacr("record", "-", "-o", "piped/", stdin=path.read_bytes()).returncode == 0
-    files = {folder: {file.name: file.read_bytes() for file in (tmp_path / folder).iterdir()} for folder in ("out", "piped")}
+    files = {
+        folder: {file.name: file.read_bytes() for file in (tmp_path / folder).iterdir()}
+        for folder in ("out", "piped")
+    }
     assert files["out"] == files["piped"]
     assert len(files["out"]) == 3

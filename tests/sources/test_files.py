@@ -93,12 +93,23 @@ def test_what_lies_around_a_session_is_found_or_named(tmp_path):
     project = tmp_path / "project"
     shutil.copytree(FIXTURES / "claude" / "project", project)
     main = next(project.glob("3*.jsonl"))
-    long = (project / "agent-e4f5a6b.jsonl").read_bytes().replace(b'"sibling"', b'"' + b"x" * 100_000 + b'"')
+    long = (
+        (project / "agent-e4f5a6b.jsonl")
+        .read_bytes()
+        .replace(b'"sibling"', b'"' + b"x" * 100_000 + b'"')
+    )
     (project / "agent-long.jsonl").write_bytes(b"\n" + long.replace(b"e4f5a6b", b"1ong1ng"))
     (project / main.stem / "tool-results" / "out2.txt").symlink_to("/etc/hostname")
     found = list(read(main))
-    assert [one.name for one in found] == [main.name, "agent-a1b2c3d.jsonl", "agent-e4f5a6b.jsonl", "agent-long.jsonl"]
-    assert [error.message for error in found[0].left_out] == ["a link that leads out of the session's folder"]
+    assert [one.name for one in found] == [
+        main.name,
+        "agent-a1b2c3d.jsonl",
+        "agent-e4f5a6b.jsonl",
+        "agent-long.jsonl",
+    ]
+    assert [error.message for error in found[0].left_out] == [
+        "a link that leads out of the session's folder"
+    ]
     (project / main.stem / "subagents" / "agent-gone.jsonl").symlink_to("/etc/hostname")
     again = list(read(main))
     (failed,) = [one for one in again if isinstance(one, UnreadableInput)]
@@ -109,7 +120,9 @@ def test_what_lies_around_a_session_is_found_or_named(tmp_path):
 def test_a_sub_agent_that_has_a_sub_agent_is_still_one(tmp_path):
     lines = (FIXTURES / "claude" / "project" / "agent-e4f5a6b.jsonl").read_bytes()
     progress = next(
-        line for line in (FIXTURES / "claude" / "shapes.jsonl").read_bytes().splitlines() if b"agent_progress" in line
+        line
+        for line in (FIXTURES / "claude" / "shapes.jsonl").read_bytes().splitlines()
+        if b"agent_progress" in line
     )
     (tmp_path / "agent-e4f5a6b.jsonl").write_bytes(lines + progress + b"\n")
     (found,) = read(tmp_path / "agent-e4f5a6b.jsonl")

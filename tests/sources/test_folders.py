@@ -1,4 +1,6 @@
-"""OpenCode's storage folder: a session is many files, some of which may be half written, missing or elsewhere."""
+"""OpenCode's storage folder: a session is many files, some of which may be half written, missing or
+elsewhere.
+"""
 
 import base64
 import json
@@ -45,7 +47,9 @@ def test_each_session_is_a_record_of_its_files(storage):
 
 
 def test_a_sessions_own_file_stands_for_all_of_it(storage):
-    whole = {one.reading.record["session"]["session-id"]: record_bytes(one) for one in found_at(storage)}
+    whole = {
+        one.reading.record["session"]["session-id"]: record_bytes(one) for one in found_at(storage)
+    }
     for session, expected in whole.items():
         (file,) = storage.glob(f"session/*/{session}.json")
         (found,) = found_at(file, sub_agents=False)
@@ -57,7 +61,10 @@ def test_a_sessions_own_file_stands_for_all_of_it(storage):
 def test_sub_agents_come_with_their_session(storage):
     (file,) = storage.glob(f"session/*/{SESSION}.json")
     for found in (found_at(file), found_at(storage, session=SESSION)):
-        assert [(one.reading.record["session"]["session-id"], one.label) for one in found] == [(SESSION, ""), (CHILD, CHILD)]
+        assert [(one.reading.record["session"]["session-id"], one.label) for one in found] == [
+            (SESSION, ""),
+            (CHILD, CHILD),
+        ]
     assert len(found_at(storage, session=CHILD)) == 1
 
 
@@ -91,7 +98,15 @@ def moved(file):
     """Say another session inside, as files do that were moved by hand or by an older version."""
     value = json.loads(file.read_bytes())
     file.write_text(
-        json.dumps(value | {"sessionID": "ses_before", "projectID": "before", "messageID": "msg_before", "id": "before"})
+        json.dumps(
+            value
+            | {
+                "sessionID": "ses_before",
+                "projectID": "before",
+                "messageID": "msg_before",
+                "id": "before",
+            }
+        )
     )
 
 
@@ -108,8 +123,12 @@ HALVES = {
     "no session": lambda storage: own(storage).unlink(),
     "no project": lambda storage: shutil.rmtree(storage / "project"),
     "no parts": lambda storage: shutil.rmtree(storage / "part"),
-    "a session of two projects": lambda storage: shutil.copytree(own(storage).parent, storage / "session" / "other"),
-    "a name with a meaning": lambda storage: part(storage).rename(part(storage).with_name("prt_[a]*?.json")),
+    "a session of two projects": lambda storage: shutil.copytree(
+        own(storage).parent, storage / "session" / "other"
+    ),
+    "a name with a meaning": lambda storage: part(storage).rename(
+        part(storage).with_name("prt_[a]*?.json")
+    ),
 }
 
 
@@ -118,12 +137,16 @@ def test_half_a_session_is_a_record_of_what_there_is(storage, spoil):
     spoil(storage)
     made = records(storage)
     assert sorted(made) == [CHILD, SESSION]
-    (found,) = [one for one in found_at(storage) if one.reading.record["session"]["session-id"] == SESSION]
+    (found,) = [
+        one for one in found_at(storage) if one.reading.record["session"]["session-id"] == SESSION
+    ]
     assert lost([value_or_bytes(one.data) for one in found.source.parts], made[SESSION]) == set()
 
 
 def value_or_bytes(data):
-    """Give what a file says: its value, or its bytes as a record keeps those that cannot be decoded."""
+    """Give what a file says: its value, or its bytes as a record keeps those that cannot be
+    decoded.
+    """
     try:
         return json.loads(data)
     except ValueError:
@@ -182,7 +205,9 @@ def test_what_may_not_be_read_keeps_nothing_else_back():
         assert (bad.message, bad.where) == ("no permission to read it", str(message(storage)))
 
 
-@pytest.mark.parametrize("folder", [f"message/{SESSION}", "session/9c", "part/msg_e10000000002AbCdEfGhIjKlMn"])
+@pytest.mark.parametrize(
+    "folder", [f"message/{SESSION}", "session/9c", "part/msg_e10000000002AbCdEfGhIjKlMn"]
+)
 def test_a_folder_that_may_not_be_listed_keeps_nothing_else_back(folder):
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o755)
@@ -197,13 +222,21 @@ def test_a_folder_that_may_not_be_listed_keeps_nothing_else_back(folder):
                 at = [place for place in places(storage) if place.session is None]
         finally:
             unlisted.chmod(0o755)
-        failed = {(error.message, error.where) for error in made if isinstance(error, UnreadableInput)}
-        good = {found.reading.record["session"]["session-id"] for found in made if not isinstance(found, UnreadableInput)}
+        failed = {
+            (error.message, error.where) for error in made if isinstance(error, UnreadableInput)
+        }
+        good = {
+            found.reading.record["session"]["session-id"]
+            for found in made
+            if not isinstance(found, UnreadableInput)
+        }
         assert str(unlisted) in {where for _, where in failed}
         assert {message for message, _ in failed} == {"no permission to read it"}
         assert good == ({CHILD} if folder != "session/9c" else set())
         assert str(unlisted) in [place.path for place in at]
-        assert (str(unlisted) in [error.where for error in told]) == (not folder.startswith("message"))
+        assert (str(unlisted) in [error.where for error in told]) == (
+            not folder.startswith("message")
+        )
 
 
 def test_a_session_that_is_not_there(storage):
@@ -222,15 +255,23 @@ def test_a_file_that_cannot_be_decoded_is_named(storage):
     broken.write_bytes(b'{"id": ')
     found, *_ = found_at(storage, session=SESSION)
     name = broken.relative_to(storage).as_posix()
-    (notice,) = [notice for notice in found.reading.notices if "cannot be decoded" in notice.message]
+    (notice,) = [
+        notice for notice in found.reading.notices if "cannot be decoded" in notice.message
+    ]
     assert notice.message.startswith(f"{name} cannot be decoded: not JSON")
-    (event,) = [entry for entry in found.reading.record["session"]["entries"] if entry.get("event-type") == "undecodable"]
+    (event,) = [
+        entry
+        for entry in found.reading.record["session"]["entries"]
+        if entry.get("event-type") == "undecodable"
+    ]
     assert event["data"]["file"] == name
 
 
 @pytest.mark.parametrize("kept", ["session", "message", "part"])
 def test_what_is_restored_of_half_a_session_is_a_store(storage, tmp_path, kept):
-    """A session of which only some kinds of files are left gives its record again from what was restored."""
+    """A session of which only some kinds of files are left gives its record again from what was
+    restored.
+    """
     for folder in storage.iterdir():
         if folder.name not in (kept, "project"):
             shutil.rmtree(folder)

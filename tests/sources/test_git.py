@@ -35,7 +35,9 @@ def files(base):
     return {name: base.file(name) for name in base.names}
 
 
-def test_a_work_tree_a_bare_repository_a_linked_worktree_and_its_git_folder_are_the_same_base(repo, tmp_path):
+def test_a_work_tree_a_bare_repository_a_linked_worktree_and_its_git_folder_are_the_same_base(
+    repo, tmp_path
+):
     git(tmp_path, "clone", "-q", "--bare", "repo", "bare.git")
     git(repo, "worktree", "add", "-q", "-b", "other", str(tmp_path / "linked"))
     (repo / "sub").mkdir()
@@ -70,7 +72,9 @@ def test_any_name_is_read(tmp_path):
     }
     assert base.file("latin-\udce9.py") == b"caf\xe9\n"
     found = Repository(folder)
-    assert {file.path: len(file.lines) for file in added(found, [name])[name]} == dict.fromkeys(ODD, 2) | {"latin-\udce9.py": 1}
+    assert {file.path: len(file.lines) for file in added(found, [name])[name]} == dict.fromkeys(
+        ODD, 2
+    ) | {"latin-\udce9.py": 1}
     for one in [*ODD, "latin-\udce9.py"]:
         assert set(blame(found, name, one).lines) <= {(name, one, 1), (name, one, 2)}
 
@@ -149,7 +153,9 @@ def test_without_git_it_says_what_to_do(repo, monkeypatch, tmp_path):
     assert "Install git" in error.value.hint
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give a folder away")
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give a folder away"
+)
 def test_the_repository_of_somebody_else_is_not_read(repo, monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.delenv("SUDO_UID", raising=False)
@@ -165,10 +171,29 @@ def test_nothing_of_the_repository_is_run(repo, tmp_path):
     program = tmp_path / "program"
     program.write_text(f"#!/bin/sh\necho \"$0 $@\" >> '{trap}'\ncat\n")
     program.chmod(0o755)
-    settings = ["core.fsmonitor", "core.pager", "pager.blame", "diff.external", "diff.x.textconv", "diff.x.command"]
-    for setting in [*settings, "filter.x.clean", "filter.x.smudge", "filter.x.process", "core.sshCommand", "credential.helper"]:
+    settings = [
+        "core.fsmonitor",
+        "core.pager",
+        "pager.blame",
+        "diff.external",
+        "diff.x.textconv",
+        "diff.x.command",
+    ]
+    for setting in [
+        *settings,
+        "filter.x.clean",
+        "filter.x.smudge",
+        "filter.x.process",
+        "core.sshCommand",
+        "credential.helper",
+    ]:
         git(repo, "config", setting, str(program))
-    for hook in ("post-index-change", "reference-transaction", "post-checkout", "fsmonitor-watchman"):
+    for hook in (
+        "post-index-change",
+        "reference-transaction",
+        "post-checkout",
+        "fsmonitor-watchman",
+    ):
         (repo / ".git/hooks").mkdir(exist_ok=True)
         (repo / ".git/hooks" / hook).write_text(program.read_text())
         (repo / ".git/hooks" / hook).chmod(0o755)
@@ -214,7 +239,9 @@ def test_one_process_gives_all_blobs_and_is_ended(tmp_path):
         "import gc; del base; gc.collect()\n"
         "assert all(one.returncode == 0 for one in made)\n"
     )
-    done = subprocess.run([sys.executable, "-W", "error", "-c", script, str(folder)], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script, str(folder)], capture_output=True, text=True
+    )
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -233,7 +260,9 @@ def test_a_merge_added_only_what_no_parent_has(repo):
     git(repo, "merge", "-q", "--no-commit", "side")
     (repo / "b.py").write_text("side\nin the merge\n")
     name = commit(repo)
-    assert [(file.path, file.lines) for file in added(Repository(repo), [name])[name] if file.lines] == [("b.py", {2})]
+    assert [
+        (file.path, file.lines) for file in added(Repository(repo), [name])[name] if file.lines
+    ] == [("b.py", {2})]
 
 
 def test_a_renamed_file_is_the_same_file_whatever_the_configuration_says(repo):
@@ -245,5 +274,7 @@ def test_a_renamed_file_is_the_same_file_whatever_the_configuration_says(repo):
     name = commit(repo)
     for setting in ("false", "copies"):
         git(repo, "config", "diff.renames", setting)
-        assert [(file.path, file.lines) for file in added(Repository(repo), [name])[name]] == [("z.py", {21})]
+        assert [(file.path, file.lines) for file in added(Repository(repo), [name])[name]] == [
+            ("z.py", {21})
+        ]
     assert blame(Repository(repo), name, "z.py").paths == {"a.py", "z.py"}

@@ -15,12 +15,16 @@ from vacr.verification import Policy, verify
 MODULE = Path("/usr/lib/softhsm/libsofthsm2.so")
 NOW = datetime(2026, 11, 15, tzinfo=UTC)
 
-pytestmark = pytest.mark.skipif(not MODULE.exists() or not shutil.which("softhsm2-util"), reason="no SoftHSM")
+pytestmark = pytest.mark.skipif(
+    not MODULE.exists() or not shutil.which("softhsm2-util"), reason="no SoftHSM"
+)
 
 
 @pytest.fixture(scope="module")
 def device(tmp_path_factory):
-    """A token with a key of each kind; the library reads where it is once, when it is first loaded."""
+    """A token with a key of each kind; the library reads where it is once, when it is first
+    loaded.
+    """
     folder = tmp_path_factory.mktemp("hsm")
     (folder / "tokens").mkdir()
     config = folder / "softhsm2.conf"
@@ -28,7 +32,11 @@ def device(tmp_path_factory):
     monkeypatch = pytest.MonkeyPatch()
     monkeypatch.setenv("SOFTHSM2_CONF", str(config))
     util = ["softhsm2-util", "--pin", "1234"]
-    subprocess.run([*util, "--init-token", "--free", "--label", "vacr", "--so-pin", "5678"], check=True, capture_output=True)
+    subprocess.run(
+        [*util, "--init-token", "--free", "--label", "vacr", "--so-pin", "5678"],
+        check=True,
+        capture_output=True,
+    )
     for number, kind in enumerate(("eddsa", "es256", "es384", "ps256")):
         pem = folder / f"{kind}.pem"
         pem.write_bytes(keys.private_pem(keys.generate(kind)))
@@ -44,14 +52,26 @@ def uri(kind, module=MODULE):
 
 @pytest.mark.parametrize(
     ("kind", "number"),
-    [("eddsa", None), ("es256", None), ("es384", None), ("ps256", None), ("es256", -9), ("eddsa", -19), ("ps256", -39)],
+    [
+        ("eddsa", None),
+        ("es256", None),
+        ("es384", None),
+        ("ps256", None),
+        ("es256", -9),
+        ("eddsa", -19),
+        ("ps256", -39),
+    ],
 )
 def test_a_key_in_a_device_signs(device, kind, number):
     signer = hsm_signer(uri(kind), number, b"1234")
-    verified = verify(sign(b"x", signer, profile="attached"), Policy(keys=(signer.public_key,)), now=NOW)
+    verified = verify(
+        sign(b"x", signer, profile="attached"), Policy(keys=(signer.public_key,)), now=NOW
+    )
     assert verified.payload == b"x"
     signer.close()
-    assert keys.load_private((device / f"{kind}.pem").read_bytes()).public_key() == signer.public_key
+    assert (
+        keys.load_private((device / f"{kind}.pem").read_bytes()).public_key() == signer.public_key
+    )
 
 
 @pytest.mark.usefixtures("device")

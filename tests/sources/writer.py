@@ -1,7 +1,8 @@
-"""An agent that writes while it is being read, in a process of its own: told what to do by its arguments, ended by its parent.
+"""An agent that writes while it is being read, in a process of its own: told what to do by its
+arguments, ended by its parent.
 
-Each of its transactions adds a message with its part and writes their number into the session's title: whoever sees another
-number of either saw no moment of the database.
+Each of its transactions adds a message with its part and writes their number into the session's
+title: whoever sees another number of either saw no moment of the database.
 """
 
 import json
@@ -12,7 +13,9 @@ import time
 SESSION = "ses_1b7Nora"
 ENOUGH = 20_000
 PAUSE = 0.002
-"""How long it waits between two transactions: without a rollback journal's locks being free at times, nobody else gets in."""
+"""How long it waits between two transactions: without a rollback journal's locks being free at
+times, nobody else gets in.
+"""
 
 
 def connect(path: str, journal: str) -> sqlite3.Connection:
@@ -24,8 +27,14 @@ def connect(path: str, journal: str) -> sqlite3.Connection:
 def add(connection: sqlite3.Connection, number: int) -> None:
     user = json.dumps({"role": "user", "time": {"created": number}})
     part = json.dumps({"type": "text", "text": f"words {number} " + "x" * 2000})
-    connection.execute("INSERT INTO message VALUES (?, ?, ?, ?, ?)", [f"msg_{number:06}", SESSION, number, number, user])
-    connection.execute("INSERT INTO part VALUES (?, ?, ?, ?, ?, ?)", [f"prt_{number}", f"msg_{number:06}", SESSION, 1, 1, part])
+    connection.execute(
+        "INSERT INTO message VALUES (?, ?, ?, ?, ?)",
+        [f"msg_{number:06}", SESSION, number, number, user],
+    )
+    connection.execute(
+        "INSERT INTO part VALUES (?, ?, ?, ?, ?, ?)",
+        [f"prt_{number}", f"msg_{number:06}", SESSION, 1, 1, part],
+    )
     connection.execute("UPDATE session SET title = ? WHERE id = ?", [str(number), SESSION])
 
 

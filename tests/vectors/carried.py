@@ -15,14 +15,24 @@ def add(vectors):
     head = {1: -8, 4: key.thumbprint}
 
     def carrying(name, verdict, claims_set, said=head):
-        vectors.add(name, verdict, message(key, said, unprotected={14: claims_set}), trust=["kccs-signer.pub.pem"])
+        vectors.add(
+            name,
+            verdict,
+            message(key, said, unprotected={14: claims_set}),
+            trust=["kccs-signer.pub.pem"],
+        )
 
     own = {8: {1: cose(key)}}
     carrying("kccs-valid", "verified", own)
     carrying("kccs-valid-more-claims", "verified", {2: "me", **own})
     carrying("kccs-of-another", "kccs-mismatch", {8: {1: cose(other)}})
     carrying("kccs-of-another-kind", "kccs-mismatch", {8: {1: cose(curve)}})
-    carrying("kccs-of-another-who-is-named", "kccs-mismatch", {8: {1: cose(other)}}, {1: -8, 4: other.thumbprint})
+    carrying(
+        "kccs-of-another-who-is-named",
+        "kccs-mismatch",
+        {8: {1: cose(other)}},
+        {1: -8, 4: other.thumbprint},
+    )
     for name, odd in (
         ("no-map", b"x"),
         ("empty", {}),
@@ -36,8 +46,20 @@ def add(vectors):
         carrying(f"kccs-malformed-{name}", "kccs-malformed", odd)
     trust = ["kccs-signer.pub.pem"]
     vectors.add("kccs-valid-protected", "verified", message(key, {**head, 14: own}), trust=trust)
-    vectors.add("kccs-valid-critical", "verified", message(key, {**head, 2: [14], 14: own}), trust=trust)
-    vectors.add("kccs-in-both-headers", "label-twice", message(key, {**head, 14: own}, unprotected={14: own}), trust=trust)
-    vectors.add("kccs-twice", "cbor", message(key, head, unprotected=pairs((14, own), (14, own))), trust=trust)
+    vectors.add(
+        "kccs-valid-critical", "verified", message(key, {**head, 2: [14], 14: own}), trust=trust
+    )
+    vectors.add(
+        "kccs-in-both-headers",
+        "label-twice",
+        message(key, {**head, 14: own}, unprotected={14: own}),
+        trust=trust,
+    )
+    vectors.add(
+        "kccs-twice",
+        "cbor",
+        message(key, head, unprotected=pairs((14, own), (14, own))),
+        trust=trust,
+    )
     lone = message(other, {1: -8, 4: other.thumbprint}, unprotected={14: {8: {1: cose(other)}}})
     vectors.add("kccs-makes-nobody-trusted", "signature", lone, trust=trust)

@@ -37,7 +37,13 @@ def _builder(subject, public, since, until):
 
 
 def _alternative(name):
-    return (x509.UniformResourceIdentifier if ":" in name else x509.RFC822Name if "@" in name else x509.DNSName)(name)
+    return (
+        x509.UniformResourceIdentifier
+        if ":" in name
+        else x509.RFC822Name
+        if "@" in name
+        else x509.DNSName
+    )(name)
 
 
 def _key_usage(*, signs, certifies=False):
@@ -55,18 +61,28 @@ class Authority:
     """What certifies keys: a root, or one below another."""
 
     def __init__(self, name, above=None, *, ca=True, usage=None, only=None, rsa_bits=None):
-        self.private = rsa.generate_private_key(65537, rsa_bits) if rsa_bits else ec.generate_private_key(ec.SECP256R1())
+        self.private = (
+            rsa.generate_private_key(65537, rsa_bits)
+            if rsa_bits
+            else ec.generate_private_key(ec.SECP256R1())
+        )
         self.subject = name_of(name)
         above = above or self
-        builder = _builder(name, self.private.public_key(), days(-3000), days(3000)).issuer_name(above.subject)
+        builder = _builder(name, self.private.public_key(), days(-3000), days(3000)).issuer_name(
+            above.subject
+        )
         length = None if above is self else 0
-        builder = builder.add_extension(x509.BasicConstraints(ca, length if ca else None), critical=True)
+        builder = builder.add_extension(
+            x509.BasicConstraints(ca, length if ca else None), critical=True
+        )
         builder = builder.add_extension(_key_usage(signs=True, certifies=ca), critical=True)
         builder = with_key_identifiers(builder, self.private, above.private)
         if usage:
             builder = builder.add_extension(x509.ExtendedKeyUsage([_USAGES[usage]]), critical=False)
         if only:
-            builder = builder.add_extension(x509.NameConstraints([x509.DNSName(only)], None), critical=False)
+            builder = builder.add_extension(
+                x509.NameConstraints([x509.DNSName(only)], None), critical=False
+            )
         self.certificate = builder.sign(above.private, hashes.SHA256())
 
     @property
@@ -96,16 +112,24 @@ def certificate(
     """Certify a key."""
     until = until or days(365)
     since = since or min(days(-365), until - timedelta(days=1))
-    builder = _builder(subject, key.private.public_key(), since, until).issuer_name(authority.subject)
+    builder = _builder(subject, key.private.public_key(), since, until).issuer_name(
+        authority.subject
+    )
     builder = builder.add_extension(x509.BasicConstraints(ca, None), critical=True)
     builder = builder.add_extension(_key_usage(signs=signs), critical=True)
     if usage:
-        builder = builder.add_extension(x509.ExtendedKeyUsage([_USAGES[usage]]), critical=critical_usage)
+        builder = builder.add_extension(
+            x509.ExtendedKeyUsage([_USAGES[usage]]), critical=critical_usage
+        )
     if names:
-        builder = builder.add_extension(x509.SubjectAlternativeName([_alternative(name) for name in names]), critical=False)
+        builder = builder.add_extension(
+            x509.SubjectAlternativeName([_alternative(name) for name in names]), critical=False
+        )
     for extension in more:
         builder = builder.add_extension(extension, critical=False)
     if odd:
-        unknown = x509.UnrecognizedExtension(x509.ObjectIdentifier("1.3.6.1.4.1.4711.1"), b"\x05\x00")
+        unknown = x509.UnrecognizedExtension(
+            x509.ObjectIdentifier("1.3.6.1.4.1.4711.1"), b"\x05\x00"
+        )
         builder = builder.add_extension(unknown, critical=True)
     return builder.sign(authority.private, hashes.SHA256()).public_bytes(Encoding.DER)

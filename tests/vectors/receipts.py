@@ -32,7 +32,17 @@ class Bench:
         return {1: self.log.signer.algorithm, 4: kid, 15: claims, 395: 1, **odd.pop("more", {})}
 
     def receipt(
-        self, *, head=None, proof=None, kind=-1, proofs=None, beside=None, payload=None, root=None, tag=b"\xd2", sign=None
+        self,
+        *,
+        head=None,
+        proof=None,
+        kind=-1,
+        proofs=None,
+        beside=None,
+        payload=None,
+        root=None,
+        tag=b"\xd2",
+        sign=None,
     ):
         """Write a receipt: right, but for what is given."""
         head = cbor2.dumps(self.header() if head is None else head)
@@ -41,16 +51,32 @@ class Bench:
         unprotected = {396: {kind: listed}} if beside is None else beside
         root = self.log.tree.root() if root is None else root
         signature = (sign or self.log.signer).sign(cbor2.dumps(["Signature1", head, b"", root]))
-        return tag + b"\x84" + cbor2.dumps(head) + cbor2.dumps(unprotected) + cbor2.dumps(payload) + cbor2.dumps(signature)
+        return (
+            tag
+            + b"\x84"
+            + cbor2.dumps(head)
+            + cbor2.dumps(unprotected)
+            + cbor2.dumps(payload)
+            + cbor2.dumps(signature)
+        )
 
     def with_receipts(self, *receipts):
-        written = receipts[0] if len(receipts) == 1 and not isinstance(receipts[0], bytes) else list(receipts)
+        written = (
+            receipts[0]
+            if len(receipts) == 1 and not isinstance(receipts[0], bytes)
+            else list(receipts)
+        )
         return statement_with(self.statement, written)
 
 
 def statement_with(statement, receipts):
     parts = list(cbor2.loads(statement).value)
-    return b"\xd2\x84" + cbor2.dumps(parts[0]) + cbor2.dumps({394: receipts}) + b"".join(map(cbor2.dumps, parts[2:]))
+    return (
+        b"\xd2\x84"
+        + cbor2.dumps(parts[0])
+        + cbor2.dumps({394: receipts})
+        + b"".join(map(cbor2.dumps, parts[2:]))
+    )
 
 
 def add(vectors):
@@ -62,8 +88,14 @@ def add(vectors):
         (vectors.folder / f"receipt-{name}.pub.pem").write_bytes(Key(one.log.signer.key).public_pem)
 
     def adding(name, verdict, *receipts, statement=None, **policy):
-        asked = {"trust": ["receipt-signer.pub.pem"], "log_trust": ["receipt-log.pub.pem"], **policy}
-        vectors.add(f"receipt-{name}", verdict, statement or bench.with_receipts(*receipts), **asked)
+        asked = {
+            "trust": ["receipt-signer.pub.pem"],
+            "log_trust": ["receipt-log.pub.pem"],
+            **policy,
+        }
+        vectors.add(
+            f"receipt-{name}", verdict, statement or bench.with_receipts(*receipts), **asked
+        )
 
     good(adding, bench, other)
     places(adding, bench)
@@ -82,7 +114,12 @@ def good(adding, bench, other):
     adding("valid-root-attached", "verified", bench.receipt(payload=bench.log.tree.root()))
     adding("valid-two-logs", "verified", right, other.receipt(), log_trust=both)
     adding("valid-and-one-of-unknown-log", "verified", other.receipt(), right)
-    adding("valid-no-kid", "verified", bench.receipt(head={**bench.header(), 4: b"?"}), log_trust=both[::-1])
+    adding(
+        "valid-no-kid",
+        "verified",
+        bench.receipt(head={**bench.header(), 4: b"?"}),
+        log_trust=both[::-1],
+    )
     adding("valid-critical", "verified", bench.receipt(head={**bench.header(), 2: [395]}))
     adding("valid-no-log-trusted", "verified", right, log_trust=[])
     other_tree = bench.receipt(head={**other.header(), 395: 2})
@@ -99,16 +136,26 @@ def places(adding, bench):
     """Where a receipt is."""
     right = bench.receipt()
     adding("no-list", "receipt-malformed", {1: right})
-    adding("one-not-in-a-list", "receipt-malformed", statement=statement_with(bench.statement, right))
+    adding(
+        "one-not-in-a-list", "receipt-malformed", statement=statement_with(bench.statement, right)
+    )
     adding("empty-list", "receipt-malformed", statement=statement_with(bench.statement, []))
     inline = cbor2.CBORTag(18, [*cbor2.loads(right).value])
-    adding("not-a-byte-string", "receipt-malformed", statement=statement_with(bench.statement, [inline]))
+    adding(
+        "not-a-byte-string",
+        "receipt-malformed",
+        statement=statement_with(bench.statement, [inline]),
+    )
     adding("not-cbor", "receipt-malformed", b"\xff")
     adding("trailing-bytes", "receipt-malformed", right + b"\x00")
     adding("untagged", "receipt-untagged", bench.receipt(tag=b""))
     adding("wrong-tag", "receipt-malformed", bench.receipt(tag=b"\xd1"))
-    adding("protected", "receipt-protected", statement=message(bench.key, {**bench.said, 394: [right]}))
-    adding("is-the-statement", "receipt-tree", bench.statement, log_trust=["receipt-signer.pub.pem"])
+    adding(
+        "protected", "receipt-protected", statement=message(bench.key, {**bench.said, 394: [right]})
+    )
+    adding(
+        "is-the-statement", "receipt-tree", bench.statement, log_trust=["receipt-signer.pub.pem"]
+    )
     adding("many", "receipt-malformed", *[right] * 65)
 
 
@@ -151,16 +198,26 @@ def proofs(adding, bench):
     consistency = [2, size, [bytes(32)]]
     adding("of-consistency", "receipt-kind", bench.receipt(proof=consistency, kind=-2))
     adding("inclusion-as-consistency", "receipt-kind", bench.receipt(kind=-2))
-    adding("of-both-kinds", "receipt-kind", bench.receipt(beside={396: {-1: [right], -2: [cbor2.dumps(consistency)]}}))
+    adding(
+        "of-both-kinds",
+        "receipt-kind",
+        bench.receipt(beside={396: {-1: [right], -2: [cbor2.dumps(consistency)]}}),
+    )
     adding("of-no-kind", "receipt-malformed", bench.receipt(kind=-3))
     adding("without-proofs", "receipt-malformed", bench.receipt(beside={}))
     adding("root-in-payload-is-another", "receipt-root", bench.receipt(payload=bytes(32)))
-    adding("root-in-payload-is-another-and-signed", "receipt-root", bench.receipt(payload=bytes(32), root=bytes(32)))
+    adding(
+        "root-in-payload-is-another-and-signed",
+        "receipt-root",
+        bench.receipt(payload=bytes(32), root=bytes(32)),
+    )
     adding("signed-the-leaf-not-the-root", leads_elsewhere, bench.receipt(root=bench.statement))
     adding(
         "of-other-statement",
         leads_elsewhere,
-        statement=statement_with(message(bench.key, bench.said, payload=b"other"), [bench.receipt()]),
+        statement=statement_with(
+            message(bench.key, bench.said, payload=b"other"), [bench.receipt()]
+        ),
     )
 
 
@@ -170,14 +227,29 @@ def headers(adding, bench):
     proof = {396: {-1: [cbor2.dumps([bench.size, bench.index, bench.log.path(bench.index)])]}}
     without = {label: value for label, value in head.items() if label != 395}
     adding("tree-missing", "receipt-tree", bench.receipt(head=without))
-    adding("tree-unprotected", "receipt-unprotected", bench.receipt(head=without, beside={**proof, 395: 1}))
-    for name, kind in (("unknown", 99), ("ccf", 2), ("zero", 0), ("of-text", "1"), ("true", True), ("fraction", 1.0)):
+    adding(
+        "tree-unprotected",
+        "receipt-unprotected",
+        bench.receipt(head=without, beside={**proof, 395: 1}),
+    )
+    for name, kind in (
+        ("unknown", 99),
+        ("ccf", 2),
+        ("zero", 0),
+        ("of-text", "1"),
+        ("true", True),
+        ("fraction", 1.0),
+    ):
         adding(f"tree-{name}", "receipt-tree", bench.receipt(head={**head, 395: kind}))
     adding("label-twice", "receipt-malformed", bench.receipt(beside={**proof, 395: 1}))
     adding("crit-unknown", "receipt-malformed", bench.receipt(head={**head, 2: [4711], 4711: 1}))
     without = {label: value for label, value in head.items() if label != 1}
     adding("alg-missing", "receipt-alg-unknown", bench.receipt(head=without))
-    adding("alg-unprotected", "receipt-unprotected", bench.receipt(head=without, beside={**proof, 1: -7}))
+    adding(
+        "alg-unprotected",
+        "receipt-unprotected",
+        bench.receipt(head=without, beside={**proof, 1: -7}),
+    )
     adding("alg-of-another-key", "receipt-alg-key", bench.receipt(head={**head, 1: -8}))
     adding("alg-of-another-curve", "receipt-alg-key", bench.receipt(head={**head, 1: -35}))
     adding("alg-none", "receipt-alg-unknown", bench.receipt(head={**head, 1: 0}))
@@ -190,8 +262,16 @@ def signatures(adding, bench, other):
     adding("signature-changed", "receipt-signature", changed)
     adding("signature-empty", "receipt-signature-length", right[:-66] + b"\x40")
     adding("signature-zero", "receipt-signature-range", right[:-64] + bytes(64))
-    adding("kid-of-trusted-log", "receipt-signature", other.receipt(head={**other.header(), 4: bench.header()[4]}))
-    adding("signed-by-the-signer", "receipt-alg-key", bench.receipt(head={**bench.header(), 1: -8}, sign=bench.key.signer))
+    adding(
+        "kid-of-trusted-log",
+        "receipt-signature",
+        other.receipt(head={**other.header(), 4: bench.header()[4]}),
+    )
+    adding(
+        "signed-by-the-signer",
+        "receipt-alg-key",
+        bench.receipt(head={**bench.header(), 1: -8}, sign=bench.key.signer),
+    )
 
 
 def claims(adding, bench):
@@ -218,7 +298,9 @@ def rules(vectors, key):
     """Logs that enter digests, and a log with one entry."""
     trust = {"trust": ["receipt-signer.pub.pem"]}
     digests = Bench(key, rule="digest")
-    (vectors.folder / "receipt-digest-log.pub.pem").write_bytes(Key(digests.log.signer.key).public_pem)
+    (vectors.folder / "receipt-digest-log.pub.pem").write_bytes(
+        Key(digests.log.signer.key).public_pem
+    )
     trust["log_trust"] = ["receipt-digest-log.pub.pem"]
     entered = digests.with_receipts(digests.receipt())
     vectors.add("receipt-valid-digest-rule", "verified", entered, **trust, entry_rule="digest")
@@ -229,11 +311,15 @@ def rules(vectors, key):
     statement = message(key, {1: -8})
     lone = statement_with(statement, [alone.receipt(statement)])
     vectors.add("receipt-path-empty", "receipt-path-empty", lone, **trust)
-    vectors.add("receipt-valid-path-empty-lenient", "verified", lone, **trust, lenient_receipts=True)
+    vectors.add(
+        "receipt-valid-path-empty-lenient", "verified", lone, **trust, lenient_receipts=True
+    )
 
 
 def certified(vectors):
-    """Certificates that were valid when a log had the statement, and are not now; and the other way round."""
+    """Certificates that were valid when a log had the statement, and are not now; and the other way
+    round.
+    """
     key, root = Key.made("es256"), Authority("receipt root")
     (vectors.folder / "receipt-root.pem").write_bytes(root.pem)
     for name, verdict, times in (
@@ -243,10 +329,15 @@ def certified(vectors):
     ):
         chain = certificate(key, root, **times)
         bench = Bench(key, {33: chain, 15: {1: "https://example.org", 2: "it"}})
-        (vectors.folder / f"receipt-{name}.pub.pem").write_bytes(Key(bench.log.signer.key).public_pem)
+        (vectors.folder / f"receipt-{name}.pub.pem").write_bytes(
+            Key(bench.log.signer.key).public_pem
+        )
         asked = {"trust": ["receipt-root.pem"], "log_trust": [f"receipt-{name}.pub.pem"]}
         vectors.add(f"receipt-{name}", verdict, bench.with_receipts(bench.receipt()), **asked)
         if verdict == "verified":
             vectors.add(
-                f"receipt-{name}-unknown-log", "expired", bench.with_receipts(bench.receipt()), **asked | {"log_trust": []}
+                f"receipt-{name}-unknown-log",
+                "expired",
+                bench.with_receipts(bench.receipt()),
+                **asked | {"log_trust": []},
             )

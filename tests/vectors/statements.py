@@ -49,17 +49,32 @@ class Key:
 
 def pairs(*members):
     """Write a map in the order its members come, repeated keys and all."""
-    return bytes([0xA0 + len(members)]) + b"".join(cbor2.dumps(key) + cbor2.dumps(value) for key, value in members)
+    return bytes([0xA0 + len(members)]) + b"".join(
+        cbor2.dumps(key) + cbor2.dumps(value) for key, value in members
+    )
 
 
 def message(
-    key, protected, *, unprotected=None, payload=PAYLOAD, detached=False, tag=b"\xd2", signature=None, signed=None, change=False
+    key,
+    protected,
+    *,
+    unprotected=None,
+    payload=PAYLOAD,
+    detached=False,
+    tag=b"\xd2",
+    signature=None,
+    signed=None,
+    change=False,
 ):
     """Write a message; headers are maps, or bytes where they have to be odd."""
-    head = protected if isinstance(protected, bytes) else cbor2.dumps(protected) if protected else b""
+    head = (
+        protected if isinstance(protected, bytes) else cbor2.dumps(protected) if protected else b""
+    )
     if signature is None:
         body = payload if signed is None else signed
-        signature = key.signer.sign(cbor2.dumps(["Signature1", b"" if head == b"\xa0" else head, b"", body]))
+        signature = key.signer.sign(
+            cbor2.dumps(["Signature1", b"" if head == b"\xa0" else head, b"", body])
+        )
     if change:
         signature = signature[:-1] + bytes([signature[-1] ^ 1])
     rest = unprotected if isinstance(unprotected, bytes) else cbor2.dumps(unprotected or {})
@@ -70,7 +85,13 @@ def message(
 def envelope(key, *, number=-16, more=None, unprotected=None, detached=False):
     """Write a hash envelope about the payload."""
     headers = {1: key.algorithm, 258: number, 259: "application/json", **(more or {})}
-    return message(key, headers, unprotected=unprotected, payload=hashlib.sha256(PAYLOAD).digest(), detached=detached)
+    return message(
+        key,
+        headers,
+        unprotected=unprotected,
+        payload=hashlib.sha256(PAYLOAD).digest(),
+        detached=detached,
+    )
 
 
 def x5t(certificate):

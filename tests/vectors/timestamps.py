@@ -43,7 +43,17 @@ class TimeAuthority:
 
     def answer(self, question):
         (self.folder / "question").write_bytes(question)
-        command = ["openssl", "ts", "-reply", "-config", "config", "-queryfile", "question", "-out", "reply"]
+        command = [
+            "openssl",
+            "ts",
+            "-reply",
+            "-config",
+            "config",
+            "-queryfile",
+            "question",
+            "-out",
+            "reply",
+        ]
         command += ["-signer", "cert.pem", "-inkey", "key.pem"]
         subprocess.run(command, cwd=self.folder, check=True, capture_output=True)
         return (self.folder / "reply").read_bytes()
@@ -73,15 +83,39 @@ def add(vectors, key, certified):
         vectors.add("timestamp-malformed", "timestamp-malformed", stamped(b"x"), **asked)
         vectors.add("timestamp-no-bytes", "timestamp-malformed", stamped(7), **asked)
         vectors.add(
-            "timestamp-untrusted", "timestamp-untrusted", stamped(about), **{**asked, "timestamp_trust": ["other-time-root.pem"]}
+            "timestamp-untrusted",
+            "timestamp-untrusted",
+            stamped(about),
+            **{**asked, "timestamp_trust": ["other-time-root.pem"]},
         )
-        vectors.add("timestamp-protected", "timestamp-malformed", message(key, {1: -8, 270: about}), **asked)
-        vectors.add("timestamp-of-payload", "timestamp-missing", message(key, {1: -8, 269: authority.token(PAYLOAD)}), **asked)
+        vectors.add(
+            "timestamp-protected", "timestamp-malformed", message(key, {1: -8, 270: about}), **asked
+        )
+        vectors.add(
+            "timestamp-of-payload",
+            "timestamp-missing",
+            message(key, {1: -8, 269: authority.token(PAYLOAD)}),
+            **asked,
+        )
         root = Authority("root")
         (vectors.folder / "late-root.pem").write_bytes(root.pem)
-        said = {1: -7, 33: certificate(certified, root, since=days(2)), 15: {1: "https://example.org", 2: "it"}}
+        said = {
+            1: -7,
+            33: certificate(certified, root, since=days(2)),
+            15: {1: "https://example.org", 2: "it"},
+        }
         signed = message(certified, said)
         token = authority.token(cbor2.dumps(cbor2.loads(signed).value[3]))
         late = signed.replace(b"\xa0\x55{", b"\xa1\x19\x01\x0e" + cbor2.dumps(token) + b"\x55{", 1)
-        vectors.add("timestamp-before-certificate", "not-yet-valid", late, **{**asked, "trust": ["late-root.pem"]})
-        vectors.add("timestamp-of-other-payload", "timestamp-mismatch", message(key, {1: -8, 269: other}), **asked)
+        vectors.add(
+            "timestamp-before-certificate",
+            "not-yet-valid",
+            late,
+            **{**asked, "trust": ["late-root.pem"]},
+        )
+        vectors.add(
+            "timestamp-of-other-payload",
+            "timestamp-mismatch",
+            message(key, {1: -8, 269: other}),
+            **asked,
+        )

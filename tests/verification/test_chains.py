@@ -11,9 +11,17 @@ from vacr.verification.chains import check_chain
 
 
 def test_whoever_is_not_certified_has_nobody_check_all_their_certificates():
-    """What is wrong at the signer's end is not even looked at: that nobody certified the other end is found before."""
-    middle, root, trusted = Authority("middle", Authority("root")), Authority("root"), Authority("trusted")
-    forged = x509.load_der_x509_certificate(certificate(Key(keys.generate("eddsa")), Authority("middle")))
+    """What is wrong at the signer's end is not even looked at: that nobody certified the other end
+    is found before.
+    """
+    middle, root, trusted = (
+        Authority("middle", Authority("root")),
+        Authority("root"),
+        Authority("trusted"),
+    )
+    forged = x509.load_der_x509_certificate(
+        certificate(Key(keys.generate("eddsa")), Authority("middle"))
+    )
     with pytest.raises(InvalidStatement) as caught:
         check_chain([forged, middle.certificate], [trusted.certificate, root.certificate], None)
     assert caught.value.reason == "untrusted"

@@ -12,7 +12,9 @@ NOW = datetime(2026, 11, 15, tzinfo=UTC)
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize("kind", ["application/json", "application/cbor", "application/agent-conversation"])
+@pytest.mark.parametrize(
+    "kind", ["application/json", "application/cbor", "application/agent-conversation"]
+)
 def test_any_content_type_is_read(profile, kind):
     signer = KeySigner(keys.generate("eddsa"))
     statement = sign(PAYLOAD, signer, profile=profile, content_type=kind)

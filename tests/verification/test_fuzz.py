@@ -13,11 +13,23 @@ NOW = datetime(2026, 11, 15, tzinfo=UTC)
 PAYLOAD = b'{"what":"was signed"}'
 SIGNERS = [KeySigner(keys.generate(kind)) for kind in ("eddsa", "es256")]
 POLICY = Policy(keys=tuple(signer.public_key for signer in SIGNERS))
-STATEMENTS = [sign(PAYLOAD, signer, profile=profile, claims=Claims(issued_at=1)) for signer in SIGNERS for profile in PROFILES]
+STATEMENTS = [
+    sign(PAYLOAD, signer, profile=profile, claims=Claims(issued_at=1))
+    for signer in SIGNERS
+    for profile in PROFILES
+]
 
 values = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**66), 2**66) | st.floats() | st.text(max_size=5) | st.binary(max_size=40),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.integers(-50, 400) | st.text(max_size=3), inner, max_size=5),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**66), 2**66)
+    | st.floats()
+    | st.text(max_size=5)
+    | st.binary(max_size=40),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.integers(-50, 400) | st.text(max_size=3), inner, max_size=5)
+    ),
     max_leaves=12,
 )
 
@@ -49,7 +61,12 @@ def test_changed_bytes(statement, data):
 
 
 @settings(max_examples=400, deadline=None)
-@given(st.sampled_from(STATEMENTS), st.dictionaries(st.integers(-50, 400), values, max_size=4), values, st.data())
+@given(
+    st.sampled_from(STATEMENTS),
+    st.dictionaries(st.integers(-50, 400), values, max_size=4),
+    values,
+    st.data(),
+)
 def test_other_headers(statement, unprotected, value, data):
     parts = list(cbor2.loads(statement).value)
     if data.draw(st.booleans()):

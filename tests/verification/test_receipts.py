@@ -38,9 +38,18 @@ def told(found):
 def test_what_a_receipt_shows(kind):
     log = Log(kind=kind, began=int(TIME.timestamp()))
     log.fill(6)
-    found = verified(with_receipt(STATEMENT, log.receipt(STATEMENT)), Policy(keys=(SIGNER.public_key,), log_keys=(log.key,)))
+    found = verified(
+        with_receipt(STATEMENT, log.receipt(STATEMENT)),
+        Policy(keys=(SIGNER.public_key,), log_keys=(log.key,)),
+    )
     (one,) = found.receipts
-    assert (one.issuer, one.subject, one.size, one.index, one.time) == ("https://log.example", "log.example", 8, 7, TIME)
+    assert (one.issuer, one.subject, one.size, one.index, one.time) == (
+        "https://log.example",
+        "log.example",
+        8,
+        7,
+        TIME,
+    )
     assert found.logged_at == TIME
     assert told(found) == [("passed", "in https://log.example, entry 7 of 8, 2026-11-12T00:00:00Z")]
 
@@ -97,7 +106,10 @@ def test_changed_bytes(data):
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.binary(max_size=200) | st.lists(st.binary(max_size=60) | st.integers() | st.none(), max_size=3))
+@given(
+    st.binary(max_size=200)
+    | st.lists(st.binary(max_size=60) | st.integers() | st.none(), max_size=3)
+)
 def test_any_receipts(value):
     parts = list(cbor2.loads(STATEMENT).value)
     parts[1] = {**parts[1], 394: value}

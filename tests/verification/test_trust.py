@@ -16,7 +16,12 @@ SIGNER, OTHER = (KeySigner(keys.generate("eddsa")) for _ in range(2))
 
 def hint(statement, *trusted):
     with pytest.raises(VerificationFailed) as failed:
-        verify(statement, Policy(keys=tuple(one.public_key for one in trusted)), payload=PAYLOAD, now=NOW)
+        verify(
+            statement,
+            Policy(keys=tuple(one.public_key for one in trusted)),
+            payload=PAYLOAD,
+            now=NOW,
+        )
     assert failed.value.reason == "signature"
     return failed.value.hint
 
@@ -28,7 +33,9 @@ def named(kid):
 
 
 def test_the_key_that_is_missing_is_named():
-    assert f"key {keys.thumbprint(SIGNER.public_key).hex()[:16]}." in hint(sign(PAYLOAD, SIGNER), OTHER)
+    assert f"key {keys.thumbprint(SIGNER.public_key).hex()[:16]}." in hint(
+        sign(PAYLOAD, SIGNER), OTHER
+    )
 
 
 def test_a_trusted_key_that_is_named_is_not_missing():

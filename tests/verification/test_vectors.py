@@ -27,12 +27,24 @@ def policy_of(asked):
             roots += load_certificates(data)
         else:
             trusted += keys.load_public(data)
-    more = {name: value for name, value in asked.items() if name not in ("trust", "algorithms", "timestamp_trust", "log_trust")}
+    more = {
+        name: value
+        for name, value in asked.items()
+        if name not in ("trust", "algorithms", "timestamp_trust", "log_trust")
+    }
     if "algorithms" in asked:
         more["algorithms"] = frozenset(BY_NAME[name.lower()] for name in asked["algorithms"])
-    times = [one for name in asked.get("timestamp_trust", ()) for one in load_certificates(read(name))]
+    times = [
+        one for name in asked.get("timestamp_trust", ()) for one in load_certificates(read(name))
+    ]
     logs = [one for name in asked.get("log_trust", ()) for one in keys.load_public(read(name))]
-    return Policy(keys=tuple(trusted), roots=tuple(roots), timestamp_roots=tuple(times), log_keys=tuple(logs), **more)
+    return Policy(
+        keys=tuple(trusted),
+        roots=tuple(roots),
+        timestamp_roots=tuple(times),
+        log_keys=tuple(logs),
+        **more,
+    )
 
 
 @pytest.mark.parametrize("vector", MANIFEST["vectors"], ids=lambda vector: vector["name"])

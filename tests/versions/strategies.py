@@ -1,5 +1,5 @@
-"""Valid records of each version, made to be hard to convert: names that collide, extensions that look like ours, marks that may
-or may not be true, stubs that are none.
+"""Valid records of each version, made to be hard to convert: names that collide, extensions that
+look like ours, marks that may or may not be true, stubs that are none.
 """
 
 from hypothesis import strategies as st
@@ -40,34 +40,64 @@ NAMES = [
     "é",
     "",
 ]
-TEXTS = st.sampled_from(["", "unknown", "vacr", "user", "queue", "system-event", "tool-call", "interactive", "autonomous", "x"])
+TEXTS = st.sampled_from(
+    [
+        "",
+        "unknown",
+        "vacr",
+        "user",
+        "queue",
+        "system-event",
+        "tool-call",
+        "interactive",
+        "autonomous",
+        "x",
+    ]
+)
 VERSIONS = {
     3: st.sampled_from(["3.0.0-draft", "3.0.0-draft", "3", "3.1"]),
     2: st.sampled_from(["2.0.0-draft", "2.0.0-draft", "2", "2.1"]),
     1: st.sampled_from(["1.0.0", "1", "1.0"]),
 }
-TIMES = st.sampled_from(["2026-01-01T00:00:00Z", "2026-02-30T23:59:60.5+01:00", 0, 1772000000000, -5, 0.5, 2**62])
+TIMES = st.sampled_from(
+    ["2026-01-01T00:00:00Z", "2026-02-30T23:59:60.5+01:00", 0, 1772000000000, -5, 0.5, 2**62]
+)
 STAMPS = st.sampled_from(["2026-01-01T00:00:00Z", "2026-02-30T23:59:60.5+01:00"])
 COUNTS = st.integers(0, 2**60)
 CONTRIBUTORS = st.sampled_from(
-    [{"type": "ai"}, {"type": "ai", "model-id": "m"}, {"type": "ai", "model_id": "m"}, {"type": "robot"}, {"type": ["ai"]}]
+    [
+        {"type": "ai"},
+        {"type": "ai", "model-id": "m"},
+        {"type": "ai", "model_id": "m"},
+        {"type": "robot"},
+        {"type": ["ai"]},
+    ]
 )
 MARKS = st.fixed_dictionaries(
     {},
     optional={
-        "stubs": st.lists(st.sampled_from(STUBS), max_size=3, unique=True).map(sorted) | st.just(["/session/entries/0/type"] * 2),
+        "stubs": st.lists(st.sampled_from(STUBS), max_size=3, unique=True).map(sorted)
+        | st.just(["/session/entries/0/type"] * 2),
         "version": VERSIONS[2] | VERSIONS[3] | VERSIONS[1],
         "tool": st.just({}),
     },
 )
-OURS = st.fixed_dictionaries({}, optional={"converted": MARKS | st.none(), "source": st.just({"format": "f"})}) | st.none()
+OURS = (
+    st.fixed_dictionaries(
+        {}, optional={"converted": MARKS | st.none(), "source": st.just({"format": "f"})}
+    )
+    | st.none()
+)
 
 
 def extensions(values, keys):
     """Vendor extensions of version 2."""
-    data = st.dictionaries(keys, values, max_size=3) | st.fixed_dictionaries({}, optional={"vacr": OURS, "metadata": values})
+    data = st.dictionaries(keys, values, max_size=3) | st.fixed_dictionaries(
+        {}, optional={"vacr": OURS, "metadata": values}
+    )
     return st.fixed_dictionaries(
-        {"vendor": st.sampled_from(["vacr", "vacr", "acme"])}, optional={"version": TEXTS, "data": data}
+        {"vendor": st.sampled_from(["vacr", "vacr", "acme"])},
+        optional={"version": TEXTS, "data": data},
     ) | st.fixed_dictionaries({"vendor": st.just("vacr"), "data": data})
 
 
@@ -81,17 +111,25 @@ class Form:
             scalars |= st.binary(max_size=2)
         self.values = st.recursive(
             scalars,
-            lambda inner: st.lists(inner, max_size=2) | st.dictionaries(keys, inner, max_size=2) | extensions(inner, keys),
+            lambda inner: (
+                st.lists(inner, max_size=2)
+                | st.dictionaries(keys, inner, max_size=2)
+                | extensions(inner, keys)
+            ),
             max_leaves=5,
         )
         self.extensions = extensions(self.values, keys)
-        self.any_keys = st.dictionaries(keys | st.binary(max_size=1) | st.booleans() if cbor else keys, self.values, max_size=3)
+        self.any_keys = st.dictionaries(
+            keys | st.binary(max_size=1) | st.booleans() if cbor else keys, self.values, max_size=3
+        )
         self.sessions = TEXTS | st.binary(max_size=3) if cbor else TEXTS
 
     # --- version 3 ---
 
     def open(self, known, required=(), more=()):
-        """Maps of version 3: known members, and any others, under names that are not known there."""
+        """Maps of version 3: known members, and any others, under names that are not
+        known there.
+        """
         free = {name: self.values for name in (*NAMES, *more) if name not in known}
         free["vendor-ext"] = self.extensions | self.values
         members = st.fixed_dictionaries(
@@ -112,16 +150,34 @@ class Form:
     def entries_v3(self):
         base = {"timestamp": TIMES, "id": TEXTS}
         kinds = [
-            ("user", {"content": self.values, "model-id": TEXTS, "parent-id": TEXTS, "token-usage": self.usage_v3()}, []),
-            ("assistant", {"content": self.values, "model-id": TEXTS, "token-usage": self.usage_v3()}, []),
-            ("tool-call", {"name": TEXTS, "input": self.values, "call-id": TEXTS}, ["name", "input"]),
+            (
+                "user",
+                {
+                    "content": self.values,
+                    "model-id": TEXTS,
+                    "parent-id": TEXTS,
+                    "token-usage": self.usage_v3(),
+                },
+                [],
+            ),
+            (
+                "assistant",
+                {"content": self.values, "model-id": TEXTS, "token-usage": self.usage_v3()},
+                [],
+            ),
+            (
+                "tool-call",
+                {"name": TEXTS, "input": self.values, "call-id": TEXTS},
+                ["name", "input"],
+            ),
             ("tool-result", {"output": self.values, "is-error": st.booleans()}, ["output"]),
             ("reasoning", {"content": st.just("") | self.values, "encrypted": TEXTS}, ["content"]),
             (
                 "system-event",
                 {
                     "event-type": TEXTS,
-                    "data": st.dictionaries(st.sampled_from(NAMES), self.values, max_size=2) | self.extensions,
+                    "data": st.dictionaries(st.sampled_from(NAMES), self.values, max_size=2)
+                    | self.extensions,
                 },
                 ["event-type"],
             ),
@@ -131,7 +187,9 @@ class Form:
             return st.one_of(
                 [
                     self.open(
-                        {"type": st.just(kind), **base, **known, "children": children}, ["type", *required], ["stop-reason"]
+                        {"type": st.just(kind), **base, **known, "children": children},
+                        ["type", *required],
+                        ["stop-reason"],
                     )
                     for kind, known, required in kinds
                 ]
@@ -141,8 +199,14 @@ class Form:
         return st.lists(entry(st.lists(entry(st.just([])), max_size=2)), max_size=2)
 
     def records_v3(self):
-        environment = self.open({"working-dir": TEXTS, "vcs": self.vcs_v3(), "sandboxes": st.just(["/x"])}, ["working-dir"])
-        agent = self.open({"model-id": TEXTS, "model-provider": TEXTS, "cli-name": TEXTS}, ["model-id", "model-provider"])
+        environment = self.open(
+            {"working-dir": TEXTS, "vcs": self.vcs_v3(), "sandboxes": st.just(["/x"])},
+            ["working-dir"],
+        )
+        agent = self.open(
+            {"model-id": TEXTS, "model-provider": TEXTS, "cli-name": TEXTS},
+            ["model-id", "model-provider"],
+        )
         session = self.open(
             {
                 "format": TEXTS,
@@ -155,7 +219,11 @@ class Form:
             ["session-id", "agent-meta", "entries"],
             ["task-description"],
         )
-        stub = {"session-id": "x", "agent-meta": {"model-id": "unknown", "model-provider": "unknown"}, "entries": []}
+        stub = {
+            "session-id": "x",
+            "agent-meta": {"model-id": "unknown", "model-provider": "unknown"},
+            "entries": [],
+        }
         known = {
             "version": VERSIONS[3],
             "id": st.just("x"),
@@ -192,15 +260,34 @@ class Form:
 
             vendors = st.fixed_dictionaries(
                 {
-                    "type": st.sampled_from(["queue", "", "tool-call", "tool-result", "system-event"]),
+                    "type": st.sampled_from(
+                        ["queue", "", "tool-call", "tool-result", "system-event"]
+                    ),
                     "vendor-ext": self.extensions,
                 },
-                optional={"timestamp": TIMES, "id": TEXTS, "session-id": TEXTS, "children": children},
+                optional={
+                    "timestamp": TIMES,
+                    "id": TEXTS,
+                    "session-id": TEXTS,
+                    "children": children,
+                },
             )
             return st.one_of(
                 one("user", {}, content=self.values, parent_id=TEXTS),
-                one("assistant", {}, content=self.values, stop_reason=TEXTS, token_usage=usage, model_id=TEXTS),
-                one("tool-call", {"name": TEXTS, "input": self.values}, call_id=TEXTS, contributor=contributor),
+                one(
+                    "assistant",
+                    {},
+                    content=self.values,
+                    stop_reason=TEXTS,
+                    token_usage=usage,
+                    model_id=TEXTS,
+                ),
+                one(
+                    "tool-call",
+                    {"name": TEXTS, "input": self.values},
+                    call_id=TEXTS,
+                    contributor=contributor,
+                ),
                 one("tool-result", {"output": self.values}, status=TEXTS),
                 one("reasoning", {}, content=st.just("") | self.values, subject=TEXTS),
                 one("system-event", {"event-type": TEXTS}, data=self.extensions),
@@ -216,9 +303,14 @@ class Form:
             "agent-meta": self.closed({"model-id": TEXTS, "model-provider": TEXTS}, cli_name=TEXTS),
             "entries": self.entries_v2(),
         }
-        optional = {"session_start": TIMES, "environment": self.closed({}, working_dir=TEXTS, vcs=vcs)}
+        optional = {
+            "session_start": TIMES,
+            "environment": self.closed({}, working_dir=TEXTS, vcs=vcs),
+        }
         interactive = self.closed({"format": st.just("interactive"), **envelope}, **optional)
-        autonomous = self.closed({"format": st.just("autonomous"), **envelope}, task_description=TEXTS, **optional)
+        autonomous = self.closed(
+            {"format": st.just("autonomous"), **envelope}, task_description=TEXTS, **optional
+        )
         return st.fixed_dictionaries(
             {"version": VERSIONS[2], "id": st.just("x")},
             optional={
@@ -226,7 +318,9 @@ class Form:
                 "created": TIMES,
                 "file-attribution": attributions("_"),
                 "vcs": vcs,
-                "recording-agent": st.fixed_dictionaries({}, optional={"name": TEXTS, "version": TEXTS}),
+                "recording-agent": st.fixed_dictionaries(
+                    {}, optional={"name": TEXTS, "version": TEXTS}
+                ),
                 "metadata": self.extensions,
             },
         )
@@ -235,11 +329,15 @@ class Form:
 
     def records_v1(self):
         algorithms = st.dictionaries(
-            st.sampled_from(["/files/0/conversations/0/ranges/0", "/files/0/conversations/0/ranges/1", "/x"]),
+            st.sampled_from(
+                ["/files/0/conversations/0/ranges/0", "/files/0/conversations/0/ranges/1", "/x"]
+            ),
             TEXTS | st.none(),
             max_size=2,
         )
-        ours = st.fixed_dictionaries({"vacr": st.fixed_dictionaries({"content-hash-alg": algorithms}) | OURS})
+        ours = st.fixed_dictionaries(
+            {"vacr": st.fixed_dictionaries({"content-hash-alg": algorithms}) | OURS}
+        )
         return st.fixed_dictionaries(
             {
                 "version": VERSIONS[1],
@@ -270,18 +368,27 @@ def attributions(joint, *, algorithm=True):
         return text.replace("-", joint)
 
     contributor = st.fixed_dictionaries(
-        {"type": st.sampled_from(["human", "ai", "mixed", "unknown"])}, optional={name("model-id"): TEXTS}
+        {"type": st.sampled_from(["human", "ai", "mixed", "unknown"])},
+        optional={name("model-id"): TEXTS},
     )
     optional = {name("content-hash"): TEXTS, "contributor": contributor}
     if algorithm:
         optional[name("content-hash-alg")] = TEXTS
-    ranges = st.fixed_dictionaries({name("start-line"): COUNTS, name("end-line"): COUNTS}, optional=optional)
+    ranges = st.fixed_dictionaries(
+        {name("start-line"): COUNTS, name("end-line"): COUNTS}, optional=optional
+    )
     resource = st.fixed_dictionaries({"type": TEXTS, "url": st.just("https://example.org/1")})
     conversation = st.fixed_dictionaries(
         {"ranges": st.lists(ranges, max_size=2)},
-        optional={"url": st.just("x:y"), "contributor": contributor, "related": st.lists(resource, max_size=1)},
+        optional={
+            "url": st.just("x:y"),
+            "contributor": contributor,
+            "related": st.lists(resource, max_size=1),
+        },
     )
-    file = st.fixed_dictionaries({"path": TEXTS, "conversations": st.lists(conversation, max_size=2)})
+    file = st.fixed_dictionaries(
+        {"path": TEXTS, "conversations": st.lists(conversation, max_size=2)}
+    )
     return st.fixed_dictionaries({"files": st.lists(file, max_size=2)})
 
 

@@ -4,13 +4,26 @@ import pytest
 
 from vacr.versions import convert
 
-SESSION = {"format": "interactive", "session-id": "s", "agent-meta": {"model-id": "m", "model-provider": "p"}, "entries": []}
+SESSION = {
+    "format": "interactive",
+    "session-id": "s",
+    "agent-meta": {"model-id": "m", "model-provider": "p"},
+    "entries": [],
+}
 RECORD = {"version": "2.0.0-draft", "id": "x", "session": SESSION}
-STUB = {"session-id": "x", "agent-meta": {"model-id": "unknown", "model-provider": "unknown"}, "entries": []}
+STUB = {
+    "session-id": "x",
+    "agent-meta": {"model-id": "unknown", "model-provider": "unknown"},
+    "entries": [],
+}
 
 
 def raised(**members):
-    return convert(RECORD | {name.replace("_", "-"): value for name, value in members.items()}, "v3", json=False)
+    return convert(
+        RECORD | {name.replace("_", "-"): value for name, value in members.items()},
+        "v3",
+        json=False,
+    )
 
 
 def marked(*stubs, **more):
@@ -20,13 +33,22 @@ def marked(*stubs, **more):
 ROOT = [
     ({}, {}),
     ({"version": "2.1"}, marked(version="2.1")),
-    ({"metadata": {"vendor": "acme", "data": {1: 2}}}, {"metadata": {"vendor": "acme", "data": {1: 2}}}),
-    ({"metadata": {"vendor": "vacr", "data": {"vacr": {"source": {}}, "more": 1}}}, {"vacr": {"source": {}}, "more": 1}),
+    (
+        {"metadata": {"vendor": "acme", "data": {1: 2}}},
+        {"metadata": {"vendor": "acme", "data": {1: 2}}},
+    ),
+    (
+        {"metadata": {"vendor": "vacr", "data": {"vacr": {"source": {}}, "more": 1}}},
+        {"vacr": {"source": {}}, "more": 1},
+    ),
     (
         {"metadata": {"vendor": "vacr", "version": "1", "data": {"a": 1}}},
         {"metadata": {"vendor": "vacr", "version": "1", "data": {"a": 1}}},
     ),
-    ({"metadata": {"vendor": "vacr", "data": {"id": "y"}}}, {"metadata": {"vendor": "vacr", "data": {"id": "y"}}}),
+    (
+        {"metadata": {"vendor": "vacr", "data": {"id": "y"}}},
+        {"metadata": {"vendor": "vacr", "data": {"id": "y"}}},
+    ),
     ({"vcs": {"branch": "b"}}, {"vcs": {"type": "unknown", "branch": "b"}} | marked("/vcs/type")),
     (
         {"recording-agent": {"version": "1"}},
@@ -49,21 +71,35 @@ def test_members_of_the_record(members, expected):
 
 def test_a_record_without_a_session_gets_one():
     record = {"version": "2.0.0-draft", "id": "x"}
-    assert convert(record, "v3") == {"version": "3.0.0-draft", "id": "x", "session": STUB} | marked("/session")
+    assert convert(record, "v3") == {"version": "3.0.0-draft", "id": "x", "session": STUB} | marked(
+        "/session"
+    )
 
 
 def test_an_environment_without_a_directory_gets_one():
     environment = {"working-dir": "", "vcs": {"type": "unknown"}}
     places = ("/session/environment/vcs/type", "/session/environment/working-dir")
-    expected = RECORD | {"version": "3.0.0-draft", "session": SESSION | {"environment": environment}} | marked(*places)
+    expected = (
+        RECORD
+        | {"version": "3.0.0-draft", "session": SESSION | {"environment": environment}}
+        | marked(*places)
+    )
     assert raised(session=SESSION | {"environment": {"vcs": {}}}) == expected
 
 
 ENTRIES = [
-    ({"type": "reasoning", "encrypted": "x"}, {"type": "reasoning", "encrypted": "x", "content": ""}, "content"),
+    (
+        {"type": "reasoning", "encrypted": "x"},
+        {"type": "reasoning", "encrypted": "x", "content": ""},
+        "content",
+    ),
     (
         {"type": "queue", "vendor-ext": {"vendor": "acme", "data": {1: 2}}},
-        {"type": "system-event", "event-type": "queue", "vendor-ext": {"vendor": "acme", "data": {1: 2}}},
+        {
+            "type": "system-event",
+            "event-type": "queue",
+            "vendor-ext": {"vendor": "acme", "data": {1: 2}},
+        },
         "type",
     ),
     (
@@ -77,8 +113,18 @@ ENTRIES = [
         None,
     ),
     (
-        {"type": "tool-call", "name": "n", "input": 1, "contributor": {"type": "ai", "model_id": "m"}},
-        {"type": "tool-call", "name": "n", "input": 1, "contributor": {"type": "ai", "model-id": "m"}},
+        {
+            "type": "tool-call",
+            "name": "n",
+            "input": 1,
+            "contributor": {"type": "ai", "model_id": "m"},
+        },
+        {
+            "type": "tool-call",
+            "name": "n",
+            "input": 1,
+            "contributor": {"type": "ai", "model-id": "m"},
+        },
         None,
     ),
     (
@@ -104,9 +150,35 @@ def test_entries(entry, expected, stub):
 
 
 def test_attribution_is_spelled_in_kebab_case():
-    ranges = [{"start_line": 1, "end_line": 2, "content_hash": "h", "content_hash_alg": "a", "contributor": {"type": "ai"}}]
-    conversation = {"url": "x:y", "contributor": {"type": "ai", "model_id": "m"}, "ranges": ranges, "related": []}
+    ranges = [
+        {
+            "start_line": 1,
+            "end_line": 2,
+            "content_hash": "h",
+            "content_hash_alg": "a",
+            "contributor": {"type": "ai"},
+        }
+    ]
+    conversation = {
+        "url": "x:y",
+        "contributor": {"type": "ai", "model_id": "m"},
+        "ranges": ranges,
+        "related": [],
+    }
     result = raised(file_attribution={"files": [{"path": "p", "conversations": [conversation]}]})
-    ranges = [{"start-line": 1, "end-line": 2, "content-hash": "h", "content-hash-alg": "a", "contributor": {"type": "ai"}}]
-    conversation = {"url": "x:y", "contributor": {"type": "ai", "model-id": "m"}, "ranges": ranges, "related": []}
+    ranges = [
+        {
+            "start-line": 1,
+            "end-line": 2,
+            "content-hash": "h",
+            "content-hash-alg": "a",
+            "contributor": {"type": "ai"},
+        }
+    ]
+    conversation = {
+        "url": "x:y",
+        "contributor": {"type": "ai", "model-id": "m"},
+        "ranges": ranges,
+        "related": [],
+    }
     assert result["file-attribution"] == {"files": [{"path": "p", "conversations": [conversation]}]}

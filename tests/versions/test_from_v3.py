@@ -4,16 +4,27 @@ import pytest
 
 from vacr.versions import convert
 
-SESSION = {"format": "interactive", "session-id": "s", "agent-meta": {"model-id": "m", "model-provider": "p"}, "entries": []}
+SESSION = {
+    "format": "interactive",
+    "session-id": "s",
+    "agent-meta": {"model-id": "m", "model-provider": "p"},
+    "entries": [],
+}
 RECORD = {"version": "3.0.0-draft", "id": "x", "session": SESSION}
 
 
 def lowered(**members):
-    return convert(RECORD | {name.replace("_", "-"): value for name, value in members.items()}, "v2", json=False)
+    return convert(
+        RECORD | {name.replace("_", "-"): value for name, value in members.items()},
+        "v2",
+        json=False,
+    )
 
 
 def session(**members):
-    return lowered(session=SESSION | {name.replace("_", "-"): value for name, value in members.items()})["session"]
+    return lowered(
+        session=SESSION | {name.replace("_", "-"): value for name, value in members.items()}
+    )["session"]
 
 
 def entry(value):
@@ -21,7 +32,10 @@ def entry(value):
 
 
 def ours(**data):
-    return {"vendor": "vacr", "data": {name.replace("_", "-"): value for name, value in data.items()}}
+    return {
+        "vendor": "vacr",
+        "data": {name.replace("_", "-"): value for name, value in data.items()},
+    }
 
 
 def test_a_record_that_both_can_hold_changes_its_version_alone():
@@ -32,8 +46,14 @@ ROOT = [
     ({"vacr": {"source": {}}}, {"metadata": ours(vacr={"source": {}})}),
     ({"vacr": {}, "more": 1}, {"metadata": ours(vacr={}, more=1)}),
     ({"version": "3.1"}, {"metadata": ours(version="3.1")}),
-    ({"metadata": {"vendor": "acme", "data": {1: 2}}}, {"metadata": {"vendor": "acme", "data": {1: 2}}}),
-    ({"metadata": {"vendor": "acme"}, "more": 1}, {"metadata": ours(metadata={"vendor": "acme"}, more=1)}),
+    (
+        {"metadata": {"vendor": "acme", "data": {1: 2}}},
+        {"metadata": {"vendor": "acme", "data": {1: 2}}},
+    ),
+    (
+        {"metadata": {"vendor": "acme"}, "more": 1},
+        {"metadata": ours(metadata={"vendor": "acme"}, more=1)},
+    ),
     ({"metadata": {"no": "vendor"}}, {"metadata": ours(metadata={"no": "vendor"})}),
     ({"metadata": ours(more=1)}, {"metadata": ours(metadata=ours(more=1))}),
     (
@@ -44,7 +64,10 @@ ROOT = [
         {"vcs": {"type": "git", "worktree": "w"}, "created": 5},
         {"vcs": {"type": "git", "vendor-ext": ours(worktree="w")}, "created": 5},
     ),
-    ({"vendor-ext": {"vendor": "acme"}}, {"metadata": {"vendor": "vacr", "data": {"vendor-ext": {"vendor": "acme"}}}}),
+    (
+        {"vendor-ext": {"vendor": "acme"}},
+        {"metadata": {"vendor": "vacr", "data": {"vendor-ext": {"vendor": "acme"}}}},
+    ),
 ]
 
 
@@ -54,13 +77,25 @@ def test_members_of_the_record(members, expected):
 
 
 TRACE = [
-    ({"format": "autonomous", "task-result": "done"}, {"format": "autonomous", "task-result": "done"}),
-    ({"format": "autonomous", "task-result": 5}, {"format": "autonomous", "vendor-ext": ours(task_result=5)}),
+    (
+        {"format": "autonomous", "task-result": "done"},
+        {"format": "autonomous", "task-result": "done"},
+    ),
+    (
+        {"format": "autonomous", "task-result": 5},
+        {"format": "autonomous", "vendor-ext": ours(task_result=5)},
+    ),
     ({"task-result": "done"}, {"vendor-ext": ours(task_result="done")}),
     ({"format": "batch"}, {"vendor-ext": ours(format="batch")}),
-    ({"session-id": b"\x01\xff"}, {"session-id": "01ff", "vendor-ext": ours(session_id=b"\x01\xff")}),
+    (
+        {"session-id": b"\x01\xff"},
+        {"session-id": "01ff", "vendor-ext": ours(session_id=b"\x01\xff")},
+    ),
     ({"gitBranch": "main"}, {"vendor-ext": ours(gitBranch="main")}),
-    ({"environment": {"working-dir": "/", "os": "linux"}}, {"environment": {"working-dir": "/", "vendor-ext": ours(os="linux")}}),
+    (
+        {"environment": {"working-dir": "/", "os": "linux"}},
+        {"environment": {"working-dir": "/", "vendor-ext": ours(os="linux")}},
+    ),
 ]
 
 
@@ -75,24 +110,53 @@ def test_a_session_of_no_format_says_so():
 
 
 ENTRIES = [
-    ({"type": "user", "content": 1, "cwd": "/"}, {"type": "user", "content": 1, "vendor-ext": ours(cwd="/")}),
+    (
+        {"type": "user", "content": 1, "cwd": "/"},
+        {"type": "user", "content": 1, "vendor-ext": ours(cwd="/")},
+    ),
     ({"type": "user", "stop-reason": "x"}, {"type": "user", "vendor-ext": ours(stop_reason="x")}),
-    ({"type": "user", "token-usage": {"input": 1}}, {"type": "user", "vendor-ext": ours(token_usage={"input": 1})}),
+    (
+        {"type": "user", "token-usage": {"input": 1}},
+        {"type": "user", "vendor-ext": ours(token_usage={"input": 1})},
+    ),
     ({"type": "user", "session-id": "s"}, {"type": "user", "session-id": "s"}),
     ({"type": "user", "session-id": 5}, {"type": "user", "vendor-ext": ours(session_id=5)}),
     ({"type": "assistant", "stop-reason": "x"}, {"type": "assistant", "stop-reason": "x"}),
-    ({"type": "assistant", "stop-reason": ["x"]}, {"type": "assistant", "vendor-ext": ours(stop_reason=["x"])}),
+    (
+        {"type": "assistant", "stop-reason": ["x"]},
+        {"type": "assistant", "vendor-ext": ours(stop_reason=["x"])},
+    ),
     (
         {"type": "assistant", "token-usage": {"input": 1, "thoughts": 2}},
         {"type": "assistant", "token-usage": {"input": 1, "vendor-ext": ours(thoughts=2)}},
     ),
     (
-        {"type": "tool-call", "name": "n", "input": 1, "contributor": {"type": "ai", "model-id": "m"}},
-        {"type": "tool-call", "name": "n", "input": 1, "contributor": {"type": "ai", "model_id": "m"}},
+        {
+            "type": "tool-call",
+            "name": "n",
+            "input": 1,
+            "contributor": {"type": "ai", "model-id": "m"},
+        },
+        {
+            "type": "tool-call",
+            "name": "n",
+            "input": 1,
+            "contributor": {"type": "ai", "model_id": "m"},
+        },
     ),
     (
-        {"type": "tool-call", "name": "n", "input": 1, "contributor": {"type": "ai", "model_id": "m"}},
-        {"type": "tool-call", "name": "n", "input": 1, "vendor-ext": ours(contributor={"type": "ai", "model_id": "m"})},
+        {
+            "type": "tool-call",
+            "name": "n",
+            "input": 1,
+            "contributor": {"type": "ai", "model_id": "m"},
+        },
+        {
+            "type": "tool-call",
+            "name": "n",
+            "input": 1,
+            "vendor-ext": ours(contributor={"type": "ai", "model_id": "m"}),
+        },
     ),
     (
         {"type": "tool-result", "output": 1, "model-id": "m"},
@@ -113,11 +177,20 @@ ENTRIES = [
     ),
     (
         {"type": "user", "vendor-ext": {"vendor": "acme"}, "cwd": "/"},
-        {"type": "user", "vendor-ext": {"vendor": "vacr", "data": {"vendor-ext": {"vendor": "acme"}, "cwd": "/"}}},
+        {
+            "type": "user",
+            "vendor-ext": {
+                "vendor": "vacr",
+                "data": {"vendor-ext": {"vendor": "acme"}, "cwd": "/"},
+            },
+        },
     ),
     (
         {"type": "user", "children": [{"type": "reasoning", "content": 1, "x": 1}]},
-        {"type": "user", "children": [{"type": "reasoning", "content": 1, "vendor-ext": ours(x=1)}]},
+        {
+            "type": "user",
+            "children": [{"type": "reasoning", "content": 1, "vendor-ext": ours(x=1)}],
+        },
     ),
 ]
 

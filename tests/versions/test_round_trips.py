@@ -15,7 +15,11 @@ from vacr.schema import schema_for, validate
 from vacr.versions import VERSIONS, convert
 from vacr.versions.stubs import mark_of
 
-RULES = {"v1": "agent-convo-record", "v2": "verifiable-agent-record", "v3": "verifiable-agent-record"}
+RULES = {
+    "v1": "agent-convo-record",
+    "v2": "verifiable-agent-record",
+    "v3": "verifiable-agent-record",
+}
 WAYS = [("v3", "v2"), ("v2", "v3"), ("v1", "v3"), ("v1", "v2")]
 
 on_each_way = pytest.mark.parametrize(("version", "by"), WAYS, ids=["-".join(way) for way in WAYS])
@@ -72,13 +76,23 @@ def with_mark(record, change):
 NEARLY = {
     "as it is": lambda record: record,
     "with metadata": lambda record: record | {"metadata": {"vendor": "acme"}},
-    "with metadata of ours": lambda record: record | {"metadata": {"vendor": "vacr", "data": {"vacr": record["vacr"]}}},
+    "with metadata of ours": lambda record: (
+        record | {"metadata": {"vendor": "vacr", "data": {"vacr": record["vacr"]}}}
+    ),
     "with another member": lambda record: record | {"more": 1},
     "of another version": lambda record: record | {"version": "3.7"},
-    "marked twice": lambda record: with_mark(record, lambda mark: mark | {"stubs": mark.get("stubs", ["/x"])[:1] * 2}),
-    "with less marked": lambda record: with_mark(record, lambda mark: mark | {"stubs": mark.get("stubs", [])[1:]}),
-    "with more marked": lambda record: with_mark(record, lambda mark: mark | {"stubs": [*mark.get("stubs", []), "/z"]}),
-    "with other words in the mark": lambda record: with_mark(record, lambda mark: mark | {"more": 1}),
+    "marked twice": lambda record: with_mark(
+        record, lambda mark: mark | {"stubs": mark.get("stubs", ["/x"])[:1] * 2}
+    ),
+    "with less marked": lambda record: with_mark(
+        record, lambda mark: mark | {"stubs": mark.get("stubs", [])[1:]}
+    ),
+    "with more marked": lambda record: with_mark(
+        record, lambda mark: mark | {"stubs": [*mark.get("stubs", []), "/z"]}
+    ),
+    "with other words in the mark": lambda record: with_mark(
+        record, lambda mark: mark | {"more": 1}
+    ),
     "with more of ours": lambda record: record | {"vacr": record["vacr"] | {"source": {}}},
     "with another id": lambda record: record | {"id": "another"},
 }
@@ -100,10 +114,17 @@ def test_marks_inside_metadata(record):
     assume(mark_of(raised, json=True))
     unmarked = {name: value for name, value in raised.items() if name not in ("vacr", "metadata")}
     for plain in (convert(unmarked, "v2"), record):
-        there_and_back(plain | {"metadata": {"vendor": "vacr", "data": {"vacr": raised["vacr"]}}}, "v2", "v3", json=True)
+        there_and_back(
+            plain | {"metadata": {"vendor": "vacr", "data": {"vacr": raised["vacr"]}}},
+            "v2",
+            "v3",
+            json=True,
+        )
 
 
-@pytest.mark.parametrize("path", [*native_files("claude"), *native_files("codex")], ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path", [*native_files("claude"), *native_files("codex")], ids=lambda path: path.name
+)
 def test_real_sessions(path):
     record = read_one(path.read_bytes(), name=path.name).record
     data = b"".join(identify(record))

@@ -36,7 +36,10 @@ MOVES = [
         "/files/0/conversations/0/ranges/0/start_line",
         "/file-attribution/files/0/conversations/0/ranges/0/start-line",
     ),
-    ("/files/0/conversations/0/contributor/type", "/file-attribution/files/0/conversations/0/contributor/type"),
+    (
+        "/files/0/conversations/0/contributor/type",
+        "/file-attribution/files/0/conversations/0/contributor/type",
+    ),
     (
         "/files/0/conversations/0/ranges/0/end_line",
         "/file-attribution/files/0/conversations/0/ranges/0/end-line",
@@ -82,12 +85,24 @@ def made(members, session):
 
 
 OUT = [
-    ({}, {}, {"version": "1.0.0", "id": "s", "timestamp": "2026-01-01T00:00:01Z", "tool": {"name": "c"}}),
+    (
+        {},
+        {},
+        {"version": "1.0.0", "id": "s", "timestamp": "2026-01-01T00:00:01Z", "tool": {"name": "c"}},
+    ),
     ({}, {"session-end": 1767225602000}, {"timestamp": "2026-01-01T00:00:02.000Z"}),
     ({}, {"entries": []}, {"timestamp": "2026-01-01T00:00:00Z"}),
     ({}, {"session-id": b"\x01"}, {"id": "01"}),
-    ({"vcs": {"type": "git", "revision": "r", "branch": "b"}}, {}, {"vcs": {"type": "git", "revision": "r"}}),
-    ({}, {"environment": {"working-dir": "/", "vcs": {"type": "hg", "revision": "r"}}}, {"vcs": {"type": "hg", "revision": "r"}}),
+    (
+        {"vcs": {"type": "git", "revision": "r", "branch": "b"}},
+        {},
+        {"vcs": {"type": "git", "revision": "r"}},
+    ),
+    (
+        {},
+        {"environment": {"working-dir": "/", "vcs": {"type": "hg", "revision": "r"}}},
+        {"vcs": {"type": "hg", "revision": "r"}},
+    ),
     (
         {"recording-agent": {"name": "r", "version": "2", "x": 1}},
         {"agent-meta": {"model-id": "m", "model-provider": "p"}},
@@ -106,20 +121,44 @@ def test_out_of_a_record_with_a_session(members, session, expected):
 
 @pytest.mark.parametrize("member", ["vcs", "tool", "metadata"])
 def test_what_is_not_known_is_not_made_up(member):
-    assert member not in made({"vcs": {"type": "git"}}, {"agent-meta": {"model-id": "m", "model-provider": "p"}})
+    assert member not in made(
+        {"vcs": {"type": "git"}}, {"agent-meta": {"model-id": "m", "model-provider": "p"}}
+    )
 
 
 def test_stubs_of_version_2_do_not_get_into_version_1():
-    old = {"version": "2.0.0-draft", "id": "x", "created": 0, "vcs": {"revision": "r"}, "recording-agent": {}}
+    old = {
+        "version": "2.0.0-draft",
+        "id": "x",
+        "created": 0,
+        "vcs": {"revision": "r"},
+        "recording-agent": {},
+    }
     result = convert(old | {"file-attribution": {"files": []}}, "v1")
-    assert result == {"version": "1.0.0", "id": "x", "timestamp": "1970-01-01T00:00:00.000Z", "files": []}
+    assert result == {
+        "version": "1.0.0",
+        "id": "x",
+        "timestamp": "1970-01-01T00:00:00.000Z",
+        "files": [],
+    }
 
 
 def test_the_algorithm_of_a_hash_is_kept():
     files = [
         {
             "path": "a",
-            "conversations": [{"ranges": [{"start-line": 1, "end-line": 1, "content-hash": "h", "content-hash-alg": "sha-512"}]}],
+            "conversations": [
+                {
+                    "ranges": [
+                        {
+                            "start-line": 1,
+                            "end-line": 1,
+                            "content-hash": "h",
+                            "content-hash-alg": "sha-512",
+                        }
+                    ]
+                }
+            ],
         }
     ]
     record = FULL | {"file-attribution": {"files": files}}
@@ -152,12 +191,22 @@ def test_what_is_left_behind_is_told():
 
 
 WITHOUT = [
-    ({name: value for name, value in FULL.items() if name != "file-attribution"}, "/file-attribution"),
     (
-        FULL | {"session": {name: value for name, value in SESSION.items() if name != "session-start"} | {"entries": []}},
+        {name: value for name, value in FULL.items() if name != "file-attribution"},
+        "/file-attribution",
+    ),
+    (
+        FULL
+        | {
+            "session": {name: value for name, value in SESSION.items() if name != "session-start"}
+            | {"entries": []}
+        },
         "/session/session-start",
     ),
-    (FULL | {"session": SESSION | {"session-start": float("inf"), "entries": []}}, "/session/session-start"),
+    (
+        FULL | {"session": SESSION | {"session-start": float("inf"), "entries": []}},
+        "/session/session-start",
+    ),
 ]
 
 

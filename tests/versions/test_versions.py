@@ -103,7 +103,9 @@ def depth(value):
 
 
 def test_a_record_that_another_version_has_no_room_for():
-    """What version 2 keeps in an extension stands further down there; at the limit of all codecs, that is too deep."""
+    """What version 2 keeps in an extension stands further down there; at the limit of all codecs,
+    that is too deep.
+    """
     inner = {}
     for _ in range(MAX_DEPTH - 5):
         inner = {"x": inner}
@@ -127,4 +129,8 @@ def test_extensions_inside_extensions(name):
     record = V2 | {"session": V2["session"] | {"entries": [event]}, "metadata": extension}
     again = convert(convert(record, "v3"), "v2")
     # Comparing them would take as much of the stack as recursion does.
-    assert depth(again["metadata"]) == depth(again["session"]["entries"][0][member]) == depth(extension)
+    assert (
+        depth(again["metadata"])
+        == depth(again["session"]["entries"][0][member])
+        == depth(extension)
+    )

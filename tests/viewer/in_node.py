@@ -23,26 +23,52 @@ class Viewer:
     def __init__(self, now: float = 0, lacking: str = ""):
         script = str(Path(__file__).with_name("in_node.mjs"))
         self.process = subprocess.Popen(
-            ["node", script, str(PAGE), str(int(now * 1000)), lacking], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            ["node", script, str(PAGE), str(int(now * 1000)), lacking],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
         )
 
     def opened(self, *records: bytes, statements=None, **island) -> dict:
-        """Open records as a page does, and give all that the worker tells, by its kind; rows together."""
-        described = {"title": "", "made": "", "keys": [], "logKeys": [], "roots": False, "entryRule": "statement", "filter": None}
+        """Open records as a page does, and give all that the worker tells, by its kind; rows
+        together.
+        """
+        described = {
+            "title": "",
+            "made": "",
+            "keys": [],
+            "logKeys": [],
+            "roots": False,
+            "entryRule": "statement",
+            "filter": None,
+        }
         asked = {
             "do": "open",
-            "island": {**described, "records": [{"name": f"r{at}", "found": None} for at, _ in enumerate(records)], **island},
+            "island": {
+                **described,
+                "records": [{"name": f"r{at}", "found": None} for at, _ in enumerate(records)],
+                **island,
+            },
             "records": [base64.b64encode(gzip.compress(one)).decode() for one in records],
             "statements": [
-                base64.b64encode(one).decode() if one is not None else None for one in statements or [None] * len(records)
+                base64.b64encode(one).decode() if one is not None else None
+                for one in statements or [None] * len(records)
             ],
         }
         return self.ask(asked)
 
     def chosen(self, **wanted) -> list[int]:
         """Have rows chosen among those of the last records."""
-        everything = {"kinds": [], "tools": [], "text": "", "errors": False, "names": [], "repeated": False}
-        return self.ask({"do": "choose", "ask": 1, "filter": {**everything, **wanted}})["chosen"]["rows"]
+        everything = {
+            "kinds": [],
+            "tools": [],
+            "text": "",
+            "errors": False,
+            "names": [],
+            "repeated": False,
+        }
+        return self.ask({"do": "choose", "ask": 1, "filter": {**everything, **wanted}})["chosen"][
+            "rows"
+        ]
 
     def ask(self, asked: dict) -> dict:
         self.process.stdin.write(json.dumps(asked).encode() + b"\n")
@@ -64,12 +90,16 @@ class Viewer:
 def row_as_page(row) -> dict:
     """Write a row of Python as the page has it."""
     made = {
-        "".join(part if not at else part.title() for at, part in enumerate(f.name.split("_"))): getattr(row, f.name)
+        "".join(
+            part if not at else part.title() for at, part in enumerate(f.name.split("_"))
+        ): getattr(row, f.name)
         for f in fields(row)
     }
     del made["entry"]
     made["parts"] = [_part(part) for part in row.parts]
-    made["diffs"] = [{"path": diff.path, "what": diff.what, "lines": diff.lines} for diff in row.diffs]
+    made["diffs"] = [
+        {"path": diff.path, "what": diff.what, "lines": diff.lines} for diff in row.diffs
+    ]
     made["result"] = row_as_page(row.result) if is_dataclass(row.result) else None
     return made
 
@@ -78,5 +108,11 @@ def _part(part) -> dict:
     if isinstance(part, Text):
         return {"is": "text", "text": part.text}
     if isinstance(part, Image):
-        return {"is": "image", "mediaType": part.media_type, "data": part.data, "address": part.address, "name": part.name}
+        return {
+            "is": "image",
+            "mediaType": part.media_type,
+            "data": part.data,
+            "address": part.address,
+            "name": part.name,
+        }
     return {"is": "other", "kind": part.kind, "value": part.value}

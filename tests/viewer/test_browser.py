@@ -7,7 +7,17 @@ import pytest
 
 import vacr
 from tests.conftest import EXAMPLES
-from tests.viewer.browser import AXE, DESKTOP, NEEDS_CHROMIUM, PHONE, opened, record, started, wait_count, written
+from tests.viewer.browser import (
+    AXE,
+    DESKTOP,
+    NEEDS_CHROMIUM,
+    PHONE,
+    opened,
+    record,
+    started,
+    wait_count,
+    written,
+)
 from vacr import codec
 from vacr.attribution import attribute
 from vacr.identity import identify
@@ -103,12 +113,20 @@ def tampered(what: str, sample: bytes, signer, log) -> tuple[Shown, Trust]:
     if what == "statement":
         message = parse(statement)
         return Shown(
-            "a", sample, statement.replace(message.signature, bytes([message.signature[0] ^ 1]) + message.signature[1:])
+            "a",
+            sample,
+            statement.replace(
+                message.signature, bytes([message.signature[0] ^ 1]) + message.signature[1:]
+            ),
         ), trust
     if what == "receipt":
-        return Shown("a", sample, statement.replace(tree.leaf_hash(b"other"), tree.leaf_hash(b"another"))), trust
+        return Shown(
+            "a", sample, statement.replace(tree.leaf_hash(b"other"), tree.leaf_hash(b"another"))
+        ), trust
     if what == "key":
-        return Shown("a", sample, statement), Trust(keys=(KeySigner(keys.generate("eddsa")).public_key,))
+        return Shown("a", sample, statement), Trust(
+            keys=(KeySigner(keys.generate("eddsa")).public_key,)
+        )
     found = {"verified": False, "message": "the attribution is another", "checks": []}
     return Shown("a", sample, statement, found), trust
 
@@ -149,13 +167,20 @@ def talk(count: int = 40):
             "name": "Bash",
             "input": {"command": f"ls {number}"},
         }
-        yield {"type": "tool-result", "call-id": f"k{number}", "output": f"printed {number}", "is-error": number == 7}
+        yield {
+            "type": "tool-result",
+            "call-id": f"k{number}",
+            "output": f"printed {number}",
+            "is-error": number == 7,
+        }
         yield {"type": "assistant", "id": f"a{number}", "content": f"**answer** {number}"}
 
 
 def test_keys_move_among_rows(browser, tmp_path):
     page = opened(browser, written(tmp_path, record(*talk())))
-    for key, anchor in zip("jj]][keGg", ["u0", "r0", "u1", "u2", "u1", "a0", "c7", "a39", "u0"], strict=True):
+    for key, anchor in zip(
+        "jj]][keGg", ["u0", "r0", "u1", "u2", "u1", "a0", "c7", "a39", "u0"], strict=True
+    ):
         page.keyboard.press(key)
         page.wait_for_selector(f'.row.selected[data-anchor="{anchor}"]:focus')
     page.keyboard.press("?")
@@ -212,7 +237,9 @@ def test_nothing_found_is_told(browser, tmp_path):
 
 def test_a_page_of_an_archive_leads_back(browser, tmp_path):
     page = opened(browser, written(tmp_path, record(*talk(3)), index="../index.html"))
-    assert page.get_by_role("link", name="All conversations").get_attribute("href") == "../index.html"
+    assert (
+        page.get_by_role("link", name="All conversations").get_attribute("href") == "../index.html"
+    )
     page.goto(written(tmp_path, record(*talk(3)), name="alone.html"))
     page.wait_for_selector(".list[aria-busy=false]")
     assert page.locator(".up").count() == 0
@@ -220,14 +247,17 @@ def test_a_page_of_an_archive_leads_back(browser, tmp_path):
 
 
 def test_a_filtered_page_says_that_it_shows_a_part(browser, tmp_path):
-    page = opened(browser, written(tmp_path, record(*talk()), filter=Filter(kinds=frozenset(("user",)))))
+    page = opened(
+        browser, written(tmp_path, record(*talk()), filter=Filter(kinds=frozenset(("user",))))
+    )
     page.wait_for_selector(".count:has-text('40 of 160')")
     assert "made to show a part" in page.inner_text(".count")
     page.close()
 
 
 @pytest.mark.parametrize(
-    ("name", "anchor"), [("c30", "c30"), ("%2Fsession%2Fentries%2F150", "u30"), ("/session/entries/153", "c30")]
+    ("name", "anchor"),
+    [("c30", "c30"), ("%2Fsession%2Fentries%2F150", "u30"), ("/session/entries/153", "c30")],
 )
 def test_a_link_leads_to_an_entry(browser, tmp_path, name, anchor):
     page = opened(browser, f"{written(tmp_path, record(*talk()))}#{name}")
@@ -271,21 +301,33 @@ def test_a_table_of_ranges_stays_in_its_card_on_a_phone(browser, tmp_path):
     contributor = {"type": "ai", "model-id": "anthropic/claude-opus-5"}
     lines = {"start-line": 1260, "end-line": 1339}
     file = {"path": "a.py", "conversations": [{"contributor": contributor, "ranges": [lines]}]}
-    proofs = {"a.py": {"ranges": [lines | {"entries": ["019c7d5e-3dcaa5f2ab81"], "evidence": "diff-anchored"}]}}
+    proofs = {
+        "a.py": {
+            "ranges": [lines | {"entries": ["019c7d5e-3dcaa5f2ab81"], "evidence": "diff-anchored"}]
+        }
+    }
     found = {"file-attribution": {"files": [file]}, "vacr": {"attribution": {"files": proofs}}}
     attributed = record(*talk(3), **found)
     page = opened(browser, written(tmp_path, attributed), PHONE)
     page.keyboard.press("f")
     page.wait_for_selector(".file td:has-text('3dcaa5f2ab81')")
     right = "one => one.getBoundingClientRect().right"
-    assert max(one.evaluate(right) for one in page.locator(".file td").all()) <= page.locator(".file").evaluate(right)
+    assert max(one.evaluate(right) for one in page.locator(".file td").all()) <= page.locator(
+        ".file"
+    ).evaluate(right)
     page.close()
 
 
 def test_sub_agents_are_nested_and_fold(browser, tmp_path):
     parent = record(
         {"type": "user", "id": "u", "content": "go"},
-        {"type": "tool-call", "id": "t", "call-id": "k", "name": "Task", "input": {"prompt": "look"}},
+        {
+            "type": "tool-call",
+            "id": "t",
+            "call-id": "k",
+            "name": "Task",
+            "input": {"prompt": "look"},
+        },
         {"type": "tool-result", "call-id": "k", "output": "agent-7 is done"},
         {"type": "assistant", "id": "last", "content": "done"},
     )
@@ -296,10 +338,21 @@ def test_sub_agents_are_nested_and_fold(browser, tmp_path):
     )
     child["session"]["session-id"] = "s/agent-7"
     page = opened(browser, written(tmp_path, parent, child))
-    assert [row.get_attribute("data-anchor") for row in page.locator(".row").all()] == ["u", "t", "cu", "ca", "last"]
+    assert [row.get_attribute("data-anchor") for row in page.locator(".row").all()] == [
+        "u",
+        "t",
+        "cu",
+        "ca",
+        "last",
+    ]
     page.click(".agent")
     wait_count(page, ".row", 4)
-    assert [row.get_attribute("data-anchor") for row in page.locator(".row").all()] == ["u", "t", "cu", "last"]
+    assert [row.get_attribute("data-anchor") for row in page.locator(".row").all()] == [
+        "u",
+        "t",
+        "cu",
+        "last",
+    ]
     assert page.locator(".banner").count() == 1
     page.close()
 
@@ -311,7 +364,12 @@ def test_axe_finds_nothing(browser, tmp_path, sample, scheme, size, tab):
     if not AXE.exists():
         pytest.skip("axe-core is not installed: npm ci in web/")
     signer = KeySigner(keys.generate("eddsa"))
-    page = opened(browser, written(tmp_path, Shown("a.acr.json", sample, sign(sample, signer))), size, color_scheme=scheme)
+    page = opened(
+        browser,
+        written(tmp_path, Shown("a.acr.json", sample, sign(sample, signer))),
+        size,
+        color_scheme=scheme,
+    )
     page.click(".banner .more")
     page.click(".charts summary")
     page.click(f".tabs button:has-text('{tab}')")
@@ -327,7 +385,13 @@ def test_axe_finds_nothing(browser, tmp_path, sample, scheme, size, tab):
 def test_nothing_is_wider_than_the_screen(browser, tmp_path, sample, size):
     page = opened(browser, written(tmp_path, Shown("a.acr.json", sample)), size)
     assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
-    assert page.evaluate("document.querySelector('main').scrollWidth - document.querySelector('main').clientWidth") <= 0
+    assert (
+        page.evaluate(
+            "document.querySelector('main').scrollWidth - "
+            "document.querySelector('main').clientWidth"
+        )
+        <= 0
+    )
     page.close()
 
 

@@ -4,7 +4,17 @@ import pytest
 
 import vacr
 from tests.conftest import EXAMPLES
-from tests.viewer.browser import AXE, DESKTOP, NEEDS_CHROMIUM, PHONE, TEMPLATE, opened, started, wait_count, written
+from tests.viewer.browser import (
+    AXE,
+    DESKTOP,
+    NEEDS_CHROMIUM,
+    PHONE,
+    TEMPLATE,
+    opened,
+    started,
+    wait_count,
+    written,
+)
 from vacr import codec
 from vacr.viewer.cards import FAILED, UNSIGNED, VERIFIED, card_of
 from vacr.viewer.page import site_index
@@ -38,7 +48,10 @@ def archive(tmp_path, records) -> str:
 def bars(page, title: str) -> dict[str, str]:
     """Read a chart as the table that it is."""
     chart = page.locator(f"table.bars:has(caption:text-is('{title}')) tbody tr")
-    return {row.locator("th").text_content(): row.locator("td").last.text_content() for row in chart.all()}
+    return {
+        row.locator("th").text_content(): row.locator("td").last.text_content()
+        for row in chart.all()
+    }
 
 
 def called(*totals) -> dict[str, str]:
@@ -46,7 +59,8 @@ def called(*totals) -> dict[str, str]:
     all_of_them = sum(totals, Totals())
     failed = all_of_them.failed_tools
     return {
-        name: f"{count:,}" + (f", {failed[name]:,} failed" if failed[name] else "") for name, count in all_of_them.tools.items()
+        name: f"{count:,}" + (f", {failed[name]:,} failed" if failed[name] else "")
+        for name, count in all_of_them.tools.items()
     }
 
 
@@ -57,7 +71,9 @@ def test_an_archive_is_searched(browser, archive, size, scheme):
     wait_count(page, ".cards li", 3)
     page.select_option("select[aria-label=Verdict]", FAILED)
     wait_count(page, ".cards li", 1)
-    assert [link.get_attribute("href") for link in page.locator(".cards a").all()] == ["codex-cli.html"]
+    assert [link.get_attribute("href") for link in page.locator(".cards a").all()] == [
+        "codex-cli.html"
+    ]
     page.select_option("select[aria-label=Verdict]", "")
     page.fill("input[type=search]", "GEMINI-CLI")
     wait_count(page, ".cards li", 1)
@@ -80,7 +96,9 @@ def test_charts_of_an_archive_are_of_what_is_chosen(browser, archive, records):
     totals = {name: totals_of(one) for name, one in records.items()}
     spent = {name: one.tokens["input"] + one.tokens["output"] for name, one in totals.items()}
     assert bars(page, "Tokens of each agent") == {
-        name: f"{count:,}" for name, count in sorted(spent.items(), key=lambda one: -one[1]) if count
+        name: f"{count:,}"
+        for name, count in sorted(spent.items(), key=lambda one: -one[1])
+        if count
     }
     tools = bars(page, "Calls of each tool")
     assert len(tools) == MOST
@@ -88,7 +106,9 @@ def test_charts_of_an_archive_are_of_what_is_chosen(browser, archive, records):
     page.select_option("select[aria-label=Agent]", "codex-cli")
     wait_count(page, ".cards li", 1)
     assert bars(page, "Calls of each tool") == called(totals["codex-cli"])
-    assert bars(page, "Output tokens of each model") == {name: f"{count:,}" for name, count in totals["codex-cli"].models.items()}
+    assert bars(page, "Output tokens of each model") == {
+        name: f"{count:,}" for name, count in totals["codex-cli"].models.items()
+    }
     page.close()
 
 

@@ -11,7 +11,9 @@ from vacr.viewer.page import Shown
 pytestmark = NEEDS_CHROMIUM
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-SVG = base64.b64encode(b'<svg xmlns="http://www.w3.org/2000/svg" onload="trap()"><script>trap()</script></svg>').decode()
+SVG = base64.b64encode(
+    b'<svg xmlns="http://www.w3.org/2000/svg" onload="trap()"><script>trap()</script></svg>'
+).decode()
 
 HOSTILE = {
     "script": "<script>trap()</script>",
@@ -53,7 +55,13 @@ def everywhere(text: str) -> dict:
     """Put a text wherever a record has others' text."""
     edit = {"file_path": text, "old_string": text, "new_string": f"{text}\n{text}"}
     made = record(
-        {"type": "user", "id": text, "content": text, "timestamp": "2026-01-01T00:00:00Z", "model-id": text},
+        {
+            "type": "user",
+            "id": text,
+            "content": text,
+            "timestamp": "2026-01-01T00:00:00Z",
+            "model-id": text,
+        },
         {
             "type": "assistant",
             "id": "a",
@@ -86,7 +94,11 @@ def everywhere(text: str) -> dict:
 @pytest.mark.parametrize("name", HOSTILE)
 def test_it_is_shown_and_never_run(browser, tmp_path, name):
     text = HOSTILE[name]
-    found = {"verified": False, "message": text, "checks": [{"name": text, "outcome": "failed", "told": text}]}
+    found = {
+        "verified": False,
+        "message": text,
+        "checks": [{"name": text, "outcome": "failed", "told": text}],
+    }
     shown = Shown(text, _encoded(everywhere(text)), b"\xd2\x84\x40\xa0\xf6\x40", found)
     page = opened(browser, written(tmp_path, shown, title=text))
     page.select_option("select[aria-label=Detail]", "full")
@@ -100,7 +112,12 @@ def test_it_is_shown_and_never_run(browser, tmp_path, name):
     page.click(".tabs button:has-text('Files')")
     page.wait_for_selector(".file")
     assert page.evaluate("window.trapped") is None
-    assert page.locator("main script, main iframe, main form, main style, main img, main object, main embed").count() == 0
+    assert (
+        page.locator(
+            "main script, main iframe, main form, main style, main img, main object, main embed"
+        ).count()
+        == 0
+    )
     assert page.locator("main svg:not(.strip, [role=img], .bars svg)").count() == 0
     assert [url for url in page.fetched[1:] if not url.startswith("blob:")] == []
     assert not any("evil" in url for url in page.fetched)
@@ -120,7 +137,9 @@ def text_of(browser, tmp_path, *entries):
 
 def test_controls_are_shown_as_what_they_are(browser, tmp_path):
     for role in ("user", "assistant"):
-        page = text_of(browser, tmp_path, {"type": role, "content": HOSTILE["bidi"] + HOSTILE["ansi"]})
+        page = text_of(
+            browser, tmp_path, {"type": role, "content": HOSTILE["bidi"] + HOSTILE["ansi"]}
+        )
         told = page.inner_text(".row")
         assert "\\u202e" in told
         assert "\\x1b" in told
@@ -132,7 +151,10 @@ def test_controls_that_only_html_spells_are_shown_as_what_they_are(browser, tmp_
     page = text_of(
         browser,
         tmp_path,
-        {"type": "assistant", "content": "a &#x202e;b&#8236; &rlm;c [d &#x2066;e](https://f.example/) &#27;[0m"},
+        {
+            "type": "assistant",
+            "content": "a &#x202e;b&#8236; &rlm;c [d &#x2066;e](https://f.example/) &#27;[0m",
+        },
     )
     told = page.inner_text(".marked")
     assert "a \\u202eb\\u202c \\u200fc d \\u2066e (f.example) \\x1b[0m" in told
@@ -140,7 +162,10 @@ def test_controls_that_only_html_spells_are_shown_as_what_they_are(browser, tmp_
 
 
 def test_a_link_cannot_hide_to_whom_it_leads(browser, tmp_path):
-    said = f"[bank](https://bank.example{'-' * 99}@evil.example/) [bank](https://evil.example/{'a' * 200}) [bank](https://[)"
+    said = (
+        f"[bank](https://bank.example{'-' * 99}@evil.example/) "
+        f"[bank](https://evil.example/{'a' * 200}) [bank](https://[)"
+    )
     page = text_of(browser, tmp_path, {"type": "assistant", "content": said})
     told = page.locator(".marked a").all_inner_texts()
     assert told[0] == "bank (evil.example)"
@@ -152,7 +177,11 @@ def test_a_link_cannot_hide_to_whom_it_leads(browser, tmp_path):
 
 def test_counts_that_no_double_holds_are_counted(browser, tmp_path):
     usage = {"input": 2**63, "output": 2**64 - 1, "cost": 1e308}
-    page = text_of(browser, tmp_path, *[{"type": "assistant", "content": "x", "token-usage": usage} for _ in range(2)])
+    page = text_of(
+        browser,
+        tmp_path,
+        *[{"type": "assistant", "content": "x", "token-usage": usage} for _ in range(2)],
+    )
     told = page.inner_text("dl.facts")
     assert "18,446,744,073,709,552,000 in" in told
     assert "Infinity" not in told
@@ -161,7 +190,12 @@ def test_counts_that_no_double_holds_are_counted(browser, tmp_path):
 
 def test_links_say_where_they_lead(browser, tmp_path):
     page = text_of(
-        browser, tmp_path, {"type": "assistant", "content": "[your bank](https://evil.example/x) and [bad](javascript:trap())"}
+        browser,
+        tmp_path,
+        {
+            "type": "assistant",
+            "content": "[your bank](https://evil.example/x) and [bad](javascript:trap())",
+        },
     )
     links = page.locator(".marked a")
     assert links.nth(0).inner_text() == "your bank (evil.example/x)"
@@ -175,7 +209,10 @@ def test_markdown_is_laid_out_and_its_html_shown(browser, tmp_path):
     page = text_of(
         browser,
         tmp_path,
-        {"type": "assistant", "content": "# Title\n\n**bold** <b onclick=trap()>raw</b>\n\n| a |\n|---|\n| 1 |"},
+        {
+            "type": "assistant",
+            "content": "# Title\n\n**bold** <b onclick=trap()>raw</b>\n\n| a |\n|---|\n| 1 |",
+        },
     )
     assert page.locator(".marked strong").inner_text() == "bold"
     assert page.locator(".marked td").inner_text() == "1"
@@ -198,9 +235,17 @@ def test_only_pictures_of_known_kinds_are_shown(browser, tmp_path):
     page = text_of(
         browser,
         tmp_path,
-        {"type": "user", "content": [*blocks, {"type": "input_image", "image_url": "https://evil.example/x.png"}]},
+        {
+            "type": "user",
+            "content": [
+                *blocks,
+                {"type": "input_image", "image_url": "https://evil.example/x.png"},
+            ],
+        },
     )
-    assert [one.get_attribute("src") for one in page.locator(".row img").all()] == [f"data:image/png;base64,{PIXEL}"]
+    assert [one.get_attribute("src") for one in page.locator(".row img").all()] == [
+        f"data:image/png;base64,{PIXEL}"
+    ]
     assert page.locator(".row img").evaluate("image => image.naturalWidth") == 1
     assert page.evaluate("window.trapped") is None
     assert not any("evil" in url for url in page.fetched)
@@ -209,13 +254,18 @@ def test_only_pictures_of_known_kinds_are_shown(browser, tmp_path):
 
 def test_huge_texts_are_cut_until_asked_for(browser, tmp_path):
     page = text_of(
-        browser, tmp_path, {"type": "user", "content": "x" * 3_000_000}, {"type": "assistant", "content": "line\n" * 50_000}
+        browser,
+        tmp_path,
+        {"type": "user", "content": "x" * 3_000_000},
+        {"type": "assistant", "content": "line\n" * 50_000},
     )
     assert len(page.inner_text(".row.user")) < 20_000
     assert len(page.inner_text(".row.assistant")) < 20_000
     page.click(".row.user .more")
     page.wait_for_selector(".row.user .more", state="detached")
-    assert page.locator(".row.user .plain").evaluate("shown => shown.textContent.length") == 3_000_000
+    assert (
+        page.locator(".row.user .plain").evaluate("shown => shown.textContent.length") == 3_000_000
+    )
     page.close()
 
 
@@ -228,8 +278,14 @@ def test_odd_records_are_shown(browser, tmp_path):
         {"type": "user", "content": {"type": 5, "text": 6}},
         {"type": "assistant", "content": [[1], None, True]},
     ]
-    odd += [{"type": "tool-call"}, {"type": "tool-result", "output": None}, {"type": "user", "content": "x", "timestamp": 1e300}]
-    page = text_of(browser, tmp_path, *odd, {"type": "__proto__", "__proto__": {"x": 1}, "constructor": 1})
+    odd += [
+        {"type": "tool-call"},
+        {"type": "tool-result", "output": None},
+        {"type": "user", "content": "x", "timestamp": 1e300},
+    ]
+    page = text_of(
+        browser, tmp_path, *odd, {"type": "__proto__", "__proto__": {"x": 1}, "constructor": 1}
+    )
     page.wait_for_selector(".row.event")
     assert page.locator(".row").count() >= 5
     assert not page.complaints

@@ -54,7 +54,15 @@ def test_the_policy_lets_nothing_run_but_the_viewer():
     assert rules["default-src"] == "'none'"
     assert rules["base-uri"] == rules["form-action"] == "'none'"
     assert rules["worker-src"] == "blob:"
-    assert set(rules) == {"default-src", "script-src", "style-src", "img-src", "worker-src", "base-uri", "form-action"}
+    assert set(rules) == {
+        "default-src",
+        "script-src",
+        "style-src",
+        "img-src",
+        "worker-src",
+        "base-uri",
+        "form-action",
+    }
     for tag in ("script", "style"):
         (text,) = re.findall(rf"<{tag}\b[^>]*>([\s\S]*?)</{tag}>", TEMPLATE)
         digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
@@ -72,7 +80,9 @@ HOSTILE = "</script><script>alert(1)</script><!--\u202e&\"'"
 @pytest.mark.parametrize("made", ["page", "site"])
 def test_what_is_in_a_page_cannot_leave_its_place(made):
     if made == "page":
-        pieces = Page(HOSTILE, [Shown(HOSTILE, b"{}", b"\x00", {"message": HOSTILE})]).pieces(TEMPLATE)
+        pieces = Page(HOSTILE, [Shown(HOSTILE, b"{}", b"\x00", {"message": HOSTILE})]).pieces(
+            TEMPLATE
+        )
     else:
         pieces = site_index(TEMPLATE, HOSTILE, [{"title": HOSTILE}])
     html = b"".join(pieces).decode()
@@ -82,7 +92,10 @@ def test_what_is_in_a_page_cannot_leave_its_place(made):
     assert [one for one in scripts if "module" not in one] == [
         ' type="application/json" id="vacr-page"',
         *(
-            [' type="application/octet-stream" id="record-0"', ' type="application/octet-stream" id="statement-0"']
+            [
+                ' type="application/octet-stream" id="record-0"',
+                ' type="application/octet-stream" id="statement-0"',
+            ]
             if made == "page"
             else []
         ),

@@ -24,7 +24,10 @@ def viewer():
 
 def without_numbers(rows_told):
     """Leave out what only the page has."""
-    return [{name: value for name, value in row.items() if name not in ("session", "anchor")} for row in rows_told]
+    return [
+        {name: value for name, value in row.items() if name not in ("session", "anchor")}
+        for row in rows_told
+    ]
 
 
 def compared(viewer, record, form="json"):
@@ -61,8 +64,18 @@ def test_a_record_in_cbor_gives_the_same(viewer, agent):
 
 
 def message(role, content, **members):
-    return {"type": role, "uuid": f"{role}-1", "sessionId": "s", "timestamp": "2026-01-01T00:00:00.000Z", **members} | {
-        "message": {"role": role, "content": content, **({"id": "m", "model": "claude-x"} if role == "assistant" else {})}
+    return {
+        "type": role,
+        "uuid": f"{role}-1",
+        "sessionId": "s",
+        "timestamp": "2026-01-01T00:00:00.000Z",
+        **members,
+    } | {
+        "message": {
+            "role": role,
+            "content": content,
+            **({"id": "m", "model": "claude-x"} if role == "assistant" else {}),
+        }
     }
 
 
@@ -71,35 +84,68 @@ EDITS = [
     ("", "new\n"),
     ("gone\n", ""),
     ("same", "same"),
-    ("\n".join(map(str, range(60))), "\n".join("x" if one in (3, 40) else str(one) for one in range(60))),
-    ("\n".join("ab"[one % 2] for one in range(400)), "\n".join("abc"[one % 3] for one in range(450))),
+    (
+        "\n".join(map(str, range(60))),
+        "\n".join("x" if one in (3, 40) else str(one) for one in range(60)),
+    ),
+    (
+        "\n".join("ab"[one % 2] for one in range(400)),
+        "\n".join("abc"[one % 3] for one in range(450)),
+    ),
     ("one\r\ntwo\x0bthree\u2028four", "one\ntwo\x85three"),
     # So long that not all of it is compared: where little differs, and where everything does.
-    ("\n".join(map(str, range(3000))), "\n".join("x" if one in (9, 99) else str(one) for one in range(3001))),
+    (
+        "\n".join(map(str, range(3000))),
+        "\n".join("x" if one in (9, 99) else str(one) for one in range(3001)),
+    ),
     ("\n".join(map(str, range(3000))), "\n".join(f"{one}{'x' * (one % 2)}" for one in range(3000))),
 ]
 
 
 @pytest.mark.parametrize(("old", "new"), EDITS)
 def test_diffs_are_those_of_python(viewer, old, new):
-    call = {"type": "tool_use", "id": "c", "name": "Edit", "input": {"file_path": "/a", "old_string": old, "new_string": new}}
-    assert compared(viewer, record_of(jsonl(message("user", "go"), message("assistant", [call])))) == 2
+    call = {
+        "type": "tool_use",
+        "id": "c",
+        "name": "Edit",
+        "input": {"file_path": "/a", "old_string": old, "new_string": new},
+    }
+    assert (
+        compared(viewer, record_of(jsonl(message("user", "go"), message("assistant", [call])))) == 2
+    )
 
 
 def test_numbers_of_any_length_are_exact(viewer):
-    call = {"type": "tool_use", "id": "c", "name": "Odd", "input": {"n": 2**70, "f": 1.5, "__proto__": {"x": 1}}}
-    told = viewer.opened(codec.encode(record_of(jsonl(message("user", "go"), message("assistant", [call])))))
+    call = {
+        "type": "tool_use",
+        "id": "c",
+        "name": "Odd",
+        "input": {"n": 2**70, "f": 1.5, "__proto__": {"x": 1}},
+    }
+    told = viewer.opened(
+        codec.encode(record_of(jsonl(message("user", "go"), message("assistant", [call]))))
+    )
     assert told["rows"][1]["summary"] == '{"__proto__":{"x":1},"f":1.5,"n":1180591620717411303424}'
 
 
 @pytest.mark.parametrize(
     "wanted",
-    [{}, {"kinds": ["tool"]}, {"text": "TEST"}, {"errors": True}, {"tools": ["Bash"]}, {"names": ["/session/entries/2"]}],
+    [
+        {},
+        {"kinds": ["tool"]},
+        {"text": "TEST"},
+        {"errors": True},
+        {"tools": ["Bash"]},
+        {"names": ["/session/entries/2"]},
+    ],
 )
 def test_filters_choose_what_those_of_python_choose(viewer, wanted):
     (record,) = records_in(EXAMPLES / "claude-code.jsonl")
     viewer.opened(codec.encode(record))
-    asked = {name: frozenset(value) if isinstance(value, list) else value for name, value in wanted.items()}
+    asked = {
+        name: frozenset(value) if isinstance(value, list) else value
+        for name, value in wanted.items()
+    }
     expected = [row.place for row in Filter(**asked).chosen(rows(record))]
     places = [row.place for row in rows(record)]
     assert [places[at] for at in viewer.chosen(**wanted)] == expected
@@ -124,7 +170,10 @@ def test_what_python_refuses_to_read_the_page_does_not_show(viewer, name):
 
 def test_json_that_is_not_canonical_gives_the_same_rows(viewer):
     (record,) = records_in(EXAMPLES / "claude-code.jsonl")
-    told = [viewer.opened(json.dumps(record, indent=2, ensure_ascii=one).encode())["rows"] for one in (True, False)]
+    told = [
+        viewer.opened(json.dumps(record, indent=2, ensure_ascii=one).encode())["rows"]
+        for one in (True, False)
+    ]
     assert told == [viewer.opened(codec.encode(record))["rows"]] * 2
 
 
@@ -136,10 +185,18 @@ def test_what_cannot_be_read_is_told(viewer):
 LONG = "true " + "x " * 200 + "; rm -rf build"
 
 
-@pytest.mark.parametrize("given", [{"command": LONG}, {"script": {"lines": ["a", LONG]}}, LONG, [LONG], {}, None, 5])
+@pytest.mark.parametrize(
+    "given", [{"command": LONG}, {"script": {"lines": ["a", LONG]}}, LONG, [LONG], {}, None, 5]
+)
 def test_all_of_an_input_is_searched(viewer, given):
     call = {"type": "tool_use", "id": "c", "name": "Odd", "input": given}
     record = record_of(jsonl(message("user", "go"), message("assistant", [call])))
     viewer.opened(codec.encode(record))
-    expected = [at for at, row in enumerate(rows(record)) if row in list(Filter(text="RM -RF").chosen(rows(record)))]
-    assert viewer.chosen(text="RM -RF") == expected == ([1] if "rm -rf" in json.dumps(given) else [])
+    expected = [
+        at
+        for at, row in enumerate(rows(record))
+        if row in list(Filter(text="RM -RF").chosen(rows(record)))
+    ]
+    assert (
+        viewer.chosen(text="RM -RF") == expected == ([1] if "rm -rf" in json.dumps(given) else [])
+    )

@@ -20,7 +20,15 @@ pytestmark = NEEDS_NODE
 
 FILES = ROOT / "tests" / "vectors" / "files"
 MANIFEST = json.loads((ROOT / "tests" / "vectors" / "manifest.json").read_text())
-ELSEWHERE = ("issuer", "subject", "algorithms", "extended_key_usage", "needs_timestamp", "timestamp_trust", "lenient_receipts")
+ELSEWHERE = (
+    "issuer",
+    "subject",
+    "algorithms",
+    "extended_key_usage",
+    "needs_timestamp",
+    "timestamp_trust",
+    "lenient_receipts",
+)
 """What a page is never asked for."""
 
 
@@ -48,7 +56,10 @@ def written(names):
     for name in names:
         data = (FILES / name).read_bytes()
         if b"BEGIN CERTIFICATE" not in data:
-            found += [base64.b64encode(deterministic_cbor.encode(keys.to_cose(one))).decode() for one in keys.load_public(data)]
+            found += [
+                base64.b64encode(deterministic_cbor.encode(keys.to_cose(one))).decode()
+                for one in keys.load_public(data)
+            ]
     return found
 
 
@@ -86,7 +97,11 @@ SAME = {
     "signature-range": "signature",
     "receipt-signature-range": "receipt-signature",
     "alg-key": "untrusted",
-    "payload-missing": ("signature", "content-mismatch", "trusted"),  # a page always holds bytes, here none
+    "payload-missing": (
+        "signature",
+        "content-mismatch",
+        "trusted",
+    ),  # a page always holds bytes, here none
     "no-trust": "not-here",
     "kccs-malformed": "kccs-mismatch",
 }
@@ -98,14 +113,20 @@ def test_verdicts_are_those_of_python(viewer, name):
     vector = VECTORS[name]
     verdict = verdict_of(viewer, vector)
     found, expected = verdict.get("reason", verdict["state"]), vector["verdict"]
-    undecided = {check["name"] for check in verdict["checks"] if check["outcome"] == "not decidable"}
-    certified = any(b"BEGIN CERTIFICATE" in (FILES / one).read_bytes() for one in vector["policy"]["trust"])
+    undecided = {
+        check["name"] for check in verdict["checks"] if check["outcome"] == "not decidable"
+    }
+    certified = any(
+        b"BEGIN CERTIFICATE" in (FILES / one).read_bytes() for one in vector["policy"]["trust"]
+    )
     if found in (expected, *_also(expected)):
         return
     if expected == "verified":
         assert found == "trusted" or undecided & {"trust", "signature"}
     elif certified:
-        assert found in ("carried", "not-here"), "a chain is not followed here: it must not be called verified"
+        assert found in ("carried", "not-here"), (
+            "a chain is not followed here: it must not be called verified"
+        )
         assert undecided & {"trust", "signature"}
     else:
         assert expected.startswith("metadata")
@@ -129,15 +150,23 @@ def test_nothing_is_called_verified_without_a_key_that_was_named(viewer):
     ids=lambda one: one["name"],
 )
 def test_a_changed_byte_of_the_record_fails(viewer, vector):
-    statement, payload = (FILES / vector["statement"]).read_bytes(), bytearray((FILES / vector["payload"]).read_bytes())
+    statement, payload = (
+        (FILES / vector["statement"]).read_bytes(),
+        bytearray((FILES / vector["payload"]).read_bytes()),
+    )
     payload[len(payload) // 2] ^= 1
-    told = viewer.opened(bytes(payload), statements=[statement], keys=written(vector["policy"]["trust"]))
+    told = viewer.opened(
+        bytes(payload), statements=[statement], keys=written(vector["policy"]["trust"])
+    )
     assert told["verdicts"]["verdicts"][0]["state"] == "failed"
 
 
 @pytest.mark.parametrize("name", [name for name in VECTORS if "eddsa" in name or "ed25519" in name])
 def test_browsers_without_ed25519_come_to_the_same_verdict(viewer, older, name):
-    found = [(one["state"], one.get("reason")) for one in (verdict_of(each, VECTORS[name]) for each in (viewer, older))]
+    found = [
+        (one["state"], one.get("reason"))
+        for one in (verdict_of(each, VECTORS[name]) for each in (viewer, older))
+    ]
     assert found[0] == found[1]
 
 
@@ -155,7 +184,11 @@ def test_a_statement_that_carries_another_key_is_refused_by_both(viewer, name, k
     other = {**message.unprotected, labels.KCCS: carried.kccs(OTHERS[kind])}
     statement = replace(message, unprotected=other).encode()
     payload = payload_of(vector, statement)
-    trusted = [key for one in vector["policy"]["trust"] for key in keys.load_public((FILES / one).read_bytes())]
+    trusted = [
+        key
+        for one in vector["policy"]["trust"]
+        for key in keys.load_public((FILES / one).read_bytes())
+    ]
     with pytest.raises(VerificationFailed, match="another key"):
         verify(statement, Policy(keys=tuple(trusted)), payload=payload, now=NOW)
     told = viewer.opened(payload, statements=[statement], keys=written(vector["policy"]["trust"]))
@@ -164,12 +197,18 @@ def test_a_statement_that_carries_another_key_is_refused_by_both(viewer, name, k
 
 @pytest.mark.parametrize("name", ["valid-eddsa", "valid-es256", "receipt-valid"])
 def test_what_the_page_calls_verified_python_does_too(viewer, name):
-    """Change every byte of a statement: some changes are of what nobody signed, and both have to agree which."""
+    """Change every byte of a statement: some changes are of what nobody signed, and both have to
+    agree which.
+    """
     vector = VECTORS[name]
     statement = (FILES / vector["statement"]).read_bytes()
     payload = payload_of(vector, statement)
     trusted, logs = (
-        [key for one in vector["policy"].get(which, ()) for key in keys.load_public((FILES / one).read_bytes())]
+        [
+            key
+            for one in vector["policy"].get(which, ())
+            for key in keys.load_public((FILES / one).read_bytes())
+        ]
         for which in ("trust", "log_trust")
     )
     policy = Policy(keys=tuple(trusted), log_keys=tuple(logs))

@@ -62,8 +62,14 @@ def test_blocks_that_are_entries_are_left_to_those():
     ("output", "said"),
     [
         ([{"functionResponse": {"id": "1", "response": {"output": "a b"}}}], [Text("a b")]),
-        ([{"functionResponse": {"id": "1", "response": {"error": "no such file"}}}], [Text("no such file")]),
-        ({"stdout": "a", "stderr": "b", "exitCode": 1}, [Text("a"), Text("b"), Text("exit code 1")]),
+        (
+            [{"functionResponse": {"id": "1", "response": {"error": "no such file"}}}],
+            [Text("no such file")],
+        ),
+        (
+            {"stdout": "a", "stderr": "b", "exitCode": 1},
+            [Text("a"), Text("b"), Text("exit code 1")],
+        ),
         ({"type": "thing", "x": 1}, [Other("thing", {"type": "thing", "x": 1})]),
         ([3, True], [Other("int", 3), Other("bool", True)]),
     ],

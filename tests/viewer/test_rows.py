@@ -33,7 +33,9 @@ def test_every_entry_is_in_a_row(path):
         assert len(set(places)) == len(places)
         shown = {id(one.entry) for row in found for one in (row, row.result) if one is not None}
         for entry in every(record["session"]["entries"]):
-            said_by_children = entry["type"] in (USER, ASSISTANT, REASONING) and entry.get("children")
+            said_by_children = entry["type"] in (USER, ASSISTANT, REASONING) and entry.get(
+                "children"
+            )
             assert id(entry) in shown or said_by_children, entry
         for detail in DETAILS:
             for row in found:
@@ -73,16 +75,27 @@ def test_totals_add_up():
     assert (one.prompts, one.calls, one.errors, one.added, one.removed) == (1, 4, 1, 6, 1)
     assert one.tokens["output"] == one.models["claude-opus-4-6"] == 606
     both = one + one
-    assert (both.sessions, both.calls, both.tools["Edit"], both.milliseconds) == (2, 8, 4, 2 * one.milliseconds)
+    assert (both.sessions, both.calls, both.tools["Edit"], both.milliseconds) == (
+        2,
+        8,
+        4,
+        2 * one.milliseconds,
+    )
     assert Totals() + one == one
 
 
 def test_what_the_agent_put_into_the_users_mouth_is_no_prompt():
-    entries = [{"type": "user", "content": "Base directory for this skill", "isMeta": True}, {"type": "user", "content": "Go on"}]
+    entries = [
+        {"type": "user", "content": "Base directory for this skill", "isMeta": True},
+        {"type": "user", "content": "Go on"},
+    ]
     injected, asked = rows({"session": {"entries": entries}})
     assert (injected.is_injected, asked.is_injected) == (True, False)
     assert totals_of({"session": {"entries": entries}}).prompts == 1
-    assert [line.text for line in Teller().lines(injected)][1:] == ["User (from the agent)", "  Base directory for this skill"]
+    assert [line.text for line in Teller().lines(injected)][1:] == [
+        "User (from the agent)",
+        "  Base directory for this skill",
+    ]
 
 
 def test_a_result_without_its_call_and_a_call_without_its_result():
@@ -97,9 +110,18 @@ def test_a_result_without_its_call_and_a_call_without_its_result():
 
 
 def test_an_edit_of_any_length_is_shown_at_once():
-    old, new = ("\n".join(line for number in range(20_000) for line in (f"same {number}", f"{which} {number}")) for which in "ab")
-    (found,) = diffs_of("claude-code", "Edit", {"file_path": "f", "old_string": old, "new_string": new})
+    old, new = (
+        "\n".join(
+            line for number in range(20_000) for line in (f"same {number}", f"{which} {number}")
+        )
+        for which in "ab"
+    )
+    (found,) = diffs_of(
+        "claude-code", "Edit", {"file_path": "f", "old_string": old, "new_string": new}
+    )
     # It is not compared line by line, which would take minutes.
     assert (found.removed, found.added) == (40_000, 40_000)
-    (found,) = diffs_of("claude-code", "Edit", {"file_path": "f", "old_string": old, "new_string": f"{old}\nmore"})
+    (found,) = diffs_of(
+        "claude-code", "Edit", {"file_path": "f", "old_string": old, "new_string": f"{old}\nmore"}
+    )
     assert (found.removed, found.added, len(found.lines)) == (0, 1, 5)

@@ -1,4 +1,6 @@
-"""Values that only CBOR has: they are shown, in the terminal as in the page, and keep nothing else from being shown."""
+"""Values that only CBOR has: they are shown, in the terminal as in the page, and keep nothing else
+from being shown.
+"""
 
 import cbor2
 import pytest
@@ -28,7 +30,9 @@ def test_any_value_is_told(name):
 @NEEDS_NODE
 @pytest.mark.parametrize("name", VALUES)
 def test_the_page_tells_the_same(name):
-    data = cbor2.dumps(record({"type": "tool-call", "call-id": "1", "name": "T", "input": {"x": VALUES[name][0]}}))
+    data = cbor2.dumps(
+        record({"type": "tool-call", "call-id": "1", "name": "T", "input": {"x": VALUES[name][0]}})
+    )
     viewer = Viewer()
     (row,) = viewer.opened(data)["rows"]
     viewer.close()

@@ -12,7 +12,10 @@ def page() -> str:
         ("`input`", " + ".join(map(code, claude_known.INPUT_COUNTERS))),
         ("`cached`", code("cache_read_input_tokens")),
         ("`output`", code("output_tokens")),
-        ("`reasoning`", code("output_tokens_details.thinking_tokens", "output_tokens_details.reasoning_tokens")),
+        (
+            "`reasoning`",
+            code("output_tokens_details.thinking_tokens", "output_tokens_details.reasoning_tokens"),
+        ),
     ]
     events = (
         (code(kind), code(claude_code.EVENT_NAMES.get(kind, kind)), code(*sorted(members)))
@@ -32,33 +35,54 @@ def page() -> str:
                     (code("message.usage"), code("token-usage"), "map"),
                 ],
             ),
-            f"A message of model `{claude_code.SYNTHETIC}` was made by the client and is marked `vacr.synthetic`; neither model nor usage count.\n",
+            (
+                f"A message of model `{claude_code.SYNTHETIC}` was made by the client and is "
+                "marked "
+                "`vacr.synthetic`; neither model nor usage count.\n"
+            ),
             "## Token usage\n",
-            "The lines of one API message (`message.id`) repeat its usage; only the one with the most output counts, and its native "
+            "The lines of one API message (`message.id`) repeat its usage; only the one with "
+            "the most output counts, and its native "
             "counters stay beside the canonical ones.\n",
             table(("canonical", "native"), usage),
             "## Content blocks: children\n",
             views(),
             "## Other lines: events\n",
-            f"What says where a line belongs stays on the entry ({code(*sorted(claude_code.ENVELOPE))}); the rest is its `data`. A "
-            "`progress` line that holds a sub-agent's message gives it as a child of the event. Lines of type "
+            "What says where a line belongs stays on the entry "
+            f"({code(*sorted(claude_code.ENVELOPE))}); the rest is its `data`. A "
+            "`progress` line that holds a sub-agent's message gives it as a child of the "
+            "event. Lines of type "
             f"{code(*claude_code.LINES_AS_ENTRIES)} are calls and results of their own.\n",
             table(("line type", "event type", "members in data"), events),
             "## The session\n",
             table(
                 ("canonical", "from"),
                 [
-                    (code("session-id"), "the first `sessionId`; in a sub-agent's own file `sessionId`/`agentId`"),
+                    (
+                        code("session-id"),
+                        "the first `sessionId`; in a sub-agent's own file `sessionId`/`agentId`",
+                    ),
                     (code("session-start", "session-end"), "the earliest and the latest timestamp"),
                     (
                         code("format"),
-                        f"`interactive` for `entrypoint` {code(*sorted(claude_code.INTERACTIVE))}, `autonomous` for "
-                        f"{code(*sorted(claude_code.AUTONOMOUS))} and in a sub-agent's own file, else left out",
+                        "`interactive` for `entrypoint` "
+                        f"{code(*sorted(claude_code.INTERACTIVE))}, `autonomous` for "
+                        f"{code(*sorted(claude_code.AUTONOMOUS))} and in a sub-agent's own "
+                        "file, else left out",
                     ),
-                    (code("agent-meta.model-provider"), "`anthropic`, or `unknown` where no model is one of theirs"),
-                    (code("agent-meta.models"), "`message.model`, in order of appearance; `model-id` is the most frequent"),
+                    (
+                        code("agent-meta.model-provider"),
+                        "`anthropic`, or `unknown` where no model is one of theirs",
+                    ),
+                    (
+                        code("agent-meta.models"),
+                        "`message.model`, in order of appearance; `model-id` is the most frequent",
+                    ),
                     (code("agent-meta.model-id"), "`unknown` where no message names a model"),
-                    (code("agent-meta.cli-version"), "the first `version`; each entry keeps its own"),
+                    (
+                        code("agent-meta.cli-version"),
+                        "the first `version`; each entry keeps its own",
+                    ),
                     (code("environment.working-dir"), "the first `cwd`"),
                     (code("vcs.branch"), "the first `gitBranch`"),
                 ],

@@ -21,7 +21,8 @@ def page() -> str:
         (
             head(codex_cli, "Codex CLI"),
             "## Response items\n",
-            "The envelope's `type` stays in `vacr.native.type`, what is left of the item in `payload`. In the older bare form the line "
+            "The envelope's `type` stays in `vacr.native.type`, what is left of the item in "
+            "`payload`. In the older bare form the line "
             "itself is the item.\n",
             table(
                 ("item type", "entry", "members"),
@@ -29,26 +30,43 @@ def page() -> str:
                     (
                         code("message"),
                         f"{code('user')} or {code('assistant')}, by `role`; other roles are events",
-                        ", ".join(f"{code(move.canonical)} ← {code(move.native)}" for move in codex_items.MESSAGE.moves),
+                        ", ".join(
+                            f"{code(move.canonical)} ← {code(move.native)}"
+                            for move in codex_items.MESSAGE.moves
+                        ),
                     ),
                     (
                         code("reasoning"),
                         code("reasoning"),
-                        "`content` ← `content` or else `summary`, `encrypted` ← `encrypted_content`",
+                        (
+                            "`content` ← `content` or else `summary`, `encrypted` ← "
+                            "`encrypted_content`"
+                        ),
                     ),
                     *rows,
                 ],
             ),
-            "The arguments of a `function_call` are parsed into `input`; their text stays in `payload.arguments`.\n",
+            (
+                "The arguments of a `function_call` are parsed into `input`; their text stays in "
+                "`payload.arguments`.\n"
+            ),
             "## Events\n",
             f"Every other line: its payload is the `data`, its type the `event-type` "
             f"({', '.join(f'{code(native)} → {code(name)}' for native, name in codex_cli.EVENT_NAMES.items())}). Known are "
-            f"{code(*sorted(codex_known.STATES))} and, as `event_msg`, {code(*sorted(codex_known.EVENTS))}.\n",
-            f"{code(*codex_cli.ECHOES)} repeat what response items say: they are marked `vacr.repeats`. Where a session has no such item "
+            f"{code(*sorted(codex_known.STATES))} and, as `event_msg`, "
+            f"{code(*sorted(codex_known.EVENTS))}.\n",
+            f"{code(*codex_cli.ECHOES)} repeat what response items say: they are marked "
+            "`vacr.repeats`. Where a session has no such item "
             "at all, they are the message.\n",
             "## Token usage\n",
-            "On `token-count` events, from `info.last_token_usage`, once for each change of `info.total_token_usage`.\n",
-            table(("canonical", "native"), [(code(name), code(native)) for name, native in codex_session.USAGE]),
+            (
+                "On `token-count` events, from `info.last_token_usage`, once for each change of "
+                "`info.total_token_usage`.\n"
+            ),
+            table(
+                ("canonical", "native"),
+                [(code(name), code(native)) for name, native in codex_session.USAGE],
+            ),
             "## The session\n",
             table(
                 ("canonical", "from"),
@@ -57,19 +75,40 @@ def page() -> str:
                     (code("session-start"), "`timestamp` of the first `session_meta`"),
                     (
                         code("format"),
-                        ", ".join(f"{code(mode)} for `source` {code(name)}" for name, mode in codex_session.MODES.items())
+                        ", ".join(
+                            f"{code(mode)} for `source` {code(name)}"
+                            for name, mode in codex_session.MODES.items()
+                        )
                         + ", `autonomous` for a sub-agent, else left out",
                     ),
                     (
                         code("agent-meta.model-provider"),
-                        "`model_provider`; where the session does not say, `openai`, or `unknown` where a model is not one of theirs",
+                        (
+                            "`model_provider`; where the session does not say, `openai`, or "
+                            "`unknown` where a model is not one of theirs"
+                        ),
                     ),
-                    (code("environment.working-dir"), "`cwd` of the first `session_meta`, or of the first turn"),
-                    (code("agent-meta.models"), "`turn_context.model`; each assistant message has the model of its turn"),
+                    (
+                        code("environment.working-dir"),
+                        "`cwd` of the first `session_meta`, or of the first turn",
+                    ),
+                    (
+                        code("agent-meta.models"),
+                        "`turn_context.model`; each assistant message has the model of its turn",
+                    ),
                     (code("vcs"), "`git.commit_hash`, `git.branch`, `git.repository_url`"),
                     (code("environment.sandboxes"), "`turn_context.sandbox_policy.writable_roots`"),
-                    (code("vacr.parent"), "`parent_thread_id`, or that of `source.subagent.thread_spawn`, or `forked_from_id`"),
-                    (code("vacr.inherited"), "marks the entries that a fork copied from its parent"),
+                    (
+                        code("vacr.parent"),
+                        (
+                            "`parent_thread_id`, or that of `source.subagent.thread_spawn`, or "
+                            "`forked_from_id`"
+                        ),
+                    ),
+                    (
+                        code("vacr.inherited"),
+                        "marks the entries that a fork copied from its parent",
+                    ),
                 ],
             ),
         )

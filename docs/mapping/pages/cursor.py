@@ -8,43 +8,65 @@ from vacr.readers import cursor, cursor_bubbles, cursor_stores, cursor_text
 
 def page() -> str:
     """Describe the reader of Cursor."""
-    types = ", ".join(f"{code(str(native))} → {code(entry)}" for native, entry in cursor_bubbles.TYPES.items())
+    types = ", ".join(
+        f"{code(str(native))} → {code(entry)}" for native, entry in cursor_bubbles.TYPES.items()
+    )
     return "\n".join(
         (
             head(cursor, "Cursor"),
             "## Transcripts in JSONL\n",
-            f"A line with `role` is a message: {members(cursor.MESSAGE)} of `message`, {members(cursor.LINE)}. Other lines are events "
-            f"({code(*sorted(cursor.EVENTS))} are known). Transcripts name no session, no model, no times and no results.\n",
+            f"A line with `role` is a message: {members(cursor.MESSAGE)} of `message`, "
+            f"{members(cursor.LINE)}. Other lines are events "
+            f"({code(*sorted(cursor.EVENTS))} are known). Transcripts name no session, no "
+            "model, no times and no results.\n",
             views(),
             "## Transcripts in text\n",
-            f"A line {code('user:')} or {code('assistant:')} opens a message. Its content is a list of blocks: `text`, `thinking`, "
-            "`tool_use`, `tool_result`, each with its `text` as it stands in the file, so that the file can be put together again. "
-            "Nothing marks the end of thinking, so an answer that follows stays with it. The parameters of a call are read by name; "
+            f"A line {code('user:')} or {code('assistant:')} opens a message. Its content is a "
+            "list of blocks: `text`, `thinking`, "
+            "`tool_use`, `tool_result`, each with its `text` as it stands in the file, so that "
+            "the file can be put together again. "
+            "Nothing marks the end of thinking, so an answer that follows stays with it. The "
+            "parameters of a call are read by name; "
             f"for {code(*cursor_text.PARAMETERS)} only those that they have.\n",
             "## The editor's database (`state.vscdb`)\n",
-            f"The rows of one conversation: all whose keys name it after their kind ({code(cursor_stores.COMPOSER, cursor_stores.BUBBLE)}, "
-            f"{code(*cursor_stores.AGENT)} and any other), those of other tables with its `composerId`, and the file contents that they name. "
-            f"A bubble is a message, by `type`: {types}; {members(cursor_bubbles.BUBBLE)}; in chats {members(cursor_bubbles.CHAT_BUBBLE)}. Its `content` is the first "
-            f"of {code(*(name for name, _ in cursor_bubbles.SAID))} that says something, blocks or a text. `thinking` becomes reasoning; "
-            f"`toolFormerData` a call ({members(cursor_bubbles.CALL)}, `input` ← `rawArgs` or `params`) and a result "
-            "(`output` ← `result` or `error`). JSON that is held as text is read; the text stays only where it would not come out "
-            "the same again. Other rows are events, and so are columns that are not known and rows whose key is there again.\n",
-            "A chat of the versions before the composer (`chatdata`) is the tab of its id out of the value with all chats, and belongs to "
-            "the composer of that id if there is one. Chats without an id, and a value that cannot be taken apart without loss, are a "
+            "The rows of one conversation: all whose keys name it after their kind "
+            f"({code(cursor_stores.COMPOSER, cursor_stores.BUBBLE)}, "
+            f"{code(*cursor_stores.AGENT)} and any other), those of other tables with its "
+            "`composerId`, and the file contents that they name. "
+            f"A bubble is a message, by `type`: {types}; {members(cursor_bubbles.BUBBLE)}; in "
+            f"chats {members(cursor_bubbles.CHAT_BUBBLE)}. Its `content` is the first "
+            f"of {code(*(name for name, _ in cursor_bubbles.SAID))} that says something, blocks "
+            "or a text. `thinking` becomes reasoning; "
+            f"`toolFormerData` a call ({members(cursor_bubbles.CALL)}, `input` ← `rawArgs` or "
+            "`params`) and a result "
+            "(`output` ← `result` or `error`). JSON that is held as text is read; the text "
+            "stays only where it would not come out "
+            "the same again. Other rows are events, and so are columns that are not known and "
+            "rows whose key is there again.\n",
+            "A chat of the versions before the composer (`chatdata`) is the tab of its id out "
+            "of the value with all chats, and belongs to "
+            "the composer of that id if there is one. Chats without an id, and a value that "
+            "cannot be taken apart without loss, are a "
             "session without an id.\n",
-            "Not part of any conversation, and of no record: drafts in which nothing was said, the editor's lists, windows and settings, "
-            "what a value holds beside its chats, and contents kept by digest (`agentKv:blob`, `composer.content`) that no row of it names.\n",
+            "Not part of any conversation, and of no record: drafts in which nothing was said, "
+            "the editor's lists, windows and settings, "
+            "what a value holds beside its chats, and contents kept by digest (`agentKv:blob`, "
+            "`composer.content`) that no row of it names.\n",
             "## The command line's database (`store.db`)\n",
-            "The blobs that the latest root names, in order, are messages; `role` `tool` is seen as `user`. One that is named again is an "
-            "entry without content, whose `vacr.repeats` is the blob's id. Messages that were being worked on are marked `vacr.pending`. "
-            "All other blobs are events, and so is every row of another table and every column that is not known.\n",
+            "The blobs that the latest root names, in order, are messages; `role` `tool` is "
+            "seen as `user`. One that is named again is an "
+            "entry without content, whose `vacr.repeats` is the blob's id. Messages that were "
+            "being worked on are marked `vacr.pending`. "
+            "All other blobs are events, and so is every row of another table and every column "
+            "that is not known.\n",
             "## The session\n",
             table(
                 ("canonical", "from"),
                 [
                     (
                         code("session-id"),
-                        "the id of the database's conversation; the name of a transcript's file where it is a UUID; else the SHA-256 "
+                        "the id of the database's conversation; the name of a transcript's "
+                        "file where it is a UUID; else the SHA-256 "
                         "of the file. In a sub-agent's own file `<parent>/<child>`, by the folder",
                     ),
                     (
@@ -53,10 +75,14 @@ def page() -> str:
                     ),
                     (
                         code("agent-meta.models"),
-                        "`modelInfo.modelName`, `modelConfig.modelName`, `lastUsedModel`, `providerOptions.cursor.modelName`; "
+                        "`modelInfo.modelName`, `modelConfig.modelName`, `lastUsedModel`, "
+                        "`providerOptions.cursor.modelName`; "
                         "`unknown` where none is said",
                     ),
-                    (code("environment.working-dir"), "`workspaceIdentifier`, `workspaceUris`, or the root's folder"),
+                    (
+                        code("environment.working-dir"),
+                        "`workspaceIdentifier`, `workspaceUris`, or the root's folder",
+                    ),
                     (code("vacr.parent"), "`subagentInfo.parentComposerId`, or the folder"),
                     (code("vacr.secrets"), f"pointers of {code(*cursor_bubbles.SECRETS)}"),
                 ],

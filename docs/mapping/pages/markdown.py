@@ -38,13 +38,21 @@ def code(*names: str) -> str:
 def moves(lift: Lift, place: str = "") -> Iterator[tuple[str, str, str]]:
     """Give the rows of a table of moves."""
     for move in lift.moves:
-        yield code(f"{place}{move.native}"), code(move.canonical), "any" if move.kind is None else "text"
+        yield (
+            code(f"{place}{move.native}"),
+            code(move.canonical),
+            "any" if move.kind is None else "text",
+        )
 
 
 def views(kinds: dict[str, View] = VIEWS) -> str:
     """Describe how content blocks are seen."""
     rows = (
-        (code(kind), code(view.entry_type), ", ".join(f"{code(name)} ← {code(native)}" for name, native, _ in view.members))
+        (
+            code(kind),
+            code(view.entry_type),
+            ", ".join(f"{code(name)} ← {code(native)}" for name, native, _ in view.members),
+        )
         for kind, view in kinds.items()
     )
     return table(("block", "child", "members"), rows)
@@ -52,7 +60,10 @@ def views(kinds: dict[str, View] = VIEWS) -> str:
 
 def parts() -> str:
     """Describe how Gemini's parts are seen."""
-    return views(PARTS) + "\nA part with `thought` is seen as `reasoning`, its `text` as the content.\n"
+    return (
+        views(PARTS)
+        + "\nA part with `thought` is seen as `reasoning`, its `text` as the content.\n"
+    )
 
 
 def members(lift: Lift) -> str:
@@ -62,7 +73,10 @@ def members(lift: Lift) -> str:
 
 def sums(table_of_sums: Iterable[tuple[str, tuple[str, ...]]]) -> str:
     """Describe canonical counters as sums of native ones."""
-    return table(("canonical", "native"), ((code(name), " + ".join(map(code, parts))) for name, parts in table_of_sums))
+    return table(
+        ("canonical", "native"),
+        ((code(name), " + ".join(map(code, parts))) for name, parts in table_of_sums),
+    )
 
 
 def head(reader: object, title: str) -> str:
@@ -77,21 +91,33 @@ def head(reader: object, title: str) -> str:
 
 def stores(found: Iterable[Store]) -> str:
     """Say where an agent keeps its sessions."""
-    rows = ((_place(store), _instead(store), code(*filter(None, store.sessions)) or "it is one") for store in found)
+    rows = (
+        (_place(store), _instead(store), code(*filter(None, store.sessions)) or "it is one")
+        for store in found
+    )
     return table(("folder", "environment variable that names another", "sessions in it"), rows)
 
 
 def _place(store: Store) -> str:
-    places = {"": store.default, **{system: place for system, place in store.systems.items() if place != store.default}}
+    places = {
+        "": store.default,
+        **{system: place for system, place in store.systems.items() if place != store.default},
+    }
     named = [
-        f"{code(_joined(place, store.under))}{f' ({system})' if system else ''}" for system, place in places.items() if place
+        f"{code(_joined(place, store.under))}{f' ({system})' if system else ''}"
+        for system, place in places.items()
+        if place
     ]
     return ", ".join(named) or "–"
 
 
 def _instead(store: Store) -> str:
     variables = {"": store.variable, **store.variables}
-    named = [f"{code(name)}{f' ({system})' if system else ''}" for system, name in variables.items() if name]
+    named = [
+        f"{code(name)}{f' ({system})' if system else ''}"
+        for system, name in variables.items()
+        if name
+    ]
     follows = f", then {code(store.under)}" if named and store.under else ""
     unless = f"; not where {code(store.unless)} is set" if store.unless else ""
     return (", ".join(named) + follows + unless) or "–"

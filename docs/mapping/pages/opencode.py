@@ -20,48 +20,83 @@ def page() -> str:
     return "\n".join(
         (
             head(opencode, "OpenCode"),
-            "Read are `opencode export`, the database (as the rows of one session), the storage folder (as its files), dumps of "
-            "these in any order and of several sessions, and samples with `tool_calls`. Each session is a record.\n",
+            "Read are `opencode export`, the database (as the rows of one session), the "
+            "storage folder (as its files), dumps of "
+            "these in any order and of several sessions, and samples with `tool_calls`. Each "
+            "session is a record.\n",
             "## Messages\n",
             table(
                 ("native", "entry", "members"),
                 [
-                    (code("info"), f"{code('user')} or {code('assistant')}, by `role`", members(opencode.MESSAGE)),
-                    (code("info.time.created"), code("timestamp"), "epoch milliseconds, as they are"),
+                    (
+                        code("info"),
+                        f"{code('user')} or {code('assistant')}, by `role`",
+                        members(opencode.MESSAGE),
+                    ),
+                    (
+                        code("info.time.created"),
+                        code("timestamp"),
+                        "epoch milliseconds, as they are",
+                    ),
                     (f"parts {code(*opencode_known.SAID)}", code("content"), "as they are"),
-                    (f"part {code('reasoning')}", f"{code('reasoning')}, a child", members(opencode_parts.REASONING)),
+                    (
+                        f"part {code('reasoning')}",
+                        f"{code('reasoning')}, a child",
+                        members(opencode_parts.REASONING),
+                    ),
                     (
                         f"part {code('tool')}",
                         f"{code('tool-call')}, a child",
-                        f"{members(opencode_parts.CALL)}, `input` ← `state.input`, `timestamp` ← `state.time.start`",
+                        (
+                            f"{members(opencode_parts.CALL)}, `input` ← `state.input`, `timestamp` "
+                            "← `state.time.start`"
+                        ),
                     ),
                     (
                         "the same, with an output or an error",
                         f"{code('tool-result')}, the next child",
-                        f"`output` ← {code(*(f'state.{name}' for name in opencode_parts.OUTPUTS))}, `status`, `is-error`, "
+                        "`output` ← "
+                        f"{code(*(f'state.{name}' for name in opencode_parts.OUTPUTS))}, "
+                        "`status`, `is-error`, "
                         "`timestamp` ← `state.time.end`; what is left of `state` stays here",
                     ),
-                    (f"parts {code(*sorted(opencode_known.EVENTS))}", f"{code('system-event')}, a child", "`data`"),
+                    (
+                        f"parts {code(*sorted(opencode_known.EVENTS))}",
+                        f"{code('system-event')}, a child",
+                        "`data`",
+                    ),
                 ],
             ),
-            "Parts stand in the order of their ids; where they did not, `vacr.order` tells where each went. Messages that the user took "
+            "Parts stand in the order of their ids; where they did not, `vacr.order` tells "
+            "where each went. Messages that the user took "
             f"back (`revert`) are marked `vacr.superseded`: {code(opencode.REVERTED)}.\n",
             "## Token usage\n",
-            "From `info.tokens` of a message, which stays as it is, and `info.cost`. The steps (`step-finish`) repeat them and keep theirs "
+            "From `info.tokens` of a message, which stays as it is, and `info.cost`. The steps "
+            "(`step-finish`) repeat them and keep theirs "
             "in `data`.\n",
             sums(opencode_usage.USAGE),
             "## The database\n",
-            "The rows of `session`, its `project`, `message`, `part` and every other table that names the session, never those of "
-            f"{code(*sorted(opencode_database.NOT_OURS))}. The ids that OpenCode leaves out of `data` are put back. Rows of "
-            f"{code(*sorted(opencode_rows.MODEL_2))} are messages where a session has no others, else events.\n",
-            "Every session that a table names is one, whatever its id is: a number is written in digits, bytes that are no text in "
-            f"hexadecimal (`0x…`). Rows of {code(*sorted(opencode_database.NAMELESS))} that name none are of one session without a "
-            "name. The tables themselves are read, not their indexes, which may lack rows. A table that is damaged is told of by an "
-            f"event, {code(opencode_database.DAMAGED)}. A project goes with every session of it; one of more than "
-            f"{opencode_pieces.LARGE_PROJECT >> 10} KiB with the first alone, and the others name that (`kept-with-session`).\n",
+            "The rows of `session`, its `project`, `message`, `part` and every other table "
+            "that names the session, never those of "
+            f"{code(*sorted(opencode_database.NOT_OURS))}. The ids that OpenCode leaves out of "
+            "`data` are put back. Rows of "
+            f"{code(*sorted(opencode_rows.MODEL_2))} are messages where a session has no "
+            "others, else events.\n",
+            "Every session that a table names is one, whatever its id is: a number is written "
+            "in digits, bytes that are no text in "
+            f"hexadecimal (`0x…`). Rows of {code(*sorted(opencode_database.NAMELESS))} that "
+            "name none are of one session without a "
+            "name. The tables themselves are read, not their indexes, which may lack rows. A "
+            "table that is damaged is told of by an "
+            f"event, {code(opencode_database.DAMAGED)}. A project goes with every session of "
+            "it; one of more than "
+            f"{opencode_pieces.LARGE_PROJECT >> 10} KiB with the first alone, and the others "
+            "name that (`kept-with-session`).\n",
             "## Samples\n",
-            f"A list of messages under {code(*opencode_samples.LISTS)}: {members(opencode_samples.MESSAGE)}; from `metadata` "
-            f"{members(opencode_samples.METADATA)} and `thinking` as reasoning; `tool_calls` ({members(opencode_samples.CALL)}, "
+            f"A list of messages under {code(*opencode_samples.LISTS)}: "
+            f"{members(opencode_samples.MESSAGE)}; from `metadata` "
+            f"{members(opencode_samples.METADATA)} and `thinking` as reasoning; `tool_calls` "
+            f"({members(opencode_samples.CALL)}, "
             "`function.name`, `function.arguments` parsed) and `tool_responses` "
             f"({members(opencode_samples.RESPONSE)}) as children.\n",
             "## The session\n",
@@ -69,15 +104,36 @@ def page() -> str:
                 ("canonical", "from"),
                 [
                     (code("session-id"), "`info.id`"),
-                    (code("session-start", "session-end"), "`time.created`, and the latest time there is"),
+                    (
+                        code("session-start", "session-end"),
+                        "`time.created`, and the latest time there is",
+                    ),
                     (code("format"), "`autonomous` for a sub-agent, else left out"),
                     (code("agent-meta.cli-version"), "`version`"),
-                    (code("agent-meta.models"), "`modelID` of the messages; `model-provider` is the most frequent `providerID`"),
-                    (code("environment.working-dir"), "`directory`, else `path.cwd` of the first message that has one"),
+                    (
+                        code("agent-meta.models"),
+                        (
+                            "`modelID` of the messages; `model-provider` is the most frequent "
+                            "`providerID`"
+                        ),
+                    ),
+                    (
+                        code("environment.working-dir"),
+                        "`directory`, else `path.cwd` of the first message that has one",
+                    ),
                     (code("environment.sandboxes"), "`sandboxes` of the project"),
                     (code("vacr.parent"), "`parentID`"),
-                    (code("vacr.secrets"), "the pointer of the secret of a shared session, which is carried and told of"),
-                    ("native members of `session`", "all others of `info`; `project`, `todo`, `session_diff`, `session_share`"),
+                    (
+                        code("vacr.secrets"),
+                        (
+                            "the pointer of the secret of a shared session, which is carried and "
+                            "told of"
+                        ),
+                    ),
+                    (
+                        "native members of `session`",
+                        "all others of `info`; `project`, `todo`, `session_diff`, `session_share`",
+                    ),
                 ],
             ),
         )

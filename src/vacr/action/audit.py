@@ -36,7 +36,10 @@ def work(told: Workflow) -> int:
     """
     named, policy = paths("records"), chosen("fail-on", FAIL_ON)
     if not named:
-        raise UsageError("the input records is empty", hint="Name the folder or the files that the records are in.")
+        raise UsageError(
+            "the input records is empty",
+            hint="Name the folder or the files that the records are in.",
+        )
     repository = Repository(".")
     base, revision = _span(repository)
     report = given("report") or str(Path(os.environ.get("RUNNER_TEMP") or ".") / "vacr-report.json")
@@ -62,7 +65,8 @@ def work(told: Workflow) -> int:
 
 
 def _span(repository: Repository) -> tuple[str | None, str]:
-    """Give the base of what is audited, and what is: all commits since, or, without a base, the last one alone.
+    """Give the base of what is audited, and what is: all commits since, or, without a base, the
+    last one alone.
 
     Raises:
         UnreadableInput: there are no such commits.
@@ -74,13 +78,19 @@ def _span(repository: Repository) -> tuple[str | None, str]:
     try:
         first = repository.commit(base)
     except UnreadableInput as error:
-        hint = "actions/checkout needs fetch-depth: 0; where a push by force has replaced it, name another with the input base."
-        raise UnreadableInput(error.message, where=error.where, hint=f"{error.hint}\n{hint}") from error
+        hint = (
+            "actions/checkout needs fetch-depth: 0; where a push by force has replaced it, "
+            "name another with the input base."
+        )
+        raise UnreadableInput(
+            error.message, where=error.where, hint=f"{error.hint}\n{hint}"
+        ) from error
     return first, f"{first}..{head}"
 
 
 def _refuse_theirs(repository: Repository, *outputs: str) -> None:
-    """Refuse to write where the repository has something: it may be a link that leads out, or a page that looks like ours.
+    """Refuse to write where the repository has something: it may be a link that leads out, or a
+    page that looks like ours.
 
     Raises:
         UsageError: it has.
@@ -89,11 +99,14 @@ def _refuse_theirs(repository: Repository, *outputs: str) -> None:
     for path in filter(None, outputs):
         if any(repository.holds(head, name) for name in names_of(repository, path)):
             hint = "Name one that it does not have, such as one in ${{ runner.temp }}."
-            raise UsageError(f"{path} is the repository's, and nothing of ours is written there", hint=hint)
+            raise UsageError(
+                f"{path} is the repository's, and nothing of ours is written there", hint=hint
+            )
 
 
 def _refuse_links_out(repository: Repository, named: list[str]) -> None:
-    """Refuse a link of the repository to somewhere else on this machine: what lies there would be shown in pages.
+    """Refuse a link of the repository to somewhere else on this machine: what lies there would be
+    shown in pages.
 
     Raises:
         UsageError: there is one.
@@ -102,14 +115,20 @@ def _refuse_links_out(repository: Repository, named: list[str]) -> None:
     for path in named:
         inside = names_of(repository, os.path.realpath(path))
         if not inside and any(repository.holds(head, name) for name in names_of(repository, path)):
-            raise UsageError(f"{path} is a link that leads out of the repository", hint="Name the folder that it leads to.")
+            raise UsageError(
+                f"{path} is a link that leads out of the repository",
+                hint="Name the folder that it leads to.",
+            )
 
 
 def _wanted(keys: Keys) -> Wanted:
     """Take from the inputs what is asked of statements."""
     tier, verifiers = chosen("require-evidence", _TIERS), keys.files("verifier-key")
     if bool(tier) != bool(given("verifier-key")):
-        raise UsageError("require-evidence and verifier-key go together", hint="Name a verifier whose results are believed.")
+        raise UsageError(
+            "require-evidence and verifier-key go together",
+            hint="Name a verifier whose results are believed.",
+        )
     return Wanted(
         trust=keys.files("trust"),
         log_keys=keys.files("log-key"),
@@ -126,7 +145,10 @@ def _log(found: Audit) -> None:
     if found.records:
         tell_all(found.records, voice)
     for file in found.lines["files"]:
-        voice.result(f"{file['path']}: {', '.join(f'{file[kind]} {kind}' for kind in ('ai', 'human', 'mixed', 'unknown'))}")
+        voice.result(
+            f"{file['path']}: "
+            f"{', '.join(f'{file[kind]} {kind}' for kind in ('ai', 'human', 'mixed', 'unknown'))}"
+        )
     for name in found.lines["no-text"]:
         voice.result(f"{name}: no text")
     voice.result(f"verdict: {found.verdict}")
@@ -150,7 +172,9 @@ def _annotate(found: Audit, policy: str, told: Workflow) -> None:
     """Put remarks beside records that do not hold, and beside lines."""
     for one in found.failed:
         name = os.path.normpath(one["file"] or one["statement"])  # as GitHub names it
-        told.annotate("warning" if policy == NEVER else "error", f"not verified: {one['message']}", name)
+        told.annotate(
+            "warning" if policy == NEVER else "error", f"not verified: {one['message']}", name
+        )
     for path in found.missing:
         told.annotate("warning", f"there is nothing at {path}, so there are no records of it")
     for left in found.left_out:
@@ -160,7 +184,9 @@ def _annotate(found: Audit, policy: str, told: Workflow) -> None:
         if one["contributor"]["type"] != UNKNOWN:
             told.annotate("notice", _said(one), path, (one["start-line"], one["end-line"]))
         elif policy == UNKNOWN:
-            told.annotate("error", "nothing proves who wrote this", path, (one["start-line"], one["end-line"]))
+            told.annotate(
+                "error", "nothing proves who wrote this", path, (one["start-line"], one["end-line"])
+            )
     for name in found.lines["no-text"]:
         told.annotate("error" if policy == UNKNOWN else "warning", _NO_TEXT, name)
 

@@ -1,8 +1,8 @@
 """The audit of a range of commits: whether the records hold, and who wrote the lines that are new.
 
-Only records that verify say anything of lines. Without a key to verify with, all records do that are as they were made, and the
-verdict tells so: whoever wrote them may have made them up. Of what has no lines, such as a program or a submodule, no record
-proves who made it.
+Only records that verify say anything of lines. Without a key to verify with, all records do that
+are as they were made, and the verdict tells so: whoever wrote them may have made them up. Of what
+has no lines, such as a program or a submodule, no record proves who made it.
 """
 
 from __future__ import annotations
@@ -59,7 +59,9 @@ class Audit:
 
     def fails(self, policy: str) -> bool:
         """Tell whether a policy is not met."""
-        return policy != NEVER and (self.verdict == UNVERIFIED or (policy == UNKNOWN and self.verdict == UNKNOWN))
+        return policy != NEVER and (
+            self.verdict == UNVERIFIED or (policy == UNKNOWN and self.verdict == UNKNOWN)
+        )
 
     def told(self) -> dict[str, Any]:
         """Give all of it for programs."""
@@ -67,7 +69,9 @@ class Audit:
         return {"verdict": self.verdict, "records": self.records, "lines": self.lines, **rest}
 
 
-def audit(paths: Sequence[str], wanted: Wanted, repository: Repository, revision: str, *, trusting: bool) -> Audit:
+def audit(
+    paths: Sequence[str], wanted: Wanted, repository: Repository, revision: str, *, trusting: bool
+) -> Audit:
     """Verify all records at some paths, and say by them who wrote the lines that commits added.
 
     Whoever is `trusting` named keys, and believes no record that none of them signed.
@@ -82,15 +86,23 @@ def audit(paths: Sequence[str], wanted: Wanted, repository: Repository, revision
     holding = [one["file"] for one in results if one["file"] and (one["verified"] or not trusting)]
     found_in, left_out = _read(holding)
     records = [record for some in found_in.values() for record in some]
-    # The records that a pull request brings along are no lines that somebody wrote; what else is signed may be.
-    named = [path for one in results for path in (one["file"], one["statement"]) if path and path.endswith((*RECORDS, COSE))]
+    # The records that a pull request brings along are no lines that somebody wrote; what else is
+    # signed may be.
+    named = [
+        path
+        for one in results
+        for path in (one["file"], one["statement"])
+        if path and path.endswith((*RECORDS, COSE))
+    ]
     named += [str(sealed_path(Path(path))) for path in holding if path.endswith(RECORDS)]
     # A statement that commits have is one also where it is not there any more.
     named += [f"{path}{COSE}" for path in named if path.endswith(RECORDS)]
     own = set(names_of(repository, *named, *found_in))
     added = blame_commit(repository, revision, records)
     files = [file for file in added.files if file[0] not in own]
-    lines = added_told(replace(added, files=files, no_text=[name for name in added.no_text if name not in own]))
+    lines = added_told(
+        replace(added, files=files, no_text=[name for name in added.no_text if name not in own])
+    )
     return Audit(results, lines, trusting, [path for path in paths if path not in there], left_out)
 
 
@@ -106,7 +118,9 @@ def _read(names: Sequence[str]) -> tuple[dict[str, list[dict[str, Any]]], list[s
 
 
 def _alone(name: str) -> list[dict[str, Any]]:
-    """Read the records in a file, or of the sessions in it, and nothing of what lies beside it: that is not what was signed."""
+    """Read the records in a file, or of the sessions in it, and nothing of what lies beside it:
+    that is not what was signed.
+    """
     if name.endswith(RECORDS):
         return [one.record for one in given(name)]
     with TemporaryDirectory(prefix="vacr-") as folder:

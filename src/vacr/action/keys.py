@@ -1,8 +1,10 @@
-"""What trust rests on, as the inputs of an action name it: files of keys and certificates, or their text.
+"""What trust rests on, as the inputs of an action name it: files of keys and certificates, or their
+text.
 
-A pull request may change any file of the repository. A key that the repository holds is therefore taken as the base has it,
-and one that the pull request itself brings along is left out: it is trusted when it has been merged. A link or a submodule of the
-repository leads to what the pull request chooses, so what lies behind one is brought along as well.
+A pull request may change any file of the repository. A key that the repository holds is therefore
+taken as the base has it, and one that the pull request itself brings along is left out: it is
+trusted when it has been merged. A link or a submodule of the repository leads to what the pull
+request chooses, so what lies behind one is brought along as well.
 """
 
 from __future__ import annotations
@@ -39,10 +41,14 @@ class Keys:
         text = given(name)
         if _PEM in text:
             return (self._kept(f"{name}.pem", text.encode() + b"\n"),)
-        found = tuple(file for path in several(name) if (file := self._file(name, path)) is not None)
+        found = tuple(
+            file for path in several(name) if (file := self._file(name, path)) is not None
+        )
         # Who trusts nobody believes no record; who knows no log would need no receipt.
         if text and not found and name != TRUST:
-            raise Unreachable(f"the base has nothing of what {name} names", hint="; ".join(self.remarks))
+            raise Unreachable(
+                f"the base has nothing of what {name} names", hint="; ".join(self.remarks)
+            )
         return found
 
     def _file(self, name: str, path: str) -> str | None:
@@ -55,17 +61,23 @@ class Keys:
             if names and names[0] + inside in tree:
                 data = self.repository.blob(tree[names[0] + inside])
                 if not _holds(path + inside, data):
-                    self.remarks.append(f"{path}{inside} is taken as the base has it, not as it is here")
+                    self.remarks.append(
+                        f"{path}{inside} is taken as the base has it, not as it is here"
+                    )
                 return self._kept(f"{name}-{names[0].replace('/', '-')}", data)
         head = self.repository.commit("HEAD")
         if not any(self.repository.holds(head, one) for one in names):
             return path
         if self.base is None:
             self.remarks.append(
-                f"{path} is taken as it is here: there is no base, so whoever made these commits may have brought it"
+                f"{path} is taken as it is here: there is no base, so whoever made these "
+                "commits may have brought it"
             )
             return path
-        self.remarks.append(f"{path} is left out: the base does not have it, so whoever made these commits may have brought it")
+        self.remarks.append(
+            f"{path} is left out: the base does not have it, so whoever made these commits may "
+            "have brought it"
+        )
         return None
 
     def _kept(self, name: str, data: bytes) -> str:

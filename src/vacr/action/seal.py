@@ -1,7 +1,7 @@
 """The action that seals sessions: `seal/action.yml` runs this module.
 
-The key comes in the environment, and goes into a file that nobody else can read, for as long as `vacr seal` runs. It is in no
-argument, in no log, and in the environment of no other process.
+The key comes in the environment, and goes into a file that nobody else can read, for as long as
+`vacr seal` runs. It is in no argument, in no log, and in the environment of no other process.
 """
 
 from __future__ import annotations
@@ -42,9 +42,14 @@ def work(told: Workflow) -> int:
     sessions, policy = paths("sessions"), chosen("fail-on", _FAIL_ON)
     key, passphrase, token = taken("key").strip(), taken("passphrase"), taken("token").strip()
     if not sessions:
-        raise UsageError("the input sessions is empty", hint="Name files or folders of native sessions.")
+        raise UsageError(
+            "the input sessions is empty", hint="Name files or folders of native sessions."
+        )
     if not key:
-        hint = "It is the private key in PEM, from a secret. A pull request from a fork gets no secrets."
+        hint = (
+            "It is the private key in PEM, from a secret. A pull request from a fork gets "
+            "no secrets."
+        )
         raise UsageError("the input key is empty", hint=hint)
     output = given("output") or "sealed"
     outbox = given("outbox") or f"{output}/outbox"
@@ -57,14 +62,18 @@ def work(told: Workflow) -> int:
         reached = _reached(keys)
         late = _pending(Path(outbox), reached, environment)
         secret = ["--key", _secret(folder, "key", key)]
-        secret += ["--passphrase-file", _secret(folder, "passphrase", passphrase)] if passphrase else []
+        secret += (
+            ["--passphrase-file", _secret(folder, "passphrase", passphrase)] if passphrase else []
+        )
         asked = ["--format", "json", "-o", output, *secret, *reached, *_asked()]
         done = _vacr(["seal", *asked, "--", *sessions], environment)
     return _tell(done, late, policy, told, output=output, outbox=outbox)
 
 
 def _end(number: int, _frame: FrameType | None) -> NoReturn:
-    """End when the job is cancelled, so that the key is removed on the way; no second signal is to end that."""
+    """End when the job is cancelled, so that the key is removed on the way; no second signal is to
+    end that.
+    """
     for one in _CANCEL_SIGNALS:
         signal.signal(one, signal.SIG_IGN)
     sys.exit(_ENDED + number)
@@ -72,7 +81,9 @@ def _end(number: int, _frame: FrameType | None) -> NoReturn:
 
 def _secret(folder: str, name: str, text: str) -> str:
     path = os.path.join(folder, name)  # noqa: PTH118 - it is handed on as text
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+    with os.fdopen(
+        os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8"
+    ) as file:
         file.write(text + "\n")
     return path
 
@@ -112,9 +123,13 @@ def _vacr(arguments: list[str], environment: dict[str, str]) -> dict[str, Any]:
 
 def _run_cancellable(command: list[str], environment: dict[str, str]) -> tuple[int, bytes]:
     """Run a command and return its exit code and output; kill it when the job is cancelled."""
-    # A signal inside Popen would leave the process running, so signals are collected until Popen returns.
+    # A signal inside Popen would leave the process running, so signals are collected until Popen
+    # returns.
     received: list[int] = []
-    handlers = {number: signal.signal(number, lambda got, _: received.append(got)) for number in _CANCEL_SIGNALS}
+    handlers = {
+        number: signal.signal(number, lambda got, _: received.append(got))
+        for number in _CANCEL_SIGNALS
+    }
     try:
         process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)  # noqa: S603 - ourselves
     except BaseException:
@@ -137,22 +152,49 @@ def _restore(handlers: dict[signal.Signals, Any]) -> None:
         signal.signal(number, handler)
 
 
-def _tell(done: dict[str, Any], late: list[dict[str, Any]], policy: str, told: Workflow, *, output: str, outbox: str) -> int:
+def _tell(
+    done: dict[str, Any],
+    late: list[dict[str, Any]],
+    policy: str,
+    told: Workflow,
+    *,
+    output: str,
+    outbox: str,
+) -> int:
     """Tell the workflow what was sealed, what has to wait, and what went wrong."""
     sealed = done.get("sealed", [])
     waiting = [one for one in [*sealed, *late] if one["state"] == PENDING]
     failed = [one for one in [*sealed, *late] if one["exit"] and one["state"] != PENDING]
-    verdict = FAILED if failed or done["exit"] not in (0, *{one["exit"] for one in waiting}) else PENDING if waiting else SEALED
+    verdict = (
+        FAILED
+        if failed or done["exit"] not in (0, *{one["exit"] for one in waiting})
+        else PENDING
+        if waiting
+        else SEALED
+    )
     for one in failed:
-        told.annotate("error", f"not sealed: {one.get('error', '')}", one.get("source") or one["statement"])
+        told.annotate(
+            "error", f"not sealed: {one.get('error', '')}", one.get("source") or one["statement"]
+        )
     for error in done.get("errors", []):
         told.annotate("error", f"not recorded: {error['error']}", error["source"])
     if verdict == FAILED and not failed and not done.get("errors"):
         told.annotate("error", f"vacr seal ended with exit code {done['exit']}; the log says why")
     for one in waiting:
-        told.annotate("warning", f"signed, and still to be registered: {one.get('error', '')}", one["statement"])
-    report = given("report") or str(Path(os.environ.get("RUNNER_TEMP") or ".") / "vacr-seal-report.json")
-    document = {"verdict": verdict, "sealed": sealed, "errors": done.get("errors", []), "late": late}
+        told.annotate(
+            "warning",
+            f"signed, and still to be registered: {one.get('error', '')}",
+            one["statement"],
+        )
+    report = given("report") or str(
+        Path(os.environ.get("RUNNER_TEMP") or ".") / "vacr-seal-report.json"
+    )
+    document = {
+        "verdict": verdict,
+        "sealed": sealed,
+        "errors": done.get("errors", []),
+        "late": late,
+    }
     Path(report).write_bytes(encoded(document) + b"\n")
     told.summarise(seal_summary(verdict, sealed))
     counts = {"sealed": sum(one["exit"] == 0 for one in sealed), "pending": len(waiting)}

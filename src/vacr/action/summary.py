@@ -1,4 +1,6 @@
-"""What a job's summary says, in Markdown. Nothing that a path, a model or a prompt holds gets out of its cell."""
+"""What a job's summary says, in Markdown. Nothing that a path, a model or a prompt holds gets out
+of its cell.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,15 @@ _LETTERS = 160
 _SHORT = 12
 _SAID = {
     UNVERIFIED: "❌ **unverified**: not all records hold.",
-    UNKNOWN: "❔ **unknown**: all records hold; of some lines or files nothing proves who wrote them.",
+    UNKNOWN: (
+        "❔ **unknown**: all records hold; of some lines or files nothing proves who wrote them."
+    ),
     KNOWN: "✅ **known**: all records hold, and they prove who wrote each new line.",
 }
-_NO_KEYS = "❌ **unverified**: no key was given to verify with, so whoever wrote the records may have made them up."
+_NO_KEYS = (
+    "❌ **unverified**: no key was given to verify with, so whoever wrote the records "
+    "may have made them up."
+)
 
 
 def audit_summary(audit: Audit) -> str:
@@ -37,20 +44,46 @@ def audit_summary(audit: Audit) -> str:
 def seal_summary(verdict: str, sealed: Sequence[dict[str, Any]]) -> str:
     """Tell of what was sealed."""
     rows = [
-        [_short(one["source"]), _short(one["record"]), _counted(one.get("lines", {})), one["state"], _short(one.get("error", ""))]
+        [
+            _short(one["source"]),
+            _short(one["record"]),
+            _counted(one.get("lines", {})),
+            one["state"],
+            _short(one.get("error", "")),
+        ]
         for one in sorted(sealed, key=lambda one: one["exit"] == 0)
     ]
     head = ["session", "record", "lines", "state", "why not"]
-    return "\n".join(["## Sealed sessions", "", f"**{verdict}**: {plural(len(sealed), 'session')}.", "", *_table(head, rows)])
+    return "\n".join(
+        [
+            "## Sealed sessions",
+            "",
+            f"**{verdict}**: {plural(len(sealed), 'session')}.",
+            "",
+            *_table(head, rows),
+        ]
+    )
 
 
 def _lines(told: dict[str, Any]) -> Iterator[str]:
     """Tell of lines: how many are whose, by file, by model and by conversation."""
     total = told["total"]
-    span = f"{told['since'][:_SHORT]}..{told['commit'][:_SHORT]}" if "since" in told else told["commit"][:_SHORT]
+    span = (
+        f"{told['since'][:_SHORT]}..{told['commit'][:_SHORT]}"
+        if "since" in told
+        else told["commit"][:_SHORT]
+    )
     count = f", {plural(len(told['commits']), 'commit')}" if "since" in told else ""
-    yield from (f"{plural(total['lines'], 'new line')} in {plural(len(told['files']), 'file')} (`{span}`{count}).", "")
-    shares = [[_NAMES[kind], str(total[kind]), _share(total[kind], total["lines"])] for kind in KINDS]
+    yield from (
+        (
+            f"{plural(total['lines'], 'new line')} in {plural(len(told['files']), 'file')} "
+            f"(`{span}`{count})."
+        ),
+        "",
+    )
+    shares = [
+        [_NAMES[kind], str(total[kind]), _share(total[kind], total["lines"])] for kind in KINDS
+    ]
     yield from _table(["who", "lines", "share"], shares, numbers=2)
     files = sorted(told["files"], key=lambda file: (-file["unknown"], -file["lines"]))
     rows = [[_short(file["path"]), *(str(file[kind]) for kind in KINDS)] for file in files]
@@ -65,8 +98,13 @@ def _conversations(files: Iterable[dict[str, Any]]) -> list[list[str]]:
     for one in (one for file in files for one in file["ranges"] if "session-id" in one):
         who = one["contributor"]
         by = who.get("model-id") or who["type"]
-        found[one["session-id"], by, one.get("prompt", "")] += one["end-line"] - one["start-line"] + 1
-    return [[_short(session), _short(by), str(count), _short(prompt)] for (session, by, prompt), count in found.most_common()]
+        found[one["session-id"], by, one.get("prompt", "")] += (
+            one["end-line"] - one["start-line"] + 1
+        )
+    return [
+        [_short(session), _short(by), str(count), _short(prompt)]
+        for (session, by, prompt), count in found.most_common()
+    ]
 
 
 def _records(audit: Audit) -> Iterator[str]:
@@ -75,7 +113,10 @@ def _records(audit: Audit) -> Iterator[str]:
         yield from ("There are no records.", "")
         return
     good = len(audit.records) - len(audit.failed)
-    yield from (f"{plural(len(audit.records), 'record')}: {good} verified, {len(audit.failed)} not.", "")
+    yield from (
+        f"{plural(len(audit.records), 'record')}: {good} verified, {len(audit.failed)} not.",
+        "",
+    )
     rows = [
         [
             "✅" if one["verified"] else "❌",
@@ -90,7 +131,9 @@ def _records(audit: Audit) -> Iterator[str]:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: int = 0) -> Iterator[str]:
-    """Lay out a table, of which the last columns may be numbers; a summary has no room for all rows."""
+    """Lay out a table, of which the last columns may be numbers; a summary has no room for all
+    rows.
+    """
     if not rows:
         return
     yield f"| {' | '.join(head)} |"
@@ -103,7 +146,8 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: int = 0)
 
 
 def _short(text: str) -> str:
-    # What is shown is what counts: a letter that cannot be seen is written with ten, and GitHub drops too large a summary.
+    # What is shown is what counts: a letter that cannot be seen is written with ten, and GitHub
+    # drops too large a summary.
     seen = visible(text)
     cut = seen if len(seen) <= _LETTERS else seen[: _LETTERS - 1] + "…"
     return cell(cut) if cut else ""

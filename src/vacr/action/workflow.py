@@ -1,7 +1,9 @@
-"""The workflow that an action runs in: its inputs, and GitHub's files and commands for what an action has to say.
+"""The workflow that an action runs in: its inputs, and GitHub's files and commands for what an
+action has to say.
 
-What stands in the log may drive the workflow: a line that begins with two colons is a command. So commands are stopped while the
-action runs, but for its own, in which nothing of others is left as it was.
+What stands in the log may drive the workflow: a line that begins with two colons is a command. So
+commands are stopped while the action runs, but for its own, in which nothing of others is left as
+it was.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ def given(name: str) -> str:
 
 
 def taken(name: str) -> str:
-    """Give an input that is a secret, as it is but for the end of its line, and leave it in no environment."""
+    """Give an input that is a secret, as it is but for the end of its line, and leave it in no
+    environment.
+    """
     return os.environ.pop(f"INPUT_{name.upper().replace('-', '_')}", "").strip("\r\n")
 
 
@@ -40,7 +44,9 @@ def several(name: str) -> list[str]:
 
 
 def paths(name: str) -> list[str]:
-    """Give the files and folders that an input names, one a line; ~ is the home folder, as no shell has seen it."""
+    """Give the files and folders that an input names, one a line; ~ is the home folder, as no shell
+    has seen it.
+    """
     return [str(Path(line).expanduser()) for line in several(name)]
 
 
@@ -52,7 +58,9 @@ def chosen(name: str, among: tuple[str, ...]) -> str:
     """
     value = given(name) or among[0]
     if value not in among:
-        raise UsageError(f"the input {name} is {value}", hint=f"It is one of: {', '.join(filter(None, among))}.")
+        raise UsageError(
+            f"the input {name} is {value}", hint=f"It is one of: {', '.join(filter(None, among))}."
+        )
     return value
 
 
@@ -84,8 +92,12 @@ class Workflow:
             with suppress(OSError):
                 self._command(f"::{self._word}::")
 
-    def annotate(self, level: str, message: str, file: str = "", lines: tuple[int, int] | None = None) -> None:
-        """Put a remark beside a file, or on the run; more of them than GitHub shows are left out."""
+    def annotate(
+        self, level: str, message: str, file: str = "", lines: tuple[int, int] | None = None
+    ) -> None:
+        """Put a remark beside a file, or on the run; more of them than GitHub shows are
+        left out.
+        """
         self._told[level] += 1
         if self._told[level] > MOST:
             return
@@ -129,11 +141,15 @@ def _run_annotated(work: Callable[[Workflow], int]) -> int:
             workflow.annotate("error", f"vacr: {error.diagnostics()}")
             return error.exit_code
         except OSError as error:
-            workflow.annotate("error", f"vacr: {error.filename or 'the output'}: {error.strerror or error}")
+            workflow.annotate(
+                "error", f"vacr: {error.filename or 'the output'}: {error.strerror or error}"
+            )
             return UnreadableInput.exit_code
         except Exception as error:  # noqa: BLE001 - what is not ours to catch is told all the same, while no command is heard
             traceback.print_exc()
-            workflow.annotate("error", f"vacr: a bug in vacr: {type(error).__name__}; the log has more")
+            workflow.annotate(
+                "error", f"vacr: a bug in vacr: {type(error).__name__}; the log has more"
+            )
             return BUG
 
 

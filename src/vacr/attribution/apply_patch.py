@@ -8,9 +8,9 @@
     +added
     *** End Patch
 
-Places are found as the tool finds them: from where the last hunk ended, first exactly, then without blanks at the ends of lines,
-then without blanks at both sides, then with typographic characters made plain. Context lines are written as the patch spells
-them.
+Places are found as the tool finds them: from where the last hunk ended, first exactly, then without
+blanks at the ends of lines, then without blanks at both sides, then with typographic characters
+made plain. Context lines are written as the patch spells them.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,13 +27,17 @@ _ADD, _DELETE, _UPDATE, _MOVE, _LAST = (
 
 _PLAIN = str.maketrans(
     {**dict.fromkeys("‐‑‒–—―−", "-"), **dict.fromkeys("‘’‚‛", "'"), **dict.fromkeys("“”„‟", '"')}
-    | dict.fromkeys("\u00a0\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000", " ")
+    | dict.fromkeys(
+        "\u00a0\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000", " "
+    )
 )
 
 
 @dataclass(slots=True)
 class Part:
-    """One hunk: the line to go to first, the lines it takes away, those it puts there, and whether it ends the file."""
+    """One hunk: the line to go to first, the lines it takes away, those it puts there, and whether
+    it ends the file.
+    """
 
     anchor: str = ""
     old: list[str] = field(default_factory=list)
@@ -109,14 +113,18 @@ _STAGES: tuple[Callable[[str], str], ...] = (
 
 
 def spellings(part: Part) -> list[tuple[list[str], list[str]]]:
-    """Give what a hunk takes away and puts there; an empty line at its end may only stand for the end of the line before."""
+    """Give what a hunk takes away and puts there; an empty line at its end may only stand for the
+    end of the line before.
+    """
     given = [(part.old, part.new)]
     if part.old[1:] and not part.old[-1] and part.new and not part.new[-1]:
         given.append((part.old[:-1], part.new[:-1]))
     return given
 
 
-def seek(lines: Sequence[str], wanted: Sequence[str], start: int, *, last: bool = False) -> int | None:
+def seek(
+    lines: Sequence[str], wanted: Sequence[str], start: int, *, last: bool = False
+) -> int | None:
     """Find lines from a place on, as the tool does."""
     if not wanted:
         return start
@@ -126,6 +134,9 @@ def seek(lines: Sequence[str], wanted: Sequence[str], start: int, *, last: bool 
     for stage in _STAGES:
         goal = [stage(line) for line in wanted]
         for at in range(begin, len(lines) - len(wanted) + 1):
-            if stage(lines[at]) == goal[0] and [stage(line) for line in lines[at : at + len(goal)]] == goal:
+            if (
+                stage(lines[at]) == goal[0]
+                and [stage(line) for line in lines[at : at + len(goal)]] == goal
+            ):
                 return at
     return None

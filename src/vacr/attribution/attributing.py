@@ -18,25 +18,33 @@ from vacr.attribution.whereabouts import placed
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What no session holds: where the conversation can be read, and what it is related to, as pairs of type and URL."""
+    """What no session holds: where the conversation can be read, and what it is related to, as
+    pairs of type and URL.
+    """
 
     url: str | None = None
     related: tuple[tuple[str, str], ...] = ()
 
 
-def attribute(records: Sequence[dict[str, Any]], base: Base | None = None, wishes: Wishes | None = None) -> list[dict[str, Any]]:
-    """Give each record with its attribution; what they did to the same files is joined in the order of time.
+def attribute(
+    records: Sequence[dict[str, Any]], base: Base | None = None, wishes: Wishes | None = None
+) -> list[dict[str, Any]]:
+    """Give each record with its attribution; what they did to the same files is joined in the order
+    of time.
 
     The given records are not changed.
     """
     replay, roots = replayed(records, base)
     wishes = wishes or Wishes()
     return [
-        _with_attribution(record, records, number, replay, roots[number], base, wishes) for number, record in enumerate(records)
+        _with_attribution(record, records, number, replay, roots[number], base, wishes)
+        for number, record in enumerate(records)
     ]
 
 
-def replayed(records: Sequence[dict[str, Any]], base: Base | None = None) -> tuple[Replay, list[str]]:
+def replayed(
+    records: Sequence[dict[str, Any]], base: Base | None = None
+) -> tuple[Replay, list[str]]:
     """Replay records over a base; gives also the root of each one's paths."""
     walked = [placed(record) for record in records]
     roots = [root(record, own, base) for record, own in zip(records, walked, strict=True)]
@@ -46,7 +54,9 @@ def replayed(records: Sequence[dict[str, Any]], base: Base | None = None) -> tup
 
 
 def root(record: dict[str, Any], walked: Sequence[Step], base: Base | None) -> str:
-    """Find the folder that a record's paths are told from: that of the base, or else where the session worked."""
+    """Find the folder that a record's paths are told from: that of the base, or else where the
+    session worked.
+    """
     folder = working_folder(record)
     if base is None:
         return folder
@@ -55,14 +65,20 @@ def root(record: dict[str, Any], walked: Sequence[Step], base: Base | None) -> s
     for step in walked:
         if isinstance(step, Call):
             step.events = list(events_of(step, agent))
-            named |= {paths.absolute(event.path, step.folder) for event in step.events if event.path}
+            named |= {
+                paths.absolute(event.path, step.folder) for event in step.events if event.path
+            }
     return root_of(base, sorted(named), folder)
 
 
 def unknown_tools(replay: Replay, number: int) -> dict[str, int]:
     """Count the calls of a record that name a file and whose tools nothing is known of, by name."""
     agent = replay.agents[number]
-    names = Counter(step.name for step in replay.steps[number] if isinstance(step, Call) and is_unknown(step, agent))
+    names = Counter(
+        step.name
+        for step in replay.steps[number]
+        if isinstance(step, Call) and is_unknown(step, agent)
+    )
     return {name: names[name] for name in sorted(names)}
 
 
@@ -104,7 +120,9 @@ def _with_attribution(
     if wishes.related:
         inputs["related"] = [{"type": kind, "url": url} for kind, url in wishes.related]
     if len(records) > 1:
-        inputs["records"] = sorted(str(other.get("id", "")) for other in records if other is not record)
+        inputs["records"] = sorted(
+            str(other.get("id", "")) for other in records if other is not record
+        )
     if inputs:
         ours["inputs"] = {**_map(ours.get("inputs")), **inputs}
     made = {**record, "file-attribution": attribution, "vacr": ours}

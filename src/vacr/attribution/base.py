@@ -1,7 +1,8 @@
 """The files as they were before the sessions. Step: attribute.
 
-A base gives bytes by paths from its root; where the files come from is its maker's business. A session names files as they lay on
-the machine it ran on, so its root has to be found: the folder from which most of the files it names are in the base.
+A base gives bytes by paths from its root; where the files come from is its maker's business. A
+session names files as they lay on the machine it ran on, so its root has to be found: the folder
+from which most of the files it names are in the base.
 """
 
 from collections import Counter
@@ -27,8 +28,8 @@ class Base:
 def root_of(base: Base, named: Iterable[str], working_dir: str) -> str:
     """Find the folder of a session's machine that is the root of the base.
 
-    A file of another project may have the name of one of the base's, so a folder that has nothing to do with where the session
-    worked needs more files than the session names there.
+    A file of another project may have the name of one of the base's, so a folder that has nothing
+    to do with where the session worked needs more files than the session names there.
     """
     home = paths.absolute(working_dir, "") if working_dir else ""
     votes: Counter[str] = Counter()
@@ -40,7 +41,9 @@ def root_of(base: Base, named: Iterable[str], working_dir: str) -> str:
             if "/".join(parts[cut:]) in base.names:
                 votes["/".join(parts[:cut])] += 1
                 break
-    best, count = max(votes.items(), key=lambda item: (item[1], item[0] == home, -len(item[0])), default=(home, 0))
+    best, count = max(
+        votes.items(), key=lambda item: (item[1], item[0] == home, -len(item[0])), default=(home, 0)
+    )
     related = best == home or _under(best, home) or _under(home, best)
     return best if related or count > at_home else home
 

@@ -1,11 +1,12 @@
 """Lines that a commit added, joined to what records say. Step: blame.
 
-First by the whole file: when a session left just these bytes, at its end or on the way, each line is known. Then by content:
-lines of one maker that stand in the commit as one block. A block tells something when it is two lines or more with enough in
-them, or one long line that is in the commit once and was written once; when it is in the commit more often than it was written,
-nobody knows which of them was copied, so it tells nothing. Neither time nor names decide, so a commit may be rebased, squashed,
-amended or picked, and a file renamed. A line that was changed since, between lines of its block that were not, is mixed when a
-part of what was written is left.
+First by the whole file: when a session left just these bytes, at its end or on the way, each line
+is known. Then by content: lines of one maker that stand in the commit as one block. A block tells
+something when it is two lines or more with enough in them, or one long line that is in the commit
+once and was written once; when it is in the commit more often than it was written, nobody knows
+which of them was copied, so it tells nothing. Neither time nor names decide, so a commit may be
+rebased, squashed, amended or picked, and a file renamed. A line that was changed since, between
+lines of its block that were not, is mixed when a part of what was written is left.
 """
 
 from __future__ import annotations
@@ -31,9 +32,11 @@ _CHANGED = 3
 
 @dataclass(slots=True)
 class Version:
-    """A file as a commit has it: its lines, the numbers of those that the commit added, and the SHA-256 of all its bytes.
+    """A file as a commit has it: its lines, the numbers of those that the commit added, and the
+    SHA-256 of all its bytes.
 
-    `names` are other names that the file had; `left` are the added lines that are asked for, where it is not all of them.
+    `names` are other names that the file had; `left` are the added lines that are asked for, where
+    it is not all of them.
     """
 
     path: str
@@ -50,7 +53,10 @@ class Version:
 
     def is_named(self, path: str) -> bool:
         """Tell whether a session may have called the file so, from wherever it worked."""
-        return any(name == path or name.endswith(f"/{path}") or path.endswith(f"/{name}") for name in (self.path, *self.names))
+        return any(
+            name == path or name.endswith(f"/{path}") or path.endswith(f"/{name}")
+            for name in (self.path, *self.names)
+        )
 
     def asks(self, number: int) -> bool:
         """Tell whether a line is asked for."""
@@ -59,7 +65,9 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What is known of a line: `ai`, `human` or `mixed`, the claim that says so, and how it was joined to it."""
+    """What is known of a line: `ai`, `human` or `mixed`, the claim that says so, and how it was
+    joined to it.
+    """
 
     type: str
     claim: Claim
@@ -93,7 +101,9 @@ class Joiner:
         answers = [self._by_blob(version) for version in versions]
         taken: set[tuple[int, int]] = set()
         accepted = []
-        for block in sorted(self._sure(versions, one_file=one_file), key=lambda block: self._rank(block, versions)):
+        for block in sorted(
+            self._sure(versions, one_file=one_file), key=lambda block: self._rank(block, versions)
+        ):
             if self._accept(block, versions, answers, taken):
                 accepted.append(block)
         self._by_hash(versions, answers, one_file=one_file)
@@ -126,13 +136,24 @@ class Joiner:
             version, piece = versions[block.file], self._piece(block)
             lines = block.lines(version.bare)
             whole = len(lines) == len(piece.lines)
-            if telling(lines, same_path=version.is_named(piece.path), whole=whole) and any(map(version.asks, block.numbers)):
+            if telling(lines, same_path=version.is_named(piece.path), whole=whole) and any(
+                map(version.asks, block.numbers)
+            ):
                 texts[lines].append(block)
         for lines, blocks in texts.items():
             written = self._written(blocks)
-            for some in (blocks, [block for block in blocks if versions[block.file].is_named(self._piece(block).path)]):
+            for some in (
+                blocks,
+                [
+                    block
+                    for block in blocks
+                    if versions[block.file].is_named(self._piece(block).path)
+                ],
+            ):
                 places = {(block.file, block.numbers[0]) for block in some}
-                if _times(versions, places, lines, one_file=one_file) <= (written if len(lines) > 1 else min(written, 1)):
+                if _times(versions, places, lines, one_file=one_file) <= (
+                    written if len(lines) > 1 else min(written, 1)
+                ):
                     yield from some
                     break
 
@@ -147,20 +168,38 @@ class Joiner:
             most[source] = max(most[source], len(places))
         return sum(most.values())
 
-    def _accept(self, block: Block, versions: Sequence[Version], answers: Sequence[Answer], taken: set[tuple[int, int]]) -> bool:
+    def _accept(
+        self,
+        block: Block,
+        versions: Sequence[Version],
+        answers: Sequence[Answer],
+        taken: set[tuple[int, int]],
+    ) -> bool:
         answer, version, piece = answers[block.file], versions[block.file], self._piece(block)
         places = {number: (block.piece, block.place(number)) for number in block.numbers}
         known = [number for number in places if number in answer]
-        taken |= {places[n] for n in known if answer[n].join == BLOB and answer[n].claim.source == piece.claim.source}
-        new = [number for number, place in places.items() if number not in answer and place not in taken]
+        taken |= {
+            places[n]
+            for n in known
+            if answer[n].join == BLOB and answer[n].claim.source == piece.claim.source
+        }
+        new = [
+            number
+            for number, place in places.items()
+            if number not in answer and place not in taken
+        ]
         lines = tuple(version.bare[number - 1] for number in new)
-        if len(new) < len(places) and not telling(lines, same_path=version.is_named(piece.path), whole=False):
+        if len(new) < len(places) and not telling(
+            lines, same_path=version.is_named(piece.path), whole=False
+        ):
             return False
         taken |= {places[number] for number in new if version.asks(number)}
         answer |= {number: Found(piece.claim.type, piece.claim, CONTENT) for number in new}
         return True
 
-    def _by_hash(self, versions: Sequence[Version], answers: Sequence[Answer], *, one_file: bool) -> None:
+    def _by_hash(
+        self, versions: Sequence[Version], answers: Sequence[Answer], *, one_file: bool
+    ) -> None:
         """Find ranges of which only the hash is known."""
         for count, known in self.hashed.items():
             found: dict[str, set[tuple[int, int]]] = defaultdict(set)
@@ -173,7 +212,9 @@ class Joiner:
 
     def _windows(self, version: Version, answer: Answer, count: int) -> Iterator[tuple[str, int]]:
         """Give the hash of each run of so many lines that nothing is known of."""
-        for region in _regions([number for number in sorted(version.added) if number not in answer]):
+        for region in _regions(
+            [number for number in sorted(version.added) if number not in answer]
+        ):
             for first in range(region[0], region[-1] - count + 2):
                 data = to_bytes("".join(version.lines[first - 1 : first - 1 + count]))
                 self.work -= len(data)
@@ -192,14 +233,18 @@ class Joiner:
     ) -> None:
         count, (file, first) = known[0].count, places[0]
         lines = tuple(versions[file].bare[first - 1 : first - 1 + count])
-        if _times(versions, set(places), lines, one_file=one_file) > (len(known) if count > 1 else 1):
+        if _times(versions, set(places), lines, one_file=one_file) > (
+            len(known) if count > 1 else 1
+        ):
             return
         for (file, first), one in zip(places, known, strict=False):
             if telling(lines, same_path=versions[file].is_named(one.path), whole=True):
                 for number in range(first, first + count):
                     answers[file].setdefault(number, Found(one.claim.type, one.claim, CONTENT))
 
-    def _around(self, block: Block, step: int, version: Version, answer: Answer, taken: set[tuple[int, int]]) -> None:
+    def _around(
+        self, block: Block, step: int, version: Version, answer: Answer, taken: set[tuple[int, int]]
+    ) -> None:
         """Go on from a block to lines that were changed since, and to those behind them."""
         lines, claim = self.pieces[block.piece], self._piece(block).claim
         number = (block.numbers[-1] if step > 0 else block.numbers[0]) + step
@@ -220,7 +265,13 @@ class Joiner:
             number += step
 
 
-def _times(versions: Sequence[Version], places: set[tuple[int, int]], lines: tuple[str, ...], *, one_file: bool) -> int:
+def _times(
+    versions: Sequence[Version],
+    places: set[tuple[int, int]],
+    lines: tuple[str, ...],
+    *,
+    one_file: bool,
+) -> int:
     """Count how often lines are there: where they were added, and where they were before."""
     files = Counter(file for file, _ in places)
     there = {file: _elsewhere(versions[file], lines) for file in files}

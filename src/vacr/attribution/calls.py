@@ -1,7 +1,8 @@
 """The tool calls of a record with their results, in the order in which they ended. Step: attribute.
 
-A call is applied where its result stands, because that is when its work was done. What an agent writes beside the entry members
-(working directory, host results) is read here and in `hosts`, and nowhere else.
+A call is applied where its result stands, because that is when its work was done. What an agent
+writes beside the entry members (working directory, host results) is read here and in `hosts`, and
+nowhere else.
 """
 
 from collections.abc import Iterator, Sequence
@@ -68,7 +69,9 @@ def agent_of(record: dict[str, Any]) -> str:
 
 
 def steps(record: dict[str, Any]) -> Iterator[Step]:
-    """Give the ended calls of a record and what else may show files, then the calls that never ended."""
+    """Give the ended calls of a record and what else may show files, then the calls that never
+    ended.
+    """
     walk = _Walk(record)
     for place, entry, parents in _entries(record["session"].get("entries", ()), "/session/entries"):
         walk.context(entry)
@@ -117,7 +120,11 @@ class _Walk:
         self.jumped = False
         self.ticks = 0
         entries = session.get("entries", ())
-        self.named = {entry.get("call-id") for _, entry, _ in _entries(entries, "") if entry.get("type") == "tool-call"}
+        self.named = {
+            entry.get("call-id")
+            for _, entry, _ in _entries(entries, "")
+            if entry.get("type") == "tool-call"
+        }
         self.told = _told(entries)
         self.texts = editors.texts(entries) if self.agent in _SILENT else {}
         self.time = 0
@@ -144,15 +151,22 @@ class _Walk:
 
     def _moves(self, entry: dict[str, Any], folder: str) -> None:
         self.folder = folder
-        self.chain = str(entry.get("agentId", "sub-agent")) if entry.get("isSidechain") is True else ""
-        # Claude Code may write a call down when it has ended: then the folder is the one that it left.
-        self.jumped = entry.get("type") == "assistant" and self.told_in.get(self.chain, folder) != folder
+        self.chain = (
+            str(entry.get("agentId", "sub-agent")) if entry.get("isSidechain") is True else ""
+        )
+        # Claude Code may write a call down when it has ended: then the folder is the one that it
+        # left.
+        self.jumped = (
+            entry.get("type") == "assistant" and self.told_in.get(self.chain, folder) != folder
+        )
         self.told_in[self.chain] = folder
 
     def called(self, place: str, entry: dict[str, Any]) -> Call | None:
         """Take in a call; gives it when its agent never says more about it."""
         call_id = entry.get("call-id")
-        call = self._call(str(entry.get("name", "")), entry.get("input"), _name(entry, place), call_id)
+        call = self._call(
+            str(entry.get("name", "")), entry.get("input"), _name(entry, place), call_id
+        )
         call.contributor = entry.get("contributor")
         if isinstance(call.contributor, dict) and isinstance(call.contributor.get("model-id"), str):
             call.model = call.contributor["model-id"]
@@ -168,16 +182,35 @@ class _Walk:
 
     def _call(self, name: str, arguments: Any, entry: str, call_id: Any) -> Call:
         self.ticks += 1
-        call = Call(name, arguments, entry, call_id if isinstance(call_id, str) else entry, self._model_id(), self.folder)
-        call.top, call.left, call.chain, call.began, call.lost = self.top, self.folder, self.chain, self.ticks, self.jumped
+        call = Call(
+            name,
+            arguments,
+            entry,
+            call_id if isinstance(call_id, str) else entry,
+            self._model_id(),
+            self.folder,
+        )
+        call.top, call.left, call.chain, call.began, call.lost = (
+            self.top,
+            self.folder,
+            self.chain,
+            self.ticks,
+            self.jumped,
+        )
         return call
 
     def _model_id(self) -> str:
-        if not self.provider or self.provider == "unknown" or self.model.startswith(self.provider + "/"):
+        if (
+            not self.provider
+            or self.provider == "unknown"
+            or self.model.startswith(self.provider + "/")
+        ):
             return self.model or "unknown"
         return f"{self.provider}/{self.model or 'unknown'}"
 
-    def ended(self, place: str, entry: dict[str, Any], parents: tuple[dict[str, Any], ...]) -> Call | None:
+    def ended(
+        self, place: str, entry: dict[str, Any], parents: tuple[dict[str, Any], ...]
+    ) -> Call | None:
         """Take in a result; gives the call that it ends."""
         call_id = entry.get("call-id")
         call = self.open.pop(call_id, None) if isinstance(call_id, str) else None
@@ -206,7 +239,12 @@ class _Walk:
         if len(scripts) == 1:
             call.entry, call.call_id = scripts[0].entry, scripts[0].call_id
             scripts[0].native["told"] = True
-        call.native, call.result_entry, call.time, call.inherited = data, name, self.time, _is_inherited(entry)
+        call.native, call.result_entry, call.time, call.inherited = (
+            data,
+            name,
+            self.time,
+            _is_inherited(entry),
+        )
         call.state = FAILED if hosts.failed({}, data) else DONE
         return call
 
@@ -217,7 +255,9 @@ def _is_inherited(entry: dict[str, Any]) -> bool:
 
 
 def _patch_told(entry: dict[str, Any]) -> dict[str, Any] | None:
-    """Give what an event of Codex says about a patch; newer versions tell it as an item that was completed."""
+    """Give what an event of Codex says about a patch; newer versions tell it as an item that was
+    completed.
+    """
     data = entry.get("data")
     if not isinstance(data, dict):
         return None
@@ -225,7 +265,11 @@ def _patch_told(entry: dict[str, Any]) -> dict[str, Any] | None:
         data = {**data["item"], "call_id": data["item"].get("id")}
     elif entry.get("event-type") != "patch_apply_end":
         return None
-    return data if isinstance(data.get("changes"), dict) and isinstance(data.get("call_id"), str) else None
+    return (
+        data
+        if isinstance(data.get("changes"), dict) and isinstance(data.get("call_id"), str)
+        else None
+    )
 
 
 def _told(entries: Any) -> dict[str, dict[str, Any]]:

@@ -1,4 +1,6 @@
-"""The attribution that a record holds, compared with what the record yields. Step: attribute, verify."""
+"""The attribution that a record holds, compared with what the record yields. Step: attribute,
+verify.
+"""
 
 from __future__ import annotations
 
@@ -14,24 +16,36 @@ from vacr.identity import made_by_vacr, ours, record_id
 from vacr.model import Record
 
 HOLDS, LACKING, DIFFERS = "holds", "lacking", "differs"
-"""It is what the record yields; what it was made with is not at hand; it is not what the record yields."""
+"""It is what the record yields; what it was made with is not at hand; it is not what the record
+yields.
+"""
 
 _MADE_BY = ("algorithm", "version", "diff", "tools")
 
 
 class Joint:
-    """Records that may have been attributed together; what attributing them again gives is kept for the next of them."""
+    """Records that may have been attributed together; what attributing them again gives is kept for
+    the next of them.
+    """
 
     def __init__(self, records: Sequence[dict[str, Any]]) -> None:
         """Take the records in the order they were named."""
         self.records = records
-        self._ids: dict[int, tuple[dict[str, Any], set[str]]] = {}  # with the record, so that no other gets its number
-        self._made: list[tuple[list[dict[str, Any]], Base | None, Wishes, list[dict[str, Any]]]] = []
+        self._ids: dict[
+            int, tuple[dict[str, Any], set[str]]
+        ] = {}  # with the record, so that no other gets its number
+        self._made: list[
+            tuple[list[dict[str, Any]], Base | None, Wishes, list[dict[str, Any]]]
+        ] = []
 
     def beside(self, record: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        """Give a record as they have it, and all of them; one that they do not have stands where its id does, or at the end."""
+        """Give a record as they have it, and all of them; one that they do not have stands where
+        its id does, or at the end.
+        """
         for one in self.records:
-            if one is record or (one.get("id") == record.get("id") and encode(one) == encode(record)):
+            if one is record or (
+                one.get("id") == record.get("id") and encode(one) == encode(record)
+            ):
                 return one, list(self.records)
         given = [record if one.get("id") == record.get("id") else one for one in self.records]
         return record, given if any(one is record for one in given) else [*given, record]
@@ -42,10 +56,14 @@ class Joint:
             self._ids[id(record)] = record, _ids(record)
         return self._ids[id(record)][1]
 
-    def attributed(self, together: list[dict[str, Any]], base: Base | None, wishes: Wishes) -> list[dict[str, Any]]:
+    def attributed(
+        self, together: list[dict[str, Any]], base: Base | None, wishes: Wishes
+    ) -> list[dict[str, Any]]:
         """Attribute some of them again."""
         for held, with_base, wished, made in self._made:
-            same = len(held) == len(together) and all(one is other for one, other in zip(held, together, strict=True))
+            same = len(held) == len(together) and all(
+                one is other for one, other in zip(held, together, strict=True)
+            )
             if same and with_base is base and wished == wishes:
                 return made
         made = attribute([before(one) for one in together], base, wishes)
@@ -70,8 +88,13 @@ def check(record: dict[str, Any], joint: Joint, base: Base | None) -> tuple[str,
         return HOLDS, "attributed as the record yields"
     if held is None and not made_by_vacr(record):
         return LACKING, "its attribution was made by another program"
-    if isinstance(held, dict) and any(held.get(name) != again["vacr"]["attribution"][name] for name in _MADE_BY):
-        return LACKING, "its attribution was made by another version of vacr, and this one gives another"
+    if isinstance(held, dict) and any(
+        held.get(name) != again["vacr"]["attribution"][name] for name in _MADE_BY
+    ):
+        return (
+            LACKING,
+            "its attribution was made by another version of vacr, and this one gives another",
+        )
     return DIFFERS, "its attribution is not what the record yields"
 
 
@@ -90,22 +113,37 @@ def _same(again: dict[str, Any], record: dict[str, Any]) -> bool:
 
 def before(record: dict[str, Any]) -> dict[str, Any]:
     """Give a record as it was before it was attributed."""
-    left = {name: value for name, value in ours(record).items() if name not in ("attribution", "inputs")}
-    return {**{name: value for name, value in record.items() if name != "file-attribution"}, "vacr": left}
+    left = {
+        name: value for name, value in ours(record).items() if name not in ("attribution", "inputs")
+    }
+    return {
+        **{name: value for name, value in record.items() if name != "file-attribution"},
+        "vacr": left,
+    }
 
 
 def befores(record: dict[str, Any]) -> list[dict[str, Any]]:
-    """Give all that a record may have been before it was attributed, when it may have lacked a revision."""
+    """Give all that a record may have been before it was attributed, when it may have lacked a
+    revision.
+    """
     earlier = before(record)
     vcs = earlier.get("vcs")
     plain = {name: value for name, value in earlier.items() if name != "vcs"}
     if not isinstance(vcs, dict):
         return [earlier, plain]
-    return [earlier, plain, {**plain, "vcs": {name: value for name, value in vcs.items() if name != "revision"}}]
+    return [
+        earlier,
+        plain,
+        {**plain, "vcs": {name: value for name, value in vcs.items() if name != "revision"}},
+    ]
 
 
-def _together(record: dict[str, Any], given: list[dict[str, Any]], joint: Joint) -> list[dict[str, Any]] | None:
-    """Give the records that one was made with, in the order they were named, and itself; `None` when there are none."""
+def _together(
+    record: dict[str, Any], given: list[dict[str, Any]], joint: Joint
+) -> list[dict[str, Any]] | None:
+    """Give the records that one was made with, in the order they were named, and itself; `None`
+    when there are none.
+    """
     names = _inputs(record).get("records")
     if not names or not isinstance(names, list):
         return [record]
@@ -116,7 +154,8 @@ def _together(record: dict[str, Any], given: list[dict[str, Any]], joint: Joint)
         together += [other] if met or other is record else []
     if not left:
         return together
-    # The id of a record that others made cannot be found again once it was attributed: then all that was named counts.
+    # The id of a record that others made cannot be found again once it was attributed: then all
+    # that was named counts.
     return given if len(given) > len(names) else None
 
 
@@ -132,9 +171,16 @@ def _ids(record: dict[str, Any]) -> set[str]:
 def _wishes(record: dict[str, Any]) -> Wishes:
     inputs = _inputs(record)
     related = inputs.get("related")
-    pairs = [(one.get("type"), one.get("url")) for one in related if isinstance(one, dict)] if isinstance(related, list) else []
+    pairs = (
+        [(one.get("type"), one.get("url")) for one in related if isinstance(one, dict)]
+        if isinstance(related, list)
+        else []
+    )
     url = inputs.get("url")
-    return Wishes(url if isinstance(url, str) else None, tuple((str(kind), str(place)) for kind, place in pairs))
+    return Wishes(
+        url if isinstance(url, str) else None,
+        tuple((str(kind), str(place)) for kind, place in pairs),
+    )
 
 
 def _inputs(record: dict[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,9 @@
-"""Consecutive lines of a file, each with its maker and its place among all lines that the file ever had. Step: attribute.
+"""Consecutive lines of a file, each with its maker and its place among all lines that the file ever
+had. Step: attribute.
 
-A maker is the negative number of an agent's call, or 0 for a line that no agent made. Places grow from line to line; a line
-that is put between two others gets a place between theirs, so that what was taken away keeps its place among what came later.
+A maker is the negative number of an agent's call, or 0 for a line that no agent made. Places grow
+from line to line; a line that is put between two others gets a place between theirs, so that what
+was taken away keeps its place among what came later.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,7 +16,8 @@ from vacr.attribution.text import bare, lines_of, unmarked
 
 Ranges = list[tuple[int, int]]
 
-# The room between two lines that were there from the beginning: as often as it can be halved, something can be put between them.
+# The room between two lines that were there from the beginning: as often as it can be halved,
+# something can be put between them.
 STEP = 1 << 128
 # How far a change is compared with what follows it, before all that follows is taken.
 _AHEAD = 32
@@ -22,7 +25,8 @@ _AHEAD = 32
 
 @dataclass(slots=True)
 class Chunk:
-    """Lines from the line numbered `first` on; `fresh` while nothing has made them or their number uncertain.
+    """Lines from the line numbered `first` on; `fresh` while nothing has made them or their number
+    uncertain.
 
     `place_next` is the place that the line after the last one has or would have.
     """
@@ -68,11 +72,17 @@ class Chunk:
         return ranges
 
     def splice(self, at: int, stop: int, new: Sequence[str], maker: int) -> Ranges:
-        """Replace lines: those that differ are the maker's, the others stay as they are. Gives the numbers of the maker's."""
+        """Replace lines: those that differ are the maker's, the others stay as they are. Gives the
+        numbers of the maker's.
+        """
         rest = self.lines[stop : stop + _AHEAD]
         after = [*new, *rest]
         near = len(rest) == _AHEAD
-        found = near_origins(unmarked(self.lines[at : stop + _AHEAD]), unmarked(after), len(rest)) if near else None
+        found = (
+            near_origins(unmarked(self.lines[at : stop + _AHEAD]), unmarked(after), len(rest))
+            if near
+            else None
+        )
         if found is None:
             rest = self.lines[stop:]
             after = [*new, *rest]
@@ -82,7 +92,9 @@ class Chunk:
         return ranges_of([self.first + at + i for i, origin in enumerate(found) if origin == NEW])
 
     def apply(self, first: int, signed: Sequence[str], maker: int) -> Ranges:
-        """Apply the lines of a hunk, with their signs, at a line's number. Gives the numbers of the lines it adds."""
+        """Apply the lines of a hunk, with their signs, at a line's number. Gives the numbers of the
+        lines it adds.
+        """
         start = at = first - self.first
         lines, found = [], []
         for line in signed:
@@ -94,7 +106,9 @@ class Chunk:
         self._put(start, at, lines, found, maker)
         return ranges_of([first + i for i, origin in enumerate(found) if origin == NEW])
 
-    def _put(self, at: int, stop: int, lines: Sequence[str], found: Sequence[int], maker: int) -> None:
+    def _put(
+        self, at: int, stop: int, lines: Sequence[str], found: Sequence[int], maker: int
+    ) -> None:
         """Put lines in the place of others; each is the one it was found to be, or the maker's."""
         low = self.places[at - 1] if at else self.place_first - STEP
         high = self.places[stop] if stop < len(self.places) else self.place_next
@@ -116,8 +130,14 @@ class Chunk:
         for low, high in pairwise(cuts):
             if low < high:
                 after = self.places[high] if high < len(self.places) else self.place_next
-                lines, makers, places = self.lines[low:high], self.makers[low:high], self.places[low:high]
-                pieces.append(Chunk(self.first + low, lines, makers, places, after, fresh=low == cuts[1]))
+                lines, makers, places = (
+                    self.lines[low:high],
+                    self.makers[low:high],
+                    self.places[low:high],
+                )
+                pieces.append(
+                    Chunk(self.first + low, lines, makers, places, after, fresh=low == cuts[1])
+                )
         return pieces
 
     def spell(self, i: int, line: str) -> None:
@@ -132,7 +152,9 @@ class Chunk:
 
 
 def between(places: list[int], low: int, high: int | None) -> list[int]:
-    """Fill in the places that are 0: evenly between their neighbours, or one step after the other where there is no end."""
+    """Fill in the places that are 0: evenly between their neighbours, or one step after the other
+    where there is no end.
+    """
     for at, stop in unplaced(places):
         below = places[at - 1] if at else low
         above = places[stop] if stop < len(places) else high
@@ -142,7 +164,9 @@ def between(places: list[int], low: int, high: int | None) -> list[int]:
 
 
 def unplaced(places: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Give where each run of lines without a place begins and ends; it may be filled in before the next is asked for."""
+    """Give where each run of lines without a place begins and ends; it may be filled in before the
+    next is asked for.
+    """
     at = 0
     while at < len(places):
         stop = at

@@ -1,7 +1,7 @@
 """What the version control puts back, puts aside and brings again. Step: attribute.
 
-What it puts back is what the base has, as long as the session has given it nothing else to put back; then what is known becomes
-a guess that the next look decides.
+What it puts back is what the base has, as long as the session has given it nothing else to put
+back; then what is known becomes a guess that the next look decides.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class _State:
 
 @dataclass(slots=True)
 class Aside:
-    """What a stash holds: each file's state by its key; `states` is `None` when what it holds is not known.
+    """What a stash holds: each file's state by its key; `states` is `None` when what it holds is
+    not known.
 
     `sure` when it was surely made: without changes, none is.
     """
@@ -70,7 +71,9 @@ def revert(replay: Replay, path: str, *, everything: bool) -> None:
 
 
 def clean(replay: Replay) -> None:
-    """Take in that what the version control knows nothing of was likely removed; what it ignores was not."""
+    """Take in that what the version control knows nothing of was likely removed; what it ignores
+    was not.
+    """
     for one in _all(replay):
         if not one.gone and _is_new(replay, one):
             one.touch(replay.clock, likely=True)
@@ -78,7 +81,11 @@ def clean(replay: Replay) -> None:
 
 def _all(replay: Replay) -> list[Tracked]:
     root = replay.roots[replay.record]
-    return [one for one in replay.files.values() if not root or paths.relative(one.path, root) is not None]
+    return [
+        one
+        for one in replay.files.values()
+        if not root or paths.relative(one.path, root) is not None
+    ]
 
 
 def _is_new(replay: Replay, one: Tracked) -> bool:
@@ -92,7 +99,11 @@ def _put_back(replay: Replay, one: Tracked) -> None:
     if _is_new(replay, one):
         return
     one.waiting, one.loose = [], []
-    data = replay.base.file(paths.relative(one.path, replay.roots[replay.record])) if replay.base else None
+    data = (
+        replay.base.file(paths.relative(one.path, replay.roots[replay.record]))
+        if replay.base
+        else None
+    )
     if of(replay).stagings or one.drifted:
         _doubt(one)
     elif data is not None:
@@ -110,8 +121,12 @@ def _doubt(one: Tracked) -> None:
     one.dirty, one.swept, one.waiting = True, False, []
 
 
-def stash(replay: Replay, names: Sequence[str], *, untracked: bool, known: bool, sure: bool) -> None:
-    """Put changes aside; `known` when it is certain which ones, `sure` when there surely were any."""
+def stash(
+    replay: Replay, names: Sequence[str], *, untracked: bool, known: bool, sure: bool
+) -> None:
+    """Put changes aside; `known` when it is certain which ones, `sure` when there surely
+    were any.
+    """
     about = of(replay)
     named = [one for name in names for one in (*tree.below(replay, name), replay.tracked(name, ""))]
     states: dict[str, _State] = {}
@@ -157,7 +172,9 @@ def unstash(replay: Replay, *, bring: bool, keep: bool, known: bool) -> None:
 
 
 def _over(file: SparseFile, lines: SparseFile) -> SparseFile:
-    """Put known lines over what was seen of a file while they were aside, which stays as a guess."""
+    """Put known lines over what was seen of a file while they were aside, which stays as
+    a guess.
+    """
     if lines.is_whole or not file.chunks:
         return lines
     file.shake()

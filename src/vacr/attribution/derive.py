@@ -4,9 +4,32 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from vacr.attribution import apply_patch, editors, hosts, hunks, listings, notices, patches, reminders, scripts, searches, tools
+from vacr.attribution import (
+    apply_patch,
+    editors,
+    hosts,
+    hunks,
+    listings,
+    notices,
+    patches,
+    reminders,
+    scripts,
+    searches,
+    tools,
+)
 from vacr.attribution.calls import DONE, FAILED, UNTOLD, Call, Shown
-from vacr.attribution.events import Delete, Edit, Event, Hunk, Observe, Replace, Sketch, Snapshot, Touch, Write
+from vacr.attribution.events import (
+    Delete,
+    Edit,
+    Event,
+    Hunk,
+    Observe,
+    Replace,
+    Sketch,
+    Snapshot,
+    Touch,
+    Write,
+)
 from vacr.attribution.shell.commands import shell_events
 from vacr.attribution.shell.places import is_absolute
 
@@ -24,7 +47,12 @@ def events_of(call: Call, agent: str) -> Iterator[Event]:
     """Say what an ended call did to files and showed of them."""
     kind = tools.TOOLS.get(agent, {}).get(call.name)
     changes = call.native.get("changes")
-    if kind in (tools.SHELL, tools.PATCH, tools.SCRIPT) and call.state == DONE and isinstance(changes, dict) and changes:
+    if (
+        kind in (tools.SHELL, tools.PATCH, tools.SCRIPT)
+        and call.state == DONE
+        and isinstance(changes, dict)
+        and changes
+    ):
         yield from patches.told_changes(changes)
     elif kind == tools.SHELL:
         yield from shell_events(call)
@@ -32,15 +60,24 @@ def events_of(call: Call, agent: str) -> Iterator[Event]:
         yield from _untold(call, kind)
     elif call.state == DONE and kind is not None:
         yield from _READERS[kind](call)
-    elif call.state == FAILED and kind in (tools.OBSERVE, tools.REPLACE) and _MISSING.match(call.output):
-        yield from (Delete(path) for path in [tools.text(call.input, tools.PATHS)] if path is not None)
+    elif (
+        call.state == FAILED
+        and kind in (tools.OBSERVE, tools.REPLACE)
+        and _MISSING.match(call.output)
+    ):
+        yield from (
+            Delete(path) for path in [tools.text(call.input, tools.PATHS)] if path is not None
+        )
     if kind != tools.SHELL and "<system-reminder>" in call.output:
         yield from reminders.at_the_end(call.output)
 
 
 def is_unknown(call: Call, agent: str) -> bool:
     """Tell whether a call names a file and nothing is known of its tool."""
-    return call.name not in tools.TOOLS.get(agent, {}) and tools.text(call.input, tools.PATHS) is not None
+    return (
+        call.name not in tools.TOOLS.get(agent, {})
+        and tools.text(call.input, tools.PATHS) is not None
+    )
 
 
 def _untold(call: Call, kind: str) -> Iterator[Event]:
@@ -59,7 +96,9 @@ def _observe(call: Call) -> Iterator[Event]:
     path = tools.text(call.input, tools.PATHS)
     if path is None or path.endswith(".ipynb"):
         return
-    shown = _host_file(call.native.get("toolUseResult"), path) or _contents(call.native.get("output"), path)
+    shown = _host_file(call.native.get("toolUseResult"), path) or _contents(
+        call.native.get("output"), path
+    )
     output = call.output
     if shown is not None:
         yield shown
@@ -81,15 +120,23 @@ def _host_file(result: Any, path: str) -> Event | None:
 
 
 def _contents(output: Any, path: str) -> Event | None:
-    """Read the file that Cursor's editor keeps as a result; without a number of lines it may be a part."""
+    """Read the file that Cursor's editor keeps as a result; without a number of lines it may be a
+    part.
+    """
     if not isinstance(output, dict) or not isinstance(output.get("contents"), str):
         return None
     total = output.get("totalLinesInFile")
-    return _window(path, output["contents"], output.get("startLineOneIndexed", 1), total) if isinstance(total, int) else None
+    return (
+        _window(path, output["contents"], output.get("startLineOneIndexed", 1), total)
+        if isinstance(total, int)
+        else None
+    )
 
 
 def _window(path: str, text: str, first: Any, total: Any) -> Event | None:
-    """Say what lines of a file a text is, of which the total is counted with the empty one after the last line end."""
+    """Say what lines of a file a text is, of which the total is counted with the empty one after
+    the last line end.
+    """
     if not isinstance(first, int):
         return None
     first = max(first, 1)  # a read from line 0 begins with the first line
@@ -98,7 +145,9 @@ def _window(path: str, text: str, first: Any, total: Any) -> Event | None:
         return Snapshot(path, text)
     if first + len(lines) - 1 == total and not lines[-1]:
         lines.pop()
-    return Observe(path, first, [line + "\n" for line in lines], total=total if isinstance(total, int) else 0)
+    return Observe(
+        path, first, [line + "\n" for line in lines], total=total if isinstance(total, int) else 0
+    )
 
 
 def _truncated(output: str, path: str) -> Iterator[Event]:
@@ -129,11 +178,18 @@ def _replace(call: Call) -> Iterator[Event]:
         if after is not None:
             yield Write(path, after, recorded=True)
             return
-    recorded = hosts.recorded(call.native, [line for edit in edits for text in (edit.old, edit.new) for line in text.split("\n")])
+    recorded = hosts.recorded(
+        call.native,
+        [line for edit in edits for text in (edit.old, edit.new) for line in text.split("\n")],
+    )
     if len(edits) == 1 and not edits[0].old:
         yield Write(path, edits[0].new, created=hosts.created(call.native))
     elif edits or recorded:
-        shown = [one for one in listings.listed(path, call.output) if isinstance(one, Observe)] if "cat -n" in call.output else []
+        shown = (
+            [one for one in listings.listed(path, call.output) if isinstance(one, Observe)]
+            if "cat -n" in call.output
+            else []
+        )
         yield Replace(path, edits, recorded, shown, _offers(call))
     else:
         yield Sketch(path)
@@ -148,7 +204,9 @@ def edits_in(arguments: dict[str, Any]) -> list[Edit] | None:
         if old is None or new is None:
             return None
         expected = item.get("expected_replacements")
-        every = any(item.get(name) is True for name in tools.EVERY) or (isinstance(expected, int) and expected > 1)
+        every = any(item.get(name) is True for name in tools.EVERY) or (
+            isinstance(expected, int) and expected > 1
+        )
         edits.append(Edit(old, new, every))
     return edits
 
@@ -157,7 +215,11 @@ def _write(call: Call) -> Iterator[Event]:
     path, text = tools.text(call.input, tools.PATHS), tools.text(call.input, tools.TEXT)
     if path is None or text is None:
         return
-    before, after, created = hosts.before(call.native), hosts.after(call.native), hosts.created(call.native)
+    before, after, created = (
+        hosts.before(call.native),
+        hosts.after(call.native),
+        hosts.created(call.native),
+    )
     told = call.native.get("toolUseResult")
     if after is None and isinstance(told, dict) and isinstance(told.get("content"), str):
         after = told["content"]
@@ -180,7 +242,11 @@ def _sketch(call: Call) -> Iterator[Event]:
     path = tools.text(call.input, tools.PATHS)
     if path is None:
         return
-    before, after, created = hosts.before(call.native), hosts.after(call.native), hosts.created(call.native)
+    before, after, created = (
+        hosts.before(call.native),
+        hosts.after(call.native),
+        hosts.created(call.native),
+    )
     if editors.by_hand(call.native):
         yield Touch(path)
     elif after is not None and (created or before is not None):
@@ -194,7 +260,9 @@ def _sketch(call: Call) -> Iterator[Event]:
 
 
 def _offers(call: Call) -> list[list[Hunk]]:
-    """Read the hunks that Cursor's editor recorded; with its blank after each mark, or as others write them."""
+    """Read the hunks that Cursor's editor recorded; with its blank after each mark, or as others
+    write them.
+    """
     found = [hunks.chunked(call.native.get("output"), width) for width in (2, 1)]
     return [one for one in found if one]
 
@@ -252,17 +320,27 @@ def shown_events(shown: Shown) -> Iterator[Event]:
 
 
 def _attached(attachment: dict[str, Any]) -> Iterator[Event]:
-    """Read an attachment of Claude Code; one that only names a file (`compact_file_reference`) shows nothing of it."""
+    """Read an attachment of Claude Code; one that only names a file (`compact_file_reference`)
+    shows nothing of it.
+    """
     path, content = attachment.get("filename"), attachment.get("content")
     if attachment.get("type") == "nested_memory":
         memory = content if isinstance(content, dict) else {}
         differs = memory.get("contentDiffersFromDisk")
-        text = memory.get("rawContent") if differs is True else memory.get("content") if differs is False else None
+        text = (
+            memory.get("rawContent")
+            if differs is True
+            else memory.get("content")
+            if differs is False
+            else None
+        )
         if isinstance(memory.get("path"), str) and isinstance(text, str):
             yield Snapshot(memory["path"], text)
     elif not isinstance(path, str):
         return
-    elif attachment.get("type") == "edited_text_file" and isinstance(attachment.get("snippet"), str):
+    elif attachment.get("type") == "edited_text_file" and isinstance(
+        attachment.get("snippet"), str
+    ):
         yield notices.read(path, attachment["snippet"])
     elif isinstance(content, dict):
         event = _host_file(content, path)

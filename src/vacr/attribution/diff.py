@@ -1,8 +1,9 @@
 """The line diff that decides which lines a change made. Step: attribute.
 
-It is the forward greedy search of Myers (1986) with the ties that agents written in TypeScript have, so that ranges agree with
-the patches their users saw. Its ties, its cap on work and its way on beyond the cap are one algorithm with one version:
-changing any of them changes attributions, so it changes `VERSION`.
+It is the forward greedy search of Myers (1986) with the ties that agents written in TypeScript
+have, so that ranges agree with the patches their users saw. Its ties, its cap on work and its way
+on beyond the cap are one algorithm with one version: changing any of them changes attributions, so
+it changes `VERSION`.
 """
 
 from bisect import bisect_left
@@ -18,14 +19,17 @@ WORK = 400_000
 NEW = -1
 _NONE = -1
 
-_Trail = tuple["_Trail | None", int, int, int]  # the snakes behind, then: old line, new line, length
+_Trail = tuple[
+    "_Trail | None", int, int, int
+]  # the snakes behind, then: old line, new line, length
 
 
 def origins(old: Sequence[str], new: Sequence[str], suffix: int = 0, work: int = WORK) -> list[int]:
     """Give for each line of `new` the index of the line of `old` that it is, or `NEW`.
 
-    The caller may say that the last `suffix` lines of both are equal. They change nothing but the time: where the list ends
-    before `new` does, the lines that are left are the last lines of `old`.
+    The caller may say that the last `suffix` lines of both are equal. They change nothing but the
+    time: where the list ends before `new` does, the lines that are left are the last lines of
+    `old`.
     """
     start = _common_prefix(old, new)
     kept = list(range(start))
@@ -38,7 +42,9 @@ def origins(old: Sequence[str], new: Sequence[str], suffix: int = 0, work: int =
 
 
 def near_origins(old: Sequence[str], new: Sequence[str], suffix: int) -> list[int] | None:
-    """Give the same for the beginnings of lists that go on alike after the suffix; `None` where what follows could matter."""
+    """Give the same for the beginnings of lists that go on alike after the suffix; `None` where
+    what follows could matter.
+    """
     start = _common_prefix(old, new)
     if start >= min(len(old), len(new)):
         return None
@@ -56,9 +62,17 @@ def _common_prefix(old: Sequence[str], new: Sequence[str]) -> int:
 
 
 def _search(
-    old: Sequence[str], new: Sequence[str], start: int, suffix: int, work: int, *, goes_on: bool = False
+    old: Sequence[str],
+    new: Sequence[str],
+    start: int,
+    suffix: int,
+    work: int,
+    *,
+    goes_on: bool = False,
 ) -> list[int] | None:
-    """Search forward from `start`; `None` when the work passes its cap, or an end is met where the lists go on."""
+    """Search forward from `start`; `None` when the work passes its cap, or an end is met where the
+    lists go on.
+    """
     n, m = len(old), len(new)
     goal = n - m  # the only diagonal that can reach both ends
     near = max(n - suffix, start)  # from here on, everything on the goal's diagonal is equal
@@ -101,14 +115,18 @@ def _walk(trail: _Trail | None, start: int, stop: int) -> list[int]:
 
 
 def _anchored(old: Sequence[str], new: Sequence[str], shift: int) -> list[int]:
-    """Match the lines that are unique in both, in the longest order they share, and the equal lines on both sides of them."""
+    """Match the lines that are unique in both, in the longest order they share, and the equal lines
+    on both sides of them.
+    """
     found = [NEW] * len(new)
     free, anchors = 0, _anchors(old, new)
     for i, anchor in enumerate(anchors):
         x, y = up_x, up_y = anchor
         if found[y] != NEW:
             continue
-        while up_x > free and up_y > 0 and found[up_y - 1] == NEW and old[up_x - 1] == new[up_y - 1]:
+        while (
+            up_x > free and up_y > 0 and found[up_y - 1] == NEW and old[up_x - 1] == new[up_y - 1]
+        ):
             up_x, up_y = up_x - 1, up_y - 1
         stop_x, stop_y = anchors[i + 1] if i + 1 < len(anchors) else (len(old), len(new))
         while x < stop_x and y < stop_y and old[x] == new[y]:

@@ -1,7 +1,8 @@
 """Changes that nobody's call explains. Step: attribute.
 
-A look at a file that does not fit what is known is aligned with it. Lines that are there still stay what they are; so do lines
-that only a formatter changed, whose tokens are the same; lines between them are the work of somebody outside.
+A look at a file that does not fit what is known is aligned with it. Lines that are there still stay
+what they are; so do lines that only a formatter changed, whose tokens are the same; lines between
+them are the work of somebody outside.
 """
 
 import re
@@ -15,7 +16,9 @@ _TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
 def aligned(known: Sequence[str], seen: Sequence[str], makers: Sequence[int]) -> list[int]:
-    """Give for each line seen the index of the known line that it is, or `NEW`; `makers` are those of the known lines."""
+    """Give for each line seen the index of the known line that it is, or `NEW`; `makers` are those
+    of the known lines.
+    """
     old, new = [bare(line) for line in known], [bare(line) for line in seen]
     found = origins(old, new)
     _slide(found, old, new)
@@ -27,15 +30,25 @@ def aligned(known: Sequence[str], seen: Sequence[str], makers: Sequence[int]) ->
 
 
 def _slide(found: list[int], old: Sequence[str], new: Sequence[str]) -> None:
-    """Let lines that nothing before them holds be those next to the line after them: an empty line may be any empty line."""
+    """Let lines that nothing before them holds be those next to the line after them: an empty line
+    may be any empty line.
+    """
     stop = len(found) - 1
     while stop >= 0:
         start = stop
         while start > 0 and found[start - 1] != NEW and found[start - 1] == found[start] - 1:
             start -= 1
-        by = found[stop + 1] - found[stop] - 1 if stop + 1 < len(found) and NEW not in (found[stop], found[stop + 1]) else 0
+        by = (
+            found[stop + 1] - found[stop] - 1
+            if stop + 1 < len(found) and NEW not in (found[stop], found[stop + 1])
+            else 0
+        )
         alone = start == 0 or found[start - 1] == NEW
-        if by > 0 and alone and new[start : stop + 1] == old[found[start] + by : found[stop] + by + 1]:
+        if (
+            by > 0
+            and alone
+            and new[start : stop + 1] == old[found[start] + by : found[stop] + by + 1]
+        ):
             found[start : stop + 1] = [i + by for i in found[start : stop + 1]]
         stop = start - 1
 
@@ -50,7 +63,9 @@ def _gaps(found: Sequence[int], count: int) -> list[tuple[int, int, int, int]]:
         stop = at
         while stop < len(found) and found[stop] == NEW:
             stop += 1
-        gaps.append((at, stop, found[at - 1] + 1 if at else 0, found[stop] if stop < len(found) else count))
+        gaps.append(
+            (at, stop, found[at - 1] + 1 if at else 0, found[stop] if stop < len(found) else count)
+        )
         at = stop
     return gaps
 
@@ -68,8 +83,12 @@ def _tokens(line: str) -> list[str]:
     return _TOKEN.findall(line)
 
 
-def _laid_out(old: Sequence[Sequence[str]], new: Sequence[Sequence[str]], makers: Sequence[int]) -> list[int]:
-    """Match lines of the same tokens; one that joins lines of several makers is nobody's, and so is an empty one that is new."""
+def _laid_out(
+    old: Sequence[Sequence[str]], new: Sequence[Sequence[str]], makers: Sequence[int]
+) -> list[int]:
+    """Match lines of the same tokens; one that joins lines of several makers is nobody's, and so is
+    an empty one that is new.
+    """
     sources = [i for i, tokens in enumerate(old) for _ in tokens]
     empty: dict[int, list[int]] = {}
     position = 0
@@ -88,13 +107,19 @@ def _laid_out(old: Sequence[Sequence[str]], new: Sequence[Sequence[str]], makers
     return matched
 
 
-def outside(found: Sequence[int], apart: Callable[[int, int], bool], count: int) -> dict[int, range]:
-    """Give the new lines that took the place of known ones, with those: where nothing unknown lies between their neighbours."""
+def outside(
+    found: Sequence[int], apart: Callable[[int, int], bool], count: int
+) -> dict[int, range]:
+    """Give the new lines that took the place of known ones, with those: where nothing unknown lies
+    between their neighbours.
+    """
     gaps = [gap for gap in _gaps(found, count) if not apart(gap[2] - 1, gap[3])]
     return {i: range(low, high) for at, stop, low, high in gaps for i in range(at, stop)}
 
 
 def alike(before: str, after: str) -> bool:
-    """Tell whether a line is another one with a part changed: more than half of its words are that one's."""
+    """Tell whether a line is another one with a part changed: more than half of its words are that
+    one's.
+    """
     old, new = set(_tokens(before)), set(_tokens(after))
     return bool(new) and 2 * len(old & new) > len(new)

@@ -1,6 +1,7 @@
 """What happens to files in a session, whatever the agent. Step: attribute.
 
-Each event names a file as the session does; `replay` resolves it against the working directory of the call it came from.
+Each event names a file as the session does; `replay` resolves it against the working directory of
+the call it came from.
 """
 
 from collections.abc import Sequence
@@ -20,7 +21,9 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """A hunk of a unified diff: the lines it takes away and adds, with their first letters; places count from 1."""
+    """A hunk of a unified diff: the lines it takes away and adds, with their first letters; places
+    count from 1.
+    """
 
     old_first: int
     new_first: int
@@ -47,9 +50,10 @@ class Event:
 class Observe(Event):
     """Lines were shown, from the line numbered `first` on; `last` when the file ends with them.
 
-    It holds only if the file has `least` lines. Up to `slack` empty lines before them may not have been shown, and when it is
-    `trimmed` not what the first one is indented by. The last of them may have no end when it was shown as `unended`. `total` is
-    how many lines the host counts in all, with the empty one after the last line end, or 0 where it does not say.
+    It holds only if the file has `least` lines. Up to `slack` empty lines before them may not have
+    been shown, and when it is `trimmed` not what the first one is indented by. The last of them may
+    have no end when it was shown as `unended`. `total` is how many lines the host counts in all,
+    with the empty one after the last line end, or 0 where it does not say.
     """
 
     first: int
@@ -84,7 +88,8 @@ class Replace(Event):
 
 @dataclass(frozen=True, slots=True)
 class Write(Event):
-    """The whole text was written, over a file or, if `created`, as a new one; `append` adds it at the end.
+    """The whole text was written, over a file or, if `created`, as a new one; `append` adds it at
+    the end.
 
     `recorded` when the host says what the file became, `by_shell` when a command wrote it.
     """
@@ -103,7 +108,9 @@ class Sketch(Event):
 
 @dataclass(frozen=True, slots=True)
 class Patch(Event):
-    """The parts of a patch were applied where their lines were found, or where the host recorded it."""
+    """The parts of a patch were applied where their lines were found, or where the host recorded
+    it.
+    """
 
     parts: Sequence[Part]
     hunks: Sequence[Hunk] = ()
@@ -111,7 +118,9 @@ class Patch(Event):
 
 @dataclass(frozen=True, slots=True)
 class Move(Event):
-    """The file has another name now; `copy` when the first name stays too, `told` when somebody else's move is reported."""
+    """The file has another name now; `copy` when the first name stays too, `told` when somebody
+    else's move is reported.
+    """
 
     to: str
     copy: bool = False
@@ -120,7 +129,9 @@ class Move(Event):
 
 @dataclass(frozen=True, slots=True)
 class Delete(Event):
-    """The file is gone, or the folder; `pattern` when the path has `*` and `?` in it that stand for others."""
+    """The file is gone, or the folder; `pattern` when the path has `*` and `?` in it that stand for
+    others.
+    """
 
     folder: bool = False
     pattern: bool = False
@@ -128,7 +139,9 @@ class Delete(Event):
 
 @dataclass(frozen=True, slots=True)
 class Revert(Event):
-    """The version control put back what it had of a file or a folder, or of `everything`; or it removed what is `new` to it."""
+    """The version control put back what it had of a file or a folder, or of `everything`; or it
+    removed what is `new` to it.
+    """
 
     everything: bool = False
     new: bool = False
@@ -149,7 +162,9 @@ class Stash(Event):
 
 @dataclass(frozen=True, slots=True)
 class Unstash(Event):
-    """The version control brought back the changes it took away last, or only forgot them; `keep` when it can do so again."""
+    """The version control brought back the changes it took away last, or only forgot them; `keep`
+    when it can do so again.
+    """
 
     bring: bool = True
     keep: bool = False
@@ -158,17 +173,21 @@ class Unstash(Event):
 
 @dataclass(frozen=True, slots=True)
 class Staged(Event):
-    """The version control may have something else to put back from now on: a commit, an index, another branch."""
+    """The version control may have something else to put back from now on: a commit, an index,
+    another branch.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Touch(Event):
-    """Something may have changed the file, or without a path any file: a script, the version control, a formatter.
+    """Something may have changed the file, or without a path any file: a script, the version
+    control, a formatter.
 
-    `overwritten` when nothing of what it held is left, `likely` when to change it is what was asked for. With a `pattern`, the
-    path has `*` and `?` in it that stand for others, and only known files are meant. `named` are the last parts of paths, or
-    patterns of them, that were likely among any files. With `folder` it is any file below the path, or without one any at all, if
-    its name ends with one of `kinds`, where these are told.
+    `overwritten` when nothing of what it held is left, `likely` when to change it is what was asked
+    for. With a `pattern`, the path has `*` and `?` in it that stand for others, and only known
+    files are meant. `named` are the last parts of paths, or patterns of them, that were likely
+    among any files. With `folder` it is any file below the path, or without one any at all, if its
+    name ends with one of `kinds`, where these are told.
     """
 
     formatter: bool = False
@@ -182,7 +201,9 @@ class Touch(Event):
 
 @dataclass(frozen=True, slots=True)
 class Notice(Event):
-    """The host says that somebody else changed the file, and shows hunks of it; `whole` when these are all."""
+    """The host says that somebody else changed the file, and shows hunks of it; `whole` when these
+    are all.
+    """
 
     parts: Sequence[tuple[int, list[str]]] = field(default=())
     whole: bool = False

@@ -1,6 +1,7 @@
 """The folder that a session worked in. Step: attribute.
 
-Most agents write it down. Gemini CLI writes only its SHA-256, which one of the folders above the files that it names has to have.
+Most agents write it down. Gemini CLI writes only its SHA-256, which one of the folders above the
+files that it names has to have.
 """
 
 import hashlib
@@ -21,7 +22,10 @@ def working_folder(record: dict[str, Any]) -> str:
     for path in _named(session.get("entries")):
         for end in (found.start() or 1 for found in re.finditer(r"[\\/]|\Z", path)):
             folder = path[:end]
-            if folder not in tried and hashlib.sha256(folder.encode("utf-8", "replace")).hexdigest() == digest:
+            if (
+                folder not in tried
+                and hashlib.sha256(folder.encode("utf-8", "replace")).hexdigest() == digest
+            ):
                 return folder
             tried.add(folder)
     return ""

@@ -1,7 +1,8 @@
-"""What hosts write down beside a tool's result: whether it failed, what files were and became, who else changed them.
+"""What hosts write down beside a tool's result: whether it failed, what files were and became, who
+else changed them.
 
-Step: attribute. Claude Code has `toolUseResult`, Gemini CLI `resultDisplay`, OpenCode `state.metadata`, Codex has events;
-Cursor's are in `editors`.
+Step: attribute. Claude Code has `toolUseResult`, Gemini CLI `resultDisplay`, OpenCode
+`state.metadata`, Codex has events; Cursor's are in `editors`.
 """
 
 import json
@@ -13,9 +14,22 @@ from vacr.attribution import hunks
 from vacr.attribution.events import Edit, Hunk
 
 _BAD_STATUS = frozenset(
-    {"error", "failed", "failure", "cancelled", "canceled", "rejected", "declined", "aborted", "interrupted", "denied"}
+    {
+        "error",
+        "failed",
+        "failure",
+        "cancelled",
+        "canceled",
+        "rejected",
+        "declined",
+        "aborted",
+        "interrupted",
+        "denied",
+    }
 )
-_EXIT_CODE = re.compile(r"\A(?:Chunk ID:.*\n)?(?:Wall time:.*\n)?(?:Exit code:|Process exited with code) (-?\d{1,5})\n")
+_EXIT_CODE = re.compile(
+    r"\A(?:Chunk ID:.*\n)?(?:Wall time:.*\n)?(?:Exit code:|Process exited with code) (-?\d{1,5})\n"
+)
 _BAD_START = (
     "<tool_use_error>",
     "apply_patch verification failed",
@@ -33,7 +47,11 @@ def text_of(output: Any) -> str:
     """Give the text of a result, whatever it is wrapped in."""
     if isinstance(output, str):
         inner = _json(output) if output.startswith('{"output":') else None
-        return inner["output"] if inner is not None and isinstance(inner.get("output"), str) else output
+        return (
+            inner["output"]
+            if inner is not None and isinstance(inner.get("output"), str)
+            else output
+        )
     if isinstance(output, list):
         return "\n".join(text_of(item) for item in output)
     if isinstance(output, dict):
@@ -55,8 +73,14 @@ def _json(text: str) -> dict[str, Any] | None:
 
 
 def failed(result: dict[str, Any], told: dict[str, Any]) -> bool:
-    """Tell whether a call failed or was refused, from its result and from what the host tells elsewhere."""
-    if result.get("is-error") is True or told.get("success") is False or result.get("success") is False:
+    """Tell whether a call failed or was refused, from its result and from what the host tells
+    elsewhere.
+    """
+    if (
+        result.get("is-error") is True
+        or told.get("success") is False
+        or result.get("success") is False
+    ):
         return True
     if any(str(said.get("status", "")).lower() in _BAD_STATUS for said in (result, told)):
         return True
@@ -96,7 +120,10 @@ def user_modified(native: dict[str, Any], arguments: Any) -> bool:
         )
     if isinstance(arguments, dict) and arguments.get("modified_by_user") is True:
         proposed = arguments.get("ai_proposed_content")
-        return not isinstance(proposed, str) or proposed not in (arguments.get("new_string"), arguments.get("content"))
+        return not isinstance(proposed, str) or proposed not in (
+            arguments.get("new_string"),
+            arguments.get("content"),
+        )
     return False
 
 
@@ -111,19 +138,45 @@ def _records(native: dict[str, Any]) -> list[dict[str, Any]]:
     """Give the places where a host tells of one file, the first before the last."""
     about = metadata(native)
     results = about.get("results")
-    several = [one.get("filediff") for one in results if isinstance(one, dict)] if isinstance(results, list) else []
-    found = (native.get("toolUseResult"), native.get("resultDisplay"), about.get("filediff"), *several, native.get("contents"))
+    several = (
+        [one.get("filediff") for one in results if isinstance(one, dict)]
+        if isinstance(results, list)
+        else []
+    )
+    found = (
+        native.get("toolUseResult"),
+        native.get("resultDisplay"),
+        about.get("filediff"),
+        *several,
+        native.get("contents"),
+    )
     return [one for one in found if isinstance(one, dict)]
 
 
 def before(native: dict[str, Any]) -> str | None:
     """Give the text that the host says the file had before the call."""
-    return next((one[name] for one in _records(native) for name in _BEFORE if isinstance(one.get(name), str)), None)
+    return next(
+        (
+            one[name]
+            for one in _records(native)
+            for name in _BEFORE
+            if isinstance(one.get(name), str)
+        ),
+        None,
+    )
 
 
 def after(native: dict[str, Any]) -> str | None:
     """Give the text that the host says the file has after the call."""
-    return next((one[name] for one in reversed(_records(native)) for name in _AFTER if isinstance(one.get(name), str)), None)
+    return next(
+        (
+            one[name]
+            for one in reversed(_records(native))
+            for name in _AFTER
+            if isinstance(one.get(name), str)
+        ),
+        None,
+    )
 
 
 def created(native: dict[str, Any]) -> bool | None:
@@ -152,7 +205,9 @@ def edits(native: dict[str, Any]) -> list[Edit] | None:
 
 
 def recorded(native: dict[str, Any], spelled: Sequence[str]) -> list[Hunk]:
-    """Give the hunks that the host recorded; `spelled` are lines as they are written, for hosts that cut indentation off."""
+    """Give the hunks that the host recorded; `spelled` are lines as they are written, for hosts
+    that cut indentation off.
+    """
     result, display = native.get("toolUseResult"), native.get("resultDisplay")
     if isinstance(result, dict):
         return hunks.structured(result.get("structuredPatch"))

@@ -15,7 +15,9 @@ def hunks_of(text: str) -> list[Hunk]:
 
 
 def files_of(text: str) -> Iterator[tuple[str | None, list[Hunk]]]:
-    """Read a diff of any number of files; gives each file's new name, `None` for a deleted one, and its hunks."""
+    """Read a diff of any number of files; gives each file's new name, `None` for a deleted one, and
+    its hunks.
+    """
     lines = text.split("\n")
     name: str | None = None
     hunks: list[Hunk] = []
@@ -44,7 +46,9 @@ def _hunk(lines: Sequence[str], at: int, head: re.Match[str]) -> tuple[Hunk | No
     body: list[str] = []
     while at < len(lines) and (old > 0 or new > 0):
         line = lines[at]
-        first = line[:1] or " "  # an editor or a terminal may have cut the blank of an empty context line
+        first = (
+            line[:1] or " "
+        )  # an editor or a terminal may have cut the blank of an empty context line
         if first not in " +-\\":
             return None, at
         at += 1
@@ -79,12 +83,17 @@ def structured(patch: object) -> list[Hunk]:
 
 
 def chunked(result: object, width: int) -> list[Hunk]:
-    """Read hunks from the chunks that Cursor's editor records, whose lines begin with a mark of so many letters.
+    """Read hunks from the chunks that Cursor's editor records, whose lines begin with a mark of so
+    many letters.
 
     Gives nothing where they do not add up.
     """
     diff = result.get("diff") if isinstance(result, dict) else None
-    chunks = diff.get("chunks") if isinstance(diff, dict) and diff.get("hitTimeout") is not True else None
+    chunks = (
+        diff.get("chunks")
+        if isinstance(diff, dict) and diff.get("hitTimeout") is not True
+        else None
+    )
     found = [_chunk(chunk, width) for chunk in chunks] if isinstance(chunks, list) else []
     return [hunk for hunk in found if hunk is not None] if None not in found else []
 
@@ -96,11 +105,18 @@ def _chunk(chunk: object, width: int) -> Hunk | None:
     if any(line[0] not in " +-" or line[1:width].strip() for line in lines):
         return None
     hunk = Hunk(
-        chunk.get("oldStart", 0), chunk.get("newStart", 0), [line[0] + line[min(width, len(line)) :] + "\n" for line in lines]
+        chunk.get("oldStart", 0),
+        chunk.get("newStart", 0),
+        [line[0] + line[min(width, len(line)) :] + "\n" for line in lines],
     )
     counts = (len(hunk.before()), len(hunk.after()))
     told = tuple(chunk.get(name, 0) for name in ("oldLines", "newLines"))
-    places = type(hunk.old_first) is int and type(hunk.new_first) is int and hunk.old_first >= 0 and hunk.new_first >= 0
+    places = (
+        type(hunk.old_first) is int
+        and type(hunk.new_first) is int
+        and hunk.old_first >= 0
+        and hunk.new_first >= 0
+    )
     return hunk if counts == told and places else None
 
 
@@ -116,7 +132,8 @@ def _ended(lines: Sequence[str]) -> list[str]:
 
 
 def indented(hunks: Sequence[Hunk], spelled: Sequence[str]) -> list[Hunk]:
-    """Give back the indentation that OpenCode cuts off all lines of a diff alike; nothing where it is not certain.
+    """Give back the indentation that OpenCode cuts off all lines of a diff alike; nothing where it
+    is not certain.
 
     `spelled` are lines of the file as the call writes them.
     """
@@ -124,7 +141,9 @@ def indented(hunks: Sequence[Hunk], spelled: Sequence[str]) -> list[Hunk]:
     for line in spelled:
         known.setdefault(line.lstrip(" \t"), set()).add(line)
     cut: set[str] | None = None
-    for line in [line[1:].removesuffix("\n") for hunk in hunks for line in hunk.lines if line[:1] in "+-"]:
+    for line in [
+        line[1:].removesuffix("\n") for hunk in hunks for line in hunk.lines if line[:1] in "+-"
+    ]:
         full = known.get(line.lstrip(" \t"), ()) if line.strip() else ()
         fits = {one[: len(one) - len(line)] for one in full if one.endswith(line)}
         if fits:
@@ -133,6 +152,10 @@ def indented(hunks: Sequence[Hunk], spelled: Sequence[str]) -> list[Hunk]:
         return []
     indent = cut.pop()
     return [
-        Hunk(hunk.old_first, hunk.new_first, [line[:1] + indent + line[1:] if line[1:].strip() else line for line in hunk.lines])
+        Hunk(
+            hunk.old_first,
+            hunk.new_first,
+            [line[:1] + indent + line[1:] if line[1:].strip() else line for line in hunk.lines],
+        )
         for hunk in hunks
     ]

@@ -33,8 +33,12 @@ def listed(path: str, output: str) -> Iterator[Event]:
             return
 
 
-def _whole_or_runs(path: str, runs: list[Run], total: int | None, form: re.Pattern[str]) -> Iterator[Event]:
-    """Give the runs of a listing; OpenCode tells how many lines a file has, until 2026 with the empty one after its last end."""
+def _whole_or_runs(
+    path: str, runs: list[Run], total: int | None, form: re.Pattern[str]
+) -> Iterator[Event]:
+    """Give the runs of a listing; OpenCode tells how many lines a file has, until 2026 with the
+    empty one after its last end.
+    """
     first, seen = runs[-1]
     ends = total is not None and first + len(seen) - 1 == total
     if ends and form is BAR and runs == [(1, seen)]:

@@ -1,8 +1,8 @@
 """Where in a sparse file a call changed something. Step: attribute.
 
-A call that succeeded and names a text once proves that the file held it once, so one place in the known lines is the place,
-however little of the file is known. Several places, or none, prove that the known lines are not the file's: then the place is
-unknown.
+A call that succeeded and names a text once proves that the file held it once, so one place in the
+known lines is the place, however little of the file is known. Several places, or none, prove that
+the known lines are not the file's: then the place is unknown.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -32,7 +32,9 @@ def replace(file: SparseFile, edits: Sequence[Edit], maker: int) -> Ranges | Non
 
 
 def _lay_out(file: SparseFile, edit: Edit, hits: Sequence[tuple[Chunk, int]]) -> bool:
-    """Take in that a line has lost its indentation since it was seen, if a text that is found behind it is whole lines."""
+    """Take in that a line has lost its indentation since it was seen, if a text that is found
+    behind it is whole lines.
+    """
     first, _, rest = edit.old.partition("\n")
     whole = edit.old.endswith("\n") or (rest and first in edit.new.split("\n")[1:])
     if not file.shaken or len(hits) != 1 or not whole:
@@ -47,7 +49,9 @@ def _lay_out(file: SparseFile, edit: Edit, hits: Sequence[tuple[Chunk, int]]) ->
 
 
 def _sequence(file: SparseFile, edits: Sequence[Edit], maker: int) -> Ranges | None:
-    """Apply edits to a whole text and take the sum as one change, as hosts record it; else apply them where they are found."""
+    """Apply edits to a whole text and take the sum as one change, as hosts record it; else apply
+    them where they are found.
+    """
     text = file.text
     if text is not None:
         for edit in edits:
@@ -69,11 +73,15 @@ def _sequence(file: SparseFile, edits: Sequence[Edit], maker: int) -> Ranges | N
 
 
 def _made_by(file: SparseFile, maker: int) -> Ranges:
-    """Give the numbers of the lines that are a maker's now; a later edit may have moved what an earlier one made."""
+    """Give the numbers of the lines that are a maker's now; a later edit may have moved what an
+    earlier one made.
+    """
     return [
         pair
         for chunk in file.chunks
-        for pair in ranges_of([chunk.first + i for i, one in enumerate(chunk.makers) if one == maker])
+        for pair in ranges_of(
+            [chunk.first + i for i, one in enumerate(chunk.makers) if one == maker]
+        )
     ]
 
 
@@ -81,7 +89,10 @@ def _plan(file: SparseFile, edit: Edit) -> tuple[Edit, list[tuple[Chunk, int]]] 
     """Find the places that an edit replaces, and spell it as the file does."""
     if not edit.old:
         return (edit, []) if not file.chunks else None
-    for spelled in (Edit(edit.old, file.spelled(edit.new), edit.every), Edit(_crlf(edit.old), _crlf(edit.new), edit.every)):
+    for spelled in (
+        Edit(edit.old, file.spelled(edit.new), edit.every),
+        Edit(_crlf(edit.old), _crlf(edit.new), edit.every),
+    ):
         hits = list(file.find(spelled.old))
         if hits:
             certain = edit.every or (len(hits) == 1 and not _joins(file, edit, *hits[0]))
@@ -96,8 +107,14 @@ def _crlf(text: str) -> str:
 
 
 def _joins(file: SparseFile, edit: Edit, chunk: Chunk, at: int) -> bool:
-    """Tell whether an edit would join lines, which hardly anybody wants: then there is an empty line that is not known."""
-    return edit.old[:1] == "\n" != edit.new[:1] and not file.is_whole and chunk.text[max(0, at - 1) : at] not in ("", "\n")
+    """Tell whether an edit would join lines, which hardly anybody wants: then there is an empty
+    line that is not known.
+    """
+    return (
+        edit.old[:1] == "\n" != edit.new[:1]
+        and not file.is_whole
+        and chunk.text[max(0, at - 1) : at] not in ("", "\n")
+    )
 
 
 def _rewrite(file: SparseFile, edit: Edit, hits: Sequence[tuple[Chunk, int]], maker: int) -> Ranges:
@@ -125,11 +142,17 @@ def fits(file: SparseFile, hunks: Sequence[Hunk]) -> bool:
 
 
 def confirmed(file: SparseFile, hunks: Sequence[Hunk]) -> bool:
-    """Tell whether known lines say that hunks stand where they are told to, and none says they do not."""
+    """Tell whether known lines say that hunks stand where they are told to, and none says they do
+    not.
+    """
     known = {
         chunk.first + i: bare(line)
         for chunk in file.chunks
-        if chunk.fresh and any(chunk.first < hunk.old_first + len(hunk.lines) and hunk.old_first < chunk.next for hunk in hunks)
+        if chunk.fresh
+        and any(
+            chunk.first < hunk.old_first + len(hunk.lines) and hunk.old_first < chunk.next
+            for hunk in hunks
+        )
         for i, line in enumerate(chunk.lines)
     }
     same = 0
@@ -153,7 +176,9 @@ def recorded(file: SparseFile, hunks: Sequence[Hunk], maker: int, outside: int) 
     return made
 
 
-def shown(file: SparseFile, edits: Sequence[Edit], seen: Sequence[Observe], maker: int, outside: int) -> Ranges | None:
+def shown(
+    file: SparseFile, edits: Sequence[Edit], seen: Sequence[Observe], maker: int, outside: int
+) -> Ranges | None:
     """Place an edit by the numbered lines that its result shows."""
     for look in seen:
         text = "".join(look.lines)
@@ -182,7 +207,9 @@ def patch(file: SparseFile, parts: Sequence[apply_patch.Part], maker: int) -> Ra
         before = len(chunk.lines)
         for i, line in enumerate(old, at):
             if file.shaken and bare(chunk.lines[i]) != line:
-                lay_out(file, chunk, i, line + _end(chunk, i))  # since it was seen, for the agent knows how it is spelled
+                lay_out(
+                    file, chunk, i, line + _end(chunk, i)
+                )  # since it was seen, for the agent knows how it is spelled
         new = [line + _end(chunk, at) for line in lines]
         made += file.change(chunk, lambda: chunk.splice(at, at + len(old), new, maker))  # noqa: B023
         moved[id(chunk)] = moved.get(id(chunk), 0) + len(chunk.lines) - before
@@ -190,7 +217,9 @@ def patch(file: SparseFile, parts: Sequence[apply_patch.Part], maker: int) -> Ra
 
 
 def _end_last(file: SparseFile, maker: int) -> Ranges:
-    """End the last line, as the tool does whatever it was; of a file that is not known whole it may have ended before."""
+    """End the last line, as the tool does whatever it was; of a file that is not known whole it may
+    have ended before.
+    """
     chunk = file.chunks[-1] if file.chunks else None
     if chunk is None or not chunk.lines or chunk.lines[-1].endswith("\n"):
         return []
@@ -206,7 +235,9 @@ def _end(chunk: Chunk, at: int) -> str:
     return "\r\n" if near.endswith("\r\n") else "\n"
 
 
-def _patch_place(file: SparseFile, part: apply_patch.Part, after: int) -> tuple[Chunk, int, list[str], list[str]] | None:
+def _patch_place(
+    file: SparseFile, part: apply_patch.Part, after: int
+) -> tuple[Chunk, int, list[str], list[str]] | None:
     """Find where a part takes which lines away, and what it puts there."""
     for chunk in file.chunks:
         if chunk.next < after:
@@ -229,7 +260,9 @@ def _patch_place(file: SparseFile, part: apply_patch.Part, after: int) -> tuple[
 
 
 def edits_of(event: Replace | Patch | Write) -> Sequence[Edit]:
-    """Give a change whose place is not known as texts in the place of others; what is added at the end is in nothing's place."""
+    """Give a change whose place is not known as texts in the place of others; what is added at the
+    end is in nothing's place.
+    """
     if isinstance(event, Replace):
         return event.edits
     if isinstance(event, Write):
@@ -238,12 +271,17 @@ def edits_of(event: Replace | Patch | Write) -> Sequence[Edit]:
 
 
 def anchor(file: SparseFile, loose: Sequence[tuple[Sequence[Edit], int]]) -> set[int]:
-    """Find the places of changes that were made before their lines were first seen; gives the makers that have one now.
+    """Find the places of changes that were made before their lines were first seen; gives the
+    makers that have one now.
 
-    The changes are undone in a copy, the last first, and made again: lines that are then another's are their maker's.
+    The changes are undone in a copy, the last first, and made again: lines that are then another's
+    are their maker's.
     """
     placed: set[int] = set()
-    kept = {maker: {line.strip() for edit in edits for line in edit.old.split("\n")} for edits, maker in loose}
+    kept = {
+        maker: {line.strip() for edit in edits for line in edit.old.split("\n")}
+        for edits, maker in loose
+    }
     for chunk in file.chunks:
         text, done = chunk.text, []
         for edits, maker in reversed(loose):
@@ -280,8 +318,12 @@ def _undone(text: str, edits: Sequence[Edit]) -> str | None:
     return text
 
 
-def _own(file: SparseFile, chunk: Chunk, makers: Sequence[int], kept: Mapping[int, Collection[str]]) -> None:
-    """Give lines their makers, but for those that these had found there: somebody may have laid them out since."""
+def _own(
+    file: SparseFile, chunk: Chunk, makers: Sequence[int], kept: Mapping[int, Collection[str]]
+) -> None:
+    """Give lines their makers, but for those that these had found there: somebody may have laid
+    them out since.
+    """
     for i, maker in enumerate(makers):
         if maker and not chunk.makers[i] and chunk.lines[i].strip() not in kept[maker]:
             file.base.forget(chunk.places[i])

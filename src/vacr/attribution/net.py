@@ -1,6 +1,7 @@
 """What is left of a session's work, compared with the base. Step: attribute.
 
-Lines that a session made and that are again what was there before are given back: a revert leaves no trace but in the history.
+Lines that a session made and that are again what was there before are given back: a revert leaves
+no trace but in the history.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ class Run:
 
 
 def settle(file: SparseFile, *, ended: bool = True) -> None:
-    """Give back the lines that are again what they were before an agent changed them; `ended` when their ends are known."""
+    """Give back the lines that are again what they were before an agent changed them; `ended` when
+    their ends are known.
+    """
     for chunk in file.chunks:
         _give_back_in_place(file, chunk, ended=ended)
         low, at = chunk.place_first - STEP, 0
@@ -61,10 +64,14 @@ def _give_back_in_place(file: SparseFile, chunk: Chunk, *, ended: bool) -> None:
 
 
 def _same(known: str, line: str, *, ended: bool) -> bool:
-    return known == line or (level([known]) == level([line]) if ended else bare(known) == bare(line))
+    return known == line or (
+        level([known]) == level([line]) if ended else bare(known) == bare(line)
+    )
 
 
-def _give_back(file: SparseFile, chunk: Chunk, at: int, stop: int, known: Sequence[int], *, ended: bool) -> None:
+def _give_back(
+    file: SparseFile, chunk: Chunk, at: int, stop: int, known: Sequence[int], *, ended: bool
+) -> None:
     places = [0] * (stop - at)
     before, after = level(file.base.lines[place] for place in known), level(chunk.lines[at:stop])
     if not ended:
@@ -73,7 +80,9 @@ def _give_back(file: SparseFile, chunk: Chunk, at: int, stop: int, known: Sequen
         if origin != NEW:
             places[i], chunk.makers[at + i] = known[origin], 0
     low = chunk.places[at - 1] if at else chunk.place_first - STEP
-    chunk.places[at:stop] = between(places, low, chunk.places[stop] if stop < len(chunk.places) else chunk.place_next)
+    chunk.places[at:stop] = between(
+        places, low, chunk.places[stop] if stop < len(chunk.places) else chunk.place_next
+    )
 
 
 def runs(file: SparseFile) -> Iterator[Run]:
@@ -87,5 +96,12 @@ def runs(file: SparseFile) -> Iterator[Run]:
         for (maker, mixed_with), same in groupby(makers):
             stop = at + sum(1 for _ in same)
             if maker:
-                yield Run(chunk.first + at, chunk.first + stop - 1, maker, "".join(chunk.lines[at:stop]), chunk.fresh, mixed_with)
+                yield Run(
+                    chunk.first + at,
+                    chunk.first + stop - 1,
+                    maker,
+                    "".join(chunk.lines[at:stop]),
+                    chunk.fresh,
+                    mixed_with,
+                )
             at = stop

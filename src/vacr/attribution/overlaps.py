@@ -10,7 +10,8 @@ from typing import Protocol
 _COMMON = 64
 _LONG = 20
 _ENOUGH = 8
-# What a block has to have in another file than the one that was written: enough to be no phrase that everybody writes.
+# What a block has to have in another file than the one that was written: enough to be no phrase
+# that everybody writes.
 _LINES_ELSEWHERE, _LONG_ELSEWHERE = 3, 50
 _SLIDE = 8
 
@@ -24,7 +25,9 @@ class Lines(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Consecutive lines that a file and a piece have in common; `numbers` are those that were asked for."""
+    """Consecutive lines that a file and a piece have in common; `numbers` are those that were asked
+    for.
+    """
 
     file: int
     piece: int
@@ -42,9 +45,13 @@ class Block:
 
 
 def blocks_of(
-    files: Sequence[Lines], pieces: Sequence[Sequence[str]], index: Mapping[str, Sequence[tuple[int, int]]]
+    files: Sequence[Lines],
+    pieces: Sequence[Sequence[str]],
+    index: Mapping[str, Sequence[tuple[int, int]]],
 ) -> Iterator[Block]:
-    """Give the longest blocks that each file has in common with each piece, as far as lines were asked for."""
+    """Give the longest blocks that each file has in common with each piece, as far as lines were
+    asked for.
+    """
     for name, file in enumerate(files):
         done: dict[tuple[int, int], int] = {}
         for number in sorted(file.added):
@@ -72,7 +79,9 @@ def _grown(bare: Sequence[str], piece: Sequence[str], number: int, at: int) -> t
 
 
 def _slid(file: Lines, name: int, piece: int, first: int, at: int, count: int) -> Block:
-    """Move a block over equal lines to where the commit has it: what one diff puts before a function, another puts behind it."""
+    """Move a block over equal lines to where the commit has it: what one diff puts before a
+    function, another puts behind it.
+    """
     best = _asked(file, first, count)
     start = first
     for step in (-1, 1):
@@ -108,7 +117,9 @@ def telling(lines: Sequence[str], *, same_path: bool, whole: bool) -> bool:
 
 
 def shares(ours: str, theirs: str) -> bool:
-    """Tell whether a good part of a line is left in another: half of the longer, at its beginning and its end."""
+    """Tell whether a good part of a line is left in another: half of the longer, at its beginning
+    and its end.
+    """
     one, other = "".join(ours.split()), "".join(theirs.split())
     if not one or not other:
         return False

@@ -1,6 +1,7 @@
 """A long text that is changed here and there. Step: attribute.
 
-It is kept in pages of whole lines, so that a change at one place neither copies what is before and after nor counts its lines.
+It is kept in pages of whole lines, so that a change at one place neither copies what is before and
+after nor counts its lines.
 """
 
 _PAGE = 1 << 14
@@ -27,7 +28,8 @@ class PagedText:
     def replace(self, start: int, stop: int, new: str) -> tuple[int, str, str]:
         """Replace the text between two offsets.
 
-        Gives how many lines are before those that this changes, and these as they were and as they are.
+        Gives how many lines are before those that this changes, and these as they were and as they
+        are.
         """
         if not self._pages:
             self._pages = _paged(self.text)
@@ -47,7 +49,9 @@ class PagedText:
         return before, old, new
 
     def _page_at(self, offset: int, number: int, at: int) -> tuple[int, int]:
-        """Give the page that an offset is in, and where it starts, from a page on; the last one for the end of the text."""
+        """Give the page that an offset is in, and where it starts, from a page on; the last one for
+        the end of the text.
+        """
         last = len(self._pages) - 1
         while number < last and at + len(self._pages[number]) <= offset:
             at += len(self._pages[number])

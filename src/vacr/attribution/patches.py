@@ -41,16 +41,27 @@ def patched(call: Call) -> Iterator[Event]:
     elif text is not None:
         recorded = _hunks_by_path(files, text) if isinstance(files, list) else {}
         for event in patch_events(text):
-            yield replace(event, hunks=recorded.get(event.path, ())) if isinstance(event, Patch) else event
+            yield (
+                replace(event, hunks=recorded.get(event.path, ()))
+                if isinstance(event, Patch)
+                else event
+            )
 
 
 def _told_files(files: list[Any]) -> list[Event]:
-    """Read what OpenCode says a patch has changed; nothing where it leaves out what files were and became."""
+    """Read what OpenCode says a patch has changed; nothing where it leaves out what files were and
+    became.
+    """
     events: list[Event] = []
     for file in files:
         if not isinstance(file, dict) or not isinstance(file.get("filePath"), str):
             return []
-        path, kind, before, after = file["filePath"], file.get("type"), file.get("before"), file.get("after")
+        path, kind, before, after = (
+            file["filePath"],
+            file.get("type"),
+            file.get("before"),
+            file.get("after"),
+        )
         if kind == "delete":
             events.append(Delete(path))
         elif not isinstance(after, str):
@@ -72,8 +83,14 @@ def _hunks_by_path(files: list[Any], text: str) -> dict[str, list[Hunk]]:
     for patch in apply_patch.parse(text):
         spelled = [line for part in patch.parts for line in (*part.old, *part.new)]
         for file in files:
-            names = (file.get("filePath"), file.get("relativePath")) if isinstance(file, dict) else ()
-            unified = next((file[name] for name in _UNIFIED if isinstance(file.get(name), str)), None) if names else None
+            names = (
+                (file.get("filePath"), file.get("relativePath")) if isinstance(file, dict) else ()
+            )
+            unified = (
+                next((file[name] for name in _UNIFIED if isinstance(file.get(name), str)), None)
+                if names
+                else None
+            )
             if patch.path in names and unified is not None:
                 found[patch.path] = hunks.indented(hunks.hunks_of(unified), spelled)
     return found
@@ -84,7 +101,11 @@ def told_changes(changes: dict[str, Any]) -> Iterator[Event]:
     for path, change in changes.items():
         if not isinstance(change, dict):
             continue
-        kind, content, unified = change.get("type"), change.get("content"), change.get("unified_diff")
+        kind, content, unified = (
+            change.get("type"),
+            change.get("content"),
+            change.get("unified_diff"),
+        )
         if kind == "add" and isinstance(content, str):
             yield Write(path, content, created=True, recorded=True)
         elif kind == "delete":

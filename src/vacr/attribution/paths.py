@@ -1,8 +1,9 @@
 """Names of files, made comparable. Step: attribute.
 
-A session names a file absolutely, or relative to a working directory, in the manner of POSIX, of Windows, or of a POSIX shell
-on Windows (`/d/work` for `D:\\work`). Here it becomes one text with slashes. Upper and lower case differ on POSIX and do not on
-Windows; links are not followed, because no file system is at hand, and Unicode is not normalized, because file systems differ.
+A session names a file absolutely, or relative to a working directory, in the manner of POSIX, of
+Windows, or of a POSIX shell on Windows (`/d/work` for `D:\\work`). Here it becomes one text with
+slashes. Upper and lower case differ on POSIX and do not on Windows; links are not followed, because
+no file system is at hand, and Unicode is not normalized, because file systems differ.
 """
 
 import posixpath
@@ -30,7 +31,12 @@ def absolute(path: str, folder: str) -> str:
             path = f"{found[1]}:{path[found.end() :] or '/'}"
     if not (path.startswith(("/", "~/")) or _DRIVE.match(path)):
         path = posixpath.join(folder, path)
-    elif windows and path.startswith("/") and not path.startswith("//") and (drive := _DRIVE.match(folder)):
+    elif (
+        windows
+        and path.startswith("/")
+        and not path.startswith("//")
+        and (drive := _DRIVE.match(folder))
+    ):
         path = f"{drive[1]}:{path}"
     return _normal(path)
 
@@ -53,19 +59,36 @@ def _normal(path: str) -> str:
 def key(path: str) -> str:
     """Give what tells two files apart."""
     # Letter by letter, as Windows does it: a sharp s is no double s.
-    return "".join(upper if len(upper := char.upper()) == 1 else char for char in path) if is_windows(path) else path
+    return (
+        "".join(upper if len(upper := char.upper()) == 1 else char for char in path)
+        if is_windows(path)
+        else path
+    )
 
 
 def relative(path: str, root: str) -> str | None:
-    """Name a file from the root of a repository; `None` when it lies outside, or when no file can have such a name."""
+    """Name a file from the root of a repository; `None` when it lies outside, or when no file can
+    have such a name.
+    """
     if not _possible(path):
         return None
     if not root:
-        inside = not path.startswith(("/", "../", "~/")) and path not in ("..", ".", "") and not _DRIVE.match(path)
+        inside = (
+            not path.startswith(("/", "../", "~/"))
+            and path not in ("..", ".", "")
+            and not _DRIVE.match(path)
+        )
         return path if inside else None
     above, parts = absolute(root, "").rstrip("/").split("/"), path.split("/")
-    within = len(parts) > len(above) and key(path).split("/")[: len(above)] == key("/".join((*above, ""))).split("/")[:-1]
-    return "/".join(parts[len(above) :]) if within and parts[len(above)] and ".." not in parts else None
+    within = (
+        len(parts) > len(above)
+        and key(path).split("/")[: len(above)] == key("/".join((*above, ""))).split("/")[:-1]
+    )
+    return (
+        "/".join(parts[len(above) :])
+        if within and parts[len(above)] and ".." not in parts
+        else None
+    )
 
 
 def _possible(path: str) -> bool:

@@ -1,4 +1,6 @@
-"""The lines of a file that no agent made, by their places among all that it ever had. Step: attribute."""
+"""The lines of a file that no agent made, by their places among all that it ever had. Step:
+attribute.
+"""
 
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Sequence
@@ -25,8 +27,12 @@ class PlacedLines:
         stop = len(self.order) if high is None else bisect_left(self.order, high)
         return self.order[bisect_right(self.order, low) : stop]
 
-    def settled(self, places: list[int], lines: Sequence[str], low: int, high: int | None) -> list[int]:
-        """Give lines without a place, which no agent made, one between their neighbours: the one that they had before, if any."""
+    def settled(
+        self, places: list[int], lines: Sequence[str], low: int, high: int | None
+    ) -> list[int]:
+        """Give lines without a place, which no agent made, one between their neighbours: the one
+        that they had before, if any.
+        """
         for at, stop in unplaced(places):
             below = places[at - 1] if at else low
             above = places[stop] if stop < len(places) else high

@@ -16,7 +16,9 @@ _HOST = (
 
 
 def prompts(record: dict[str, Any]) -> dict[str, str]:
-    """Give the user's message that preceded each entry, by the entry's name: its id, or else its JSON Pointer."""
+    """Give the user's message that preceded each entry, by the entry's name: its id, or else its
+    JSON Pointer.
+    """
     found: dict[str, str] = {}
     prompt = ""
     for name, entry in _entries(record["session"].get("entries", ()), "/session/entries"):
@@ -34,10 +36,16 @@ def _entries(entries: Any, place: str) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def asked(entry: dict[str, Any]) -> str:
-    """Give the text of a message of the user, without what the host added; nothing where an entry is none."""
+    """Give the text of a message of the user, without what the host added; nothing where an entry
+    is none.
+    """
     if entry.get("type") != "user" or entry.get("isMeta") is True:
         return ""
     content = entry.get("content")
     parts = content if isinstance(content, list) else [content]
     texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
-    return "\n".join(text for text in texts if isinstance(text, str) and text.strip() and not text.lstrip().startswith(_HOST))
+    return "\n".join(
+        text
+        for text in texts
+        if isinstance(text, str) and text.strip() and not text.lstrip().startswith(_HOST)
+    )

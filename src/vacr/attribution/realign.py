@@ -1,7 +1,8 @@
 """A look at a file that contradicts what is known of it. Step: attribute.
 
-The lines that are the same stay what they are; what took the place of others is the work of somebody outside; what was unknown
-before is the base's. The lines around the look stay a guess, moved as its edges have moved.
+The lines that are the same stay what they are; what took the place of others is the work of
+somebody outside; what was unknown before is the base's. The lines around the look stay a guess,
+moved as its edges have moved.
 """
 
 from __future__ import annotations
@@ -18,16 +19,25 @@ if TYPE_CHECKING:
     from vacr.attribution.sparse import SparseFile
 
 
-def realign(file: SparseFile, first: int, seen: Sequence[str], maker: int, *, whole: bool = False) -> None:
-    """Put lines in the place of the stale ones that they contradict, which stay what they are where they are the same.
+def realign(
+    file: SparseFile, first: int, seen: Sequence[str], maker: int, *, whole: bool = False
+) -> None:
+    """Put lines in the place of the stale ones that they contradict, which stay what they are where
+    they are the same.
 
     When the `whole` file was known, each line that it did not have is new.
     """
-    net.settle(file, ended=False)  # what was reverted is nobody's again, before its neighbours change
+    net.settle(
+        file, ended=False
+    )  # what was reverted is nobody's again, before its neighbours change
     fresh = [chunk for chunk in file.chunks if chunk.fresh]
-    known = [(chunk, i) for chunk in file.chunks if not chunk.fresh for i in range(len(chunk.lines))]
+    known = [
+        (chunk, i) for chunk in file.chunks if not chunk.fresh for i in range(len(chunk.lines))
+    ]
     numbers = [chunk.first + i for chunk, i in known]
-    found = drift.aligned([chunk.lines[i] for chunk, i in known], seen, [chunk.makers[i] for chunk, i in known])
+    found = drift.aligned(
+        [chunk.lines[i] for chunk, i in known], seen, [chunk.makers[i] for chunk, i in known]
+    )
     window = Chunk(first, list(seen), [0] * len(seen), [0] * len(seen), 0)
     laid_out: dict[int, int] = {}
     for at, origin in enumerate(found):
@@ -55,8 +65,19 @@ def realign(file: SparseFile, first: int, seen: Sequence[str], maker: int, *, wh
             file.outside[window.places[at]] = maker
             _mix(file, window.places[at], seen[at], [known[i] for i in near])
     window.place_next = window.places[-1] + STEP
-    file.put([*_joined(fresh, window), *(chunk for chunk in fresh if chunk.next < first or chunk.first > window.next)])
-    _around(file, known, numbers, [(i, origin) for i, origin in enumerate(found) if origin != NEW], first)
+    file.put(
+        [
+            *_joined(fresh, window),
+            *(chunk for chunk in fresh if chunk.next < first or chunk.first > window.next),
+        ]
+    )
+    _around(
+        file,
+        known,
+        numbers,
+        [(i, origin) for i, origin in enumerate(found) if origin != NEW],
+        first,
+    )
 
 
 def lay_out(file: SparseFile, chunk: Chunk, i: int, line: str) -> None:
@@ -79,7 +100,11 @@ def _mix(file: SparseFile, place: int, line: str, before: Sequence[tuple[Chunk, 
 
 
 def _around(
-    file: SparseFile, known: Sequence[tuple[Chunk, int]], numbers: Sequence[int], matched: Sequence[tuple[int, int]], first: int
+    file: SparseFile,
+    known: Sequence[tuple[Chunk, int]],
+    numbers: Sequence[int],
+    matched: Sequence[tuple[int, int]],
+    first: int,
 ) -> None:
     """Keep the stale lines around a window, moved as its edges have moved."""
     if matched:
@@ -121,9 +146,21 @@ def _joined(fresh: Sequence[Chunk], window: Chunk) -> list[Chunk]:
     return [
         Chunk(
             before.first if before else window.first,
-            [*(before.lines[:cut] if before else ()), *window.lines, *(after.lines[left:] if after else ())],
-            [*(before.makers[:cut] if before else ()), *window.makers, *(after.makers[left:] if after else ())],
-            [*(before.places[:cut] if before else ()), *window.places, *(after.places[left:] if after else ())],
+            [
+                *(before.lines[:cut] if before else ()),
+                *window.lines,
+                *(after.lines[left:] if after else ()),
+            ],
+            [
+                *(before.makers[:cut] if before else ()),
+                *window.makers,
+                *(after.makers[left:] if after else ()),
+            ],
+            [
+                *(before.places[:cut] if before else ()),
+                *window.places,
+                *(after.places[left:] if after else ()),
+            ],
             after.place_next if after else window.place_next,
         )
     ]

@@ -1,4 +1,6 @@
-"""Files that Claude Code shows in reminders: texts in user messages, and at the end of results. Step: attribute."""
+"""Files that Claude Code shows in reminders: texts in user messages, and at the end of results.
+Step: attribute.
+"""
 
 import json
 import re
@@ -9,7 +11,10 @@ from vacr.attribution import listings, notices
 from vacr.attribution.events import Event
 
 _REMINDER = re.compile(r"^<system-reminder>(.*?)</system-reminder>", re.MULTILINE | re.DOTALL)
-_LAST = re.compile(r"(?:\A|\n)<system-reminder>\s*(Note: (?:(?!<system-reminder>).)*?)\s*</system-reminder>\s*\Z", re.DOTALL)
+_LAST = re.compile(
+    r"(?:\A|\n)<system-reminder>\s*(Note: (?:(?!<system-reminder>).)*?)\s*</system-reminder>\s*\Z",
+    re.DOTALL,
+)
 _MODIFIED = re.compile(r"Note: (.+?) was modified, either by the user or by a linter\.")
 _CALLED = re.compile(r"Called the Read tool with the following input: (\{.*\})\s*\Z", re.DOTALL)
 _RESULT = re.compile(r"Result of calling the Read tool:\s*(.*)\Z", re.DOTALL)
@@ -44,7 +49,11 @@ def _texts(content: Any) -> Iterator[str]:
     if isinstance(content, str):
         yield content
     for block in content if isinstance(content, list) else ():
-        if isinstance(block, dict) and block.get("type") == "text" and isinstance(block.get("text"), str):
+        if (
+            isinstance(block, dict)
+            and block.get("type") == "text"
+            and isinstance(block.get("text"), str)
+        ):
             yield block["text"]
 
 

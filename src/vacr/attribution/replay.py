@@ -1,7 +1,7 @@
 """Sessions replayed over sparse files. Step: attribute.
 
-Each call that succeeded is applied to what is known of its files; each look at a file checks it. What nobody's call explains is
-from outside, never an agent's.
+Each call that succeeded is applied to what is known of its files; each look at a file checks it.
+What nobody's call explains is from outside, never an agent's.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -33,7 +33,18 @@ from vacr.attribution.events import (
 )
 from vacr.attribution.sparse import SparseFile
 from vacr.attribution.text import from_bytes
-from vacr.attribution.tracked import ANCHORED, CONTENT_ONLY, EXTERNAL, RECORDED, REPLAYED, SHELL, WINDOWED, Change, Maker, Tracked
+from vacr.attribution.tracked import (
+    ANCHORED,
+    CONTENT_ONLY,
+    EXTERNAL,
+    RECORDED,
+    REPLAYED,
+    SHELL,
+    WINDOWED,
+    Change,
+    Maker,
+    Tracked,
+)
 
 
 class Replay:
@@ -61,7 +72,10 @@ class Replay:
         """Replay records together, by their steps, in the order of time."""
         self.agents = agents = [agent_of(record) for record in records]
         self.steps = walked
-        ways = [[(step.time, number, at, step) for at, step in enumerate(own)] for number, own in enumerate(self.steps)]
+        ways = [
+            [(step.time, number, at, step) for at, step in enumerate(own)]
+            for number, own in enumerate(self.steps)
+        ]
         done: dict[tuple[str, str], tuple[int, Any]] = {}
         for _, self.record, _, step in merge(*ways) if len(ways) > 1 else ways[0] if ways else ():
             if isinstance(step, Call):
@@ -120,7 +134,9 @@ class Replay:
         name = paths.absolute(path, folder)
         found = self.files.get(paths.key(name))
         if found is None:
-            data = self.base.file(paths.relative(name, self.roots[self.record])) if self.base else None
+            data = (
+                self.base.file(paths.relative(name, self.roots[self.record])) if self.base else None
+            )
             file = SparseFile() if data is None else SparseFile.of(from_bytes(data))
             found = self._know(name, file)
             covering = [one for one in self.sweeps if one.covers(name)]
@@ -140,8 +156,22 @@ class Replay:
         """Give a maker of lines a number."""
         call_id, model = (step.call_id, step.model) if isinstance(step, Call) else ("", "")
         contributor = step.contributor if isinstance(step, Call) and kind == "ai" else None
-        entries = [step.entry, step.result_entry] if isinstance(step, Call) and step.result_entry else [step.entry]
-        self.makers.append(Maker(kind, list(dict.fromkeys(entries)), call_id, model, evidence, self.record, contributor))
+        entries = (
+            [step.entry, step.result_entry]
+            if isinstance(step, Call) and step.result_entry
+            else [step.entry]
+        )
+        self.makers.append(
+            Maker(
+                kind,
+                list(dict.fromkeys(entries)),
+                call_id,
+                model,
+                evidence,
+                self.record,
+                contributor,
+            )
+        )
         return -len(self.makers)
 
     def _apply(self, event: Event, step: Step) -> None:
@@ -155,7 +185,11 @@ class Replay:
                 notices.take(self, tracked, event, step)
             case DiffSeen(hunks=hunks):
                 for hunk in hunks:
-                    self.look(tracked, step, lambda outside: tracked.file.observe(hunk.new_first, hunk.after(), outside))  # noqa: B023
+                    self.look(
+                        tracked,
+                        step,
+                        lambda outside: tracked.file.observe(hunk.new_first, hunk.after(), outside),  # noqa: B023
+                    )
             case Touch(overwritten=overwritten, likely=likely):
                 self.touched = self.clock
                 tracked.touch(self.clock, likely=likely)
@@ -179,17 +213,27 @@ class Replay:
             return
         if looks.counts_others(tracked.file, event):
             tracked.file.shake()
-        self.look(tracked, step, lambda outside: tracked.file.observe(look.first, look.lines, outside))
+        self.look(
+            tracked, step, lambda outside: tracked.file.observe(look.first, look.lines, outside)
+        )
         if event.last:
-            tracked.file.end_at(event.first + len(event.lines) - 1, whole=event.first == 1, ended=not event.unended)
+            tracked.file.end_at(
+                event.first + len(event.lines) - 1, whole=event.first == 1, ended=not event.unended
+            )
         waiting, tracked.waiting = tracked.waiting, []
         for one in waiting:
             held = looks.settled(tracked.file, one)
-            if held is None or tracked.file.agrees(held.first, held.lines):  # else something happened since it was shown
+            if held is None or tracked.file.agrees(
+                held.first, held.lines
+            ):  # else something happened since it was shown
                 self._observe(tracked, one, step)
 
-    def look(self, tracked: Tracked, step: Step, observe: Callable[[int], bool], kind: str = "") -> None:
-        """Look at a file; what is new in it since the last look is the work of whoever could have done it."""
+    def look(
+        self, tracked: Tracked, step: Step, observe: Callable[[int], bool], kind: str = ""
+    ) -> None:
+        """Look at a file; what is new in it since the last look is the work of whoever could have
+        done it.
+        """
         if self.touched > tracked.looked:
             kind, tracked.file.shaken = "shell", True
         kind = kind or ("user" if self.base is not None else "unknown")
@@ -199,7 +243,9 @@ class Replay:
         tracked.drifted = tracked.drifted or not (fitted or tracked.dirty)
         tracked.looked, tracked.dirty, tracked.gone = self.clock, False, False
         if tracked.loose:
-            placed = locate.anchor(tracked.file, [(edits, maker) for edits, _, maker in tracked.loose])
+            placed = locate.anchor(
+                tracked.file, [(edits, maker) for edits, _, maker in tracked.loose]
+            )
             for _, change, maker in tracked.loose:
                 if maker in placed:
                     change.evidence = self.makers[-maker - 1].evidence = ANCHORED
@@ -207,7 +253,12 @@ class Replay:
 
     def _change(self, tracked: Tracked, event: Replace | Patch | Write, call: Call) -> None:
         evidence = SHELL if isinstance(event, Write) and event.by_shell else REPLAYED
-        if isinstance(event, Write) and event.created is False and not event.append and tracked.file.is_unseen:
+        if (
+            isinstance(event, Write)
+            and event.created is False
+            and not event.append
+            and tracked.file.is_unseen
+        ):
             # Which of its lines were there before, nobody can say.
             tracked.file.observe_whole(event.text, self.maker("unknown", call, EXTERNAL))
             self._remember(Change(call, tracked.path, [], CONTENT_ONLY, self.record))
@@ -230,7 +281,9 @@ class Replay:
         if isinstance(event, Write) and event.by_shell:
             tracked.dirty = tracked.dirty and event.append
         elif self.checked or isinstance(event, Write):
-            tracked.dirty = False  # a host that checks changes no file that it has not seen as it is
+            tracked.dirty = (
+                False  # a host that checks changes no file that it has not seen as it is
+            )
         tracked.looked = tracked.changed = self.clock
         tracked.waiting.clear()
         if ranges is None:
@@ -255,9 +308,16 @@ class Replay:
             self.history.append(change)
 
     def _fresh(self, file: SparseFile, ranges: Ranges) -> list[bool]:
-        return [chunk.fresh for chunk in file.chunks for first, _ in ranges if chunk.first <= first < chunk.next]
+        return [
+            chunk.fresh
+            for chunk in file.chunks
+            for first, _ in ranges
+            if chunk.first <= first < chunk.next
+        ]
 
-    def _replace(self, tracked: Tracked, event: Replace, call: Call, maker: int) -> tuple[Ranges | None, str]:
+    def _replace(
+        self, tracked: Tracked, event: Replace, call: Call, maker: int
+    ) -> tuple[Ranges | None, str]:
         file = tracked.file
         hunks = tabs.with_tabs(event.hunks, file.line, event.edits)
         if hunks and (not file.is_whole or not event.edits or not locate.fits(file, hunks)):
@@ -267,23 +327,35 @@ class Replay:
         offered = next((one for one in event.offers if locate.confirmed(file, one)), None)
         ranges = locate.replace(file, event.edits, maker)
         if ranges is None and offered is not None:
-            return locate.recorded(file, offered, maker, self.maker("unknown", call, EXTERNAL)), RECORDED
+            return locate.recorded(
+                file, offered, maker, self.maker("unknown", call, EXTERNAL)
+            ), RECORDED
         if ranges is None and event.shown:
-            ranges = locate.shown(file, event.edits, event.shown, maker, self.maker("unknown", call, EXTERNAL))
+            ranges = locate.shown(
+                file, event.edits, event.shown, maker, self.maker("unknown", call, EXTERNAL)
+            )
         return ranges, RECORDED if event.hunks else REPLAYED
 
-    def _patch(self, tracked: Tracked, event: Patch, call: Call, maker: int) -> tuple[Ranges | None, str]:
+    def _patch(
+        self, tracked: Tracked, event: Patch, call: Call, maker: int
+    ) -> tuple[Ranges | None, str]:
         if event.hunks and not locate.fits(tracked.file, event.hunks):
-            ranges = locate.recorded(tracked.file, event.hunks, maker, self.maker("unknown", call, EXTERNAL))
+            ranges = locate.recorded(
+                tracked.file, event.hunks, maker, self.maker("unknown", call, EXTERNAL)
+            )
             if ranges is not None:
                 return ranges, RECORDED
         return locate.patch(tracked.file, event.parts, maker), REPLAYED
 
     def _write(self, tracked: Tracked, event: Write, maker: int) -> Ranges | None:
         if event.created or tracked.gone:
-            tracked.created = tracked.created or (event.created is True and not tracked.gone and not tracked.looked)
+            tracked.created = tracked.created or (
+                event.created is True and not tracked.gone and not tracked.looked
+            )
             tracked.file, tracked.gone = SparseFile(length=0), False
         if not event.append:
-            return tracked.file.write(event.text if event.by_shell else tracked.file.spelled(event.text), maker)
+            return tracked.file.write(
+                event.text if event.by_shell else tracked.file.spelled(event.text), maker
+            )
         whole = tracked.file.text if not tracked.dirty else None
         return None if whole is None else tracked.file.write(whole + event.text, maker)

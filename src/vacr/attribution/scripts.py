@@ -1,19 +1,31 @@
 """Patches that scripts apply: the JavaScript that Codex runs with its tool `exec`. Step: attribute.
 
-Only texts that stand in the script are read: an argument that is a literal, or a constant that is one. What a script puts
-together while it runs is not known.
+Only texts that stand in the script are read: an argument that is a literal, or a constant that is
+one. What a script puts together while it runs is not known.
 """
 
 import re
 import sys
 from collections.abc import Iterator
 
-_LITERAL = r"""(?:String\.raw\s*`[^`]*`|`(?:[^`\\]|\\.)*`|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')"""
+_LITERAL = (
+    r"""(?:String\.raw\s*`[^`]*`|`(?:[^`\\]|\\.)*`|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')"""
+)
 _CALLED = re.compile(rf"tools\.apply_patch\(\s*({_LITERAL}|[A-Za-z_$][\w$]*)\s*\)", re.DOTALL)
 _CONSTANT = re.compile(rf"\bconst\s+([A-Za-z_$][\w$]*)\s*=\s*({_LITERAL})", re.DOTALL)
 _OTHER_TOOL = re.compile(r"\btools\.(?!apply_patch\b|update_plan\b|view_image\b)[\w$]+")
 _ESCAPE = re.compile(r"\\(u\{[0-9a-fA-F]{1,6}\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|\r\n|.)", re.DOTALL)
-_NAMED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": "", "\r\n": ""}
+_NAMED = {
+    "n": "\n",
+    "t": "\t",
+    "r": "\r",
+    "b": "\b",
+    "f": "\f",
+    "v": "\v",
+    "0": "\0",
+    "\n": "",
+    "\r\n": "",
+}
 
 
 def patches(script: str) -> Iterator[str]:

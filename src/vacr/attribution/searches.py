@@ -1,7 +1,7 @@
 """Lines of files that searches show, and reads of many files at once. Step: attribute.
 
-Gemini CLI's first searches cut the indentation off; what they show proves no line. A file that it shows together with others is
-told from them only where the host says how many there are.
+Gemini CLI's first searches cut the indentation off; what they show proves no line. A file that it
+shows together with others is told from them only where the host says how many there are.
 """
 
 import posixpath
@@ -17,9 +17,15 @@ _NAMED = re.compile(r"((?:[A-Za-z]:)?[^:\n]+?):(\d{1,7}):")
 _NUMBER = re.compile(r"(\d{1,7})[:-]")
 _BESIDE = re.compile(r"-(\d{1,7})-")
 _NOTE = re.compile(
-    r"\n\s*(?:\[Showing results with pagination|\.\.\. \[\d+ lines truncated\]|\(Results are truncated).*\Z", re.DOTALL
+    (
+        r"\n\s*(?:\[Showing results with pagination|\.\.\. \[\d+ lines truncated\]|\(Results are "
+        r"truncated).*\Z"
+    ),
+    re.DOTALL,
 )
-_GEMINI = re.compile(r'\AFound \d+ match(?:es)? for pattern "[\s\S]*?" in path "([^"\n]+)".*:\n---\n')
+_GEMINI = re.compile(
+    r'\AFound \d+ match(?:es)? for pattern "[\s\S]*?" in path "([^"\n]+)".*:\n---\n'
+)
 _GEMINI_ROW = re.compile(r"L(\d{1,7})[:-] (.*)")
 _MANY = re.compile(r"^--- (.+) ---$", re.MULTILINE)
 _MANY_READ = re.compile(r"\(Target Dir: `(.+?)`\)[\s\S]*?from \*\*(\d{1,5}) file\(s\)\*\*")
@@ -73,14 +79,18 @@ def _several(lines: Sequence[str]) -> list[Row]:
 
 
 def _gemini(lines: Sequence[str], folder: str) -> list[Row]:
-    """Read `File: path` and below it `L12: text` or `L13- text`, told from the folder that was searched."""
+    """Read `File: path` and below it `L12: text` or `L13- text`, told from the folder that was
+    searched.
+    """
     path, rows = None, []
     for line in lines:
         row = _GEMINI_ROW.fullmatch(line)
         if line.startswith("File: "):
             name = line.removeprefix("File: ").replace("\\", "/")
             path = folder if posixpath.basename(folder) == name else posixpath.join(folder, name)
-        elif row and path is not None and row[2]:  # an empty line may have blanks, which are cut off
+        elif (
+            row and path is not None and row[2]
+        ):  # an empty line may have blanks, which are cut off
             rows.append((path, int(row[1]), row[2]))
     return rows if any(text[0] in " \t" for _, _, text in rows) else []
 
@@ -94,6 +104,14 @@ def read_together(call: Call) -> Iterator[Event]:
     for mark, after in pairwise(marks):
         text = call.output[mark.end() : after.start()]
         lines = text[2:].rstrip("\n").split("\n")  # how the last line ends is not told
-        if text.startswith("\n\n") and text.strip() and not text.startswith(("\n\n[WARNING: ", "\n\n\nIMPORTANT: ")):
+        if (
+            text.startswith("\n\n")
+            and text.strip()
+            and not text.startswith(("\n\n[WARNING: ", "\n\n\nIMPORTANT: "))
+        ):
             for first, seen in listings.whole_lines(1, lines):
-                yield Observe(posixpath.join(told[1].replace("\\", "/"), mark[1].replace("\\", "/")), first, seen)
+                yield Observe(
+                    posixpath.join(told[1].replace("\\", "/"), mark[1].replace("\\", "/")),
+                    first,
+                    seen,
+                )

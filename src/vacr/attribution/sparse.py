@@ -1,8 +1,8 @@
 """What is known of one file while its sessions are replayed. Step: attribute.
 
-A session shows parts of a file: a window of lines, a hunk, a whole text. What is known is kept as chunks; nothing is assumed of
-the lines between them. A look that contradicts what is known makes all that it does not show stale: still the best guess, no
-longer a proof.
+A session shows parts of a file: a window of lines, a hunk, a whole text. What is known is kept as
+chunks; nothing is assumed of the lines between them. A look that contradicts what is known makes
+all that it does not show stale: still the best guess, no longer a proof.
 """
 
 from bisect import bisect_left, bisect_right
@@ -20,7 +20,9 @@ from vacr.attribution.text import as_shown, bare, level, lines_of, unmarked
 
 @dataclass(slots=True)
 class SparseFile:
-    """The known chunks of a file in order; `length` is the number of its lines where that is known."""
+    """The known chunks of a file in order; `length` is the number of its lines where that
+    is known.
+    """
 
     chunks: list[Chunk] = field(default_factory=list)
     length: int | None = None
@@ -29,12 +31,18 @@ class SparseFile:
     outside: dict[int, int] = field(default_factory=dict)
     """The places of those that somebody outside put there since, with their makers."""
     mixed: dict[int, int] = field(default_factory=dict)
-    """The places of those that were an agent's and that somebody outside changed, with the agent's call."""
+    """The places of those that were an agent's and that somebody outside changed, with the agent's
+    call.
+    """
     crlf: bool = False  # hosts show CR LF as LF; a base shows what it is
     odd: bool = False  # hosts show neither a byte order mark nor bytes that are not UTF-8 nor different line ends
     exact: bool = False  # what was there before is known from a base
-    shaken: bool = False  # whether something happened at an unknown place, and not all of it was seen since
-    doubted: bool = False  # whether it may be another one altogether since it was last seen as a whole
+    shaken: bool = (
+        False  # whether something happened at an unknown place, and not all of it was seen since
+    )
+    doubted: bool = (
+        False  # whether it may be another one altogether since it was last seen as a whole
+    )
     ending: str = ""  # the last line, when it was last known which one that is
 
     @classmethod
@@ -43,7 +51,9 @@ class SparseFile:
         file = cls()
         file.observe_whole(text, NEW)
         file.crlf = 2 * text.count("\r\n") > text.count("\n")
-        file.odd = as_shown(text) != (text.replace("\r\n", "\n") if text.count("\r") == text.count("\n") else text)
+        file.odd = as_shown(text) != (
+            text.replace("\r\n", "\n") if text.count("\r") == text.count("\n") else text
+        )
         file.exact = True
         return file
 
@@ -60,7 +70,12 @@ class SparseFile:
         if not self.chunks:
             return self.length == 0
         chunk = self.chunks[0]
-        return len(self.chunks) == 1 and chunk.fresh and chunk.first == 1 and len(chunk.lines) == self.length
+        return (
+            len(self.chunks) == 1
+            and chunk.fresh
+            and chunk.first == 1
+            and len(chunk.lines) == self.length
+        )
 
     @property
     def is_unseen(self) -> bool:
@@ -114,7 +129,11 @@ class SparseFile:
         for chunk in self.chunks:
             if joined and joined[-1].next == chunk.first:
                 last = joined[-1]
-                lines, makers, places = last.lines + chunk.lines, last.makers + chunk.makers, last.places + chunk.places
+                lines, makers, places = (
+                    last.lines + chunk.lines,
+                    last.makers + chunk.makers,
+                    last.places + chunk.places,
+                )
                 # The fresh one holds the other in its place.
                 fresh = last.fresh and chunk.fresh if self.doubted else last.fresh or chunk.fresh
                 joined[-1] = Chunk(last.first, lines, makers, places, chunk.place_next, fresh)
@@ -123,7 +142,9 @@ class SparseFile:
         self.chunks = joined
 
     def apply(self, first: int, signed: Sequence[str], maker: int) -> Ranges | None:
-        """Apply a hunk whose old lines begin at a known place; `None` when lines there are not known."""
+        """Apply a hunk whose old lines begin at a known place; `None` when lines there are not
+        known.
+        """
         old = sum(line[:1] != "+" for line in signed)
         if not any(line.endswith("\r\n") for line in signed):  # else it shows how each line ends
             signed = [self.spelled(line) for line in signed]
@@ -138,20 +159,33 @@ class SparseFile:
         """Replace the whole file; lines that were known before stay what they are."""
         known = [(chunk, i) for chunk in self.chunks for i in range(len(chunk.lines))]
         lines = lines_of(text)
-        found = origins(unmarked(level(chunk.lines[i] for chunk, i in known)), unmarked(level(lines)))
+        found = origins(
+            unmarked(level(chunk.lines[i] for chunk, i in known)), unmarked(level(lines))
+        )
         kept = [None if origin == NEW else known[origin] for origin in found]
         makers = [maker if one is None else one[0].makers[one[1]] for one in kept]
         place_next = self.chunks[-1].place_next if self.chunks else STEP
-        places = between([0 if one is None else one[0].places[one[1]] for one in kept], 0, place_next if self.chunks else None)
-        self._whole(text, lines, makers, places, place_next if self.chunks else len(lines) * STEP + STEP)
+        places = between(
+            [0 if one is None else one[0].places[one[1]] for one in kept],
+            0,
+            place_next if self.chunks else None,
+        )
+        self._whole(
+            text, lines, makers, places, place_next if self.chunks else len(lines) * STEP + STEP
+        )
         return ranges_of([number for number, i in enumerate(found, 1) if i == NEW])
 
-    def _whole(self, text: str, lines: list[str], makers: list[int], places: list[int], place_next: int) -> None:
-        self.chunks = [Chunk(1, lines, makers, places, place_next, _text=PagedText(text))] if lines else []
+    def _whole(
+        self, text: str, lines: list[str], makers: list[int], places: list[int], place_next: int
+    ) -> None:
+        self.chunks = (
+            [Chunk(1, lines, makers, places, place_next, _text=PagedText(text))] if lines else []
+        )
         self.length, self.shaken, self.doubted = len(lines), False, False
 
     def observe(self, first: int, seen: Sequence[str], maker: int) -> bool:
-        """Take in lines that a session showed, from the line numbered `first`; what does not fit is the maker's.
+        """Take in lines that a session showed, from the line numbered `first`; what does not fit is
+        the maker's.
 
         Gives whether all of it fitted.
         """
@@ -172,10 +206,14 @@ class SparseFile:
         """Tell whether nothing that is certain contradicts lines that were shown."""
         past = self.length is not None and first + len(seen) - 1 > self.length
         low, high = self._near(first, first + len(seen))
-        return not past and all(chunk.agrees(first, seen) for chunk in self.chunks[low:high] if chunk.fresh)
+        return not past and all(
+            chunk.agrees(first, seen) for chunk in self.chunks[low:high] if chunk.fresh
+        )
 
     def observe_whole(self, text: str, maker: int) -> bool:
-        """Take in the text of the whole file; what does not fit is the maker's. Gives whether all of it fitted."""
+        """Take in the text of the whole file; what does not fit is the maker's. Gives whether all
+        of it fitted.
+        """
         lines = self._ended(lines_of(text))
         if self.crlf or self.odd:
             text = "".join(lines)
@@ -204,9 +242,11 @@ class SparseFile:
         return fits
 
     def end_at(self, number: int, *, whole: bool, ended: bool) -> None:
-        """Take in that no line follows the one of this number; `whole` when all lines up to it were seen.
+        """Take in that no line follows the one of this number; `whole` when all lines up to it were
+        seen.
 
-        A listing seldom shows the end of the last line. While that is the line that it was, it ends as it did, if it is `ended`.
+        A listing seldom shows the end of the last line. While that is the line that it was, it ends
+        as it did, if it is `ended`.
         """
         for chunk in self.chunks:
             keep = max(0, number + 1 - chunk.first)
@@ -228,7 +268,10 @@ class SparseFile:
         if self.odd:
             known = [line for chunk in self.chunks for line in chunk.lines]
             found = origins([as_shown(line) for line in known], [as_shown(line) for line in seen])
-            return [self.spelled(line) if i == NEW else known[i] for line, i in zip(seen, found, strict=True)]
+            return [
+                self.spelled(line) if i == NEW else known[i]
+                for line, i in zip(seen, found, strict=True)
+            ]
         return [self.spelled(line) for line in seen] if self.crlf else list(seen)
 
     def _part(self, first: int, stop: int) -> None:
@@ -240,13 +283,19 @@ class SparseFile:
         self.chunks = pieces
 
     def _fill(self, first: int, seen: Sequence[str]) -> None:
-        """Join the chunks that the lines touch, with the lines between them as the base has them."""
+        """Join the chunks that the lines touch, with the lines between them as the base
+        has them.
+        """
         stop = first + len(seen)
         if self.doubted:
             self._part(first, stop)
         low, high = self._near(first, stop)
         # Stale lines that only meet these may have moved.
-        touching = [one for one in self.chunks[low:high] if one.first < stop + one.fresh and one.next > first - one.fresh]
+        touching = [
+            one
+            for one in self.chunks[low:high]
+            if one.first < stop + one.fresh and one.next > first - one.fresh
+        ]
         if len(touching) == 1 and touching[0].first <= first and touching[0].next >= stop:
             touching[0].fresh = True  # unless all is doubted, they hold the others in their places
             return
@@ -255,13 +304,17 @@ class SparseFile:
             if chunk.first < first:
                 merged.first = chunk.first
             else:
-                self._append(merged, seen[merged.next - first : chunk.first - first], chunk.place_first)
+                self._append(
+                    merged, seen[merged.next - first : chunk.first - first], chunk.place_first
+                )
             merged.lines += chunk.lines
             merged.makers += chunk.makers
             merged.places += chunk.places
             merged.place_next = chunk.place_next
         if merged.next < stop:
-            following = next((one.place_first for one in self.chunks[low : high + 1] if one.first >= stop), None)
+            following = next(
+                (one.place_first for one in self.chunks[low : high + 1] if one.first >= stop), None
+            )
             self._append(merged, seen[merged.next - first :], following)
         kept = [one for one in self.chunks[low:high] if not any(one is other for other in touching)]
         self.chunks[low:high] = sorted([*kept, merged], key=lambda chunk: chunk.first)
@@ -273,7 +326,9 @@ class SparseFile:
 
     def put(self, chunks: list[Chunk]) -> None:
         """Keep chunks in order, but for those that have become empty."""
-        self.chunks = sorted((chunk for chunk in chunks if chunk.lines), key=lambda chunk: chunk.first)
+        self.chunks = sorted(
+            (chunk for chunk in chunks if chunk.lines), key=lambda chunk: chunk.first
+        )
 
     def _append(self, chunk: Chunk, seen: Sequence[str], high: int | None) -> None:
         """Add lines that no agent made to a chunk."""
@@ -290,7 +345,9 @@ class SparseFile:
         return number * STEP if last is None else last.place_next + (number - last.next) * STEP
 
     def place_before(self, number: int, following: int | None) -> int:
-        """Give a place that what is put before a line comes after, and the line that follows too, if its place is known."""
+        """Give a place that what is put before a line comes after, and the line that follows too,
+        if its place is known.
+        """
         place = self.place_at(number) - STEP
         if following is None or place < following:
             return place

@@ -13,7 +13,9 @@ _LONGEST = 1_000_000  # lines of a range; nobody wrote more, but a record may sa
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Who made lines, in which conversation, by which call and for which prompt, and what proves it."""
+    """Who made lines, in which conversation, by which call and for which prompt, and what proves
+    it.
+    """
 
     type: str
     model: str
@@ -26,7 +28,9 @@ class Claim:
 
     @property
     def source(self) -> tuple[str, str]:
-        """What tells two makers apart; a session that goes on in another file has the same calls in both."""
+        """What tells two makers apart; a session that goes on in another file has the same calls in
+        both.
+        """
         return self.call_id, self.entry
 
 
@@ -42,7 +46,9 @@ class Hashed:
 
 @dataclass(slots=True)
 class Stored:
-    """What a record holds: its ranges, its whole files by their SHA-256, and the base it was attributed with."""
+    """What a record holds: its ranges, its whole files by their SHA-256, and the base it was
+    attributed with.
+    """
 
     base: str = ""
     ranges: list[Hashed] = field(default_factory=list)
@@ -82,13 +88,17 @@ def _stored(record: dict[str, Any]) -> Stored:
                     continue
                 lines |= dict.fromkeys(range(first, last + 1), claim)
                 if one.get("content-hash") and one.get("content-hash-alg", "sha-256") in _SHA_256:
-                    found.ranges.append(Hashed(claim, file["path"], last - first + 1, one["content-hash"]))
+                    found.ranges.append(
+                        Hashed(claim, file["path"], last - first + 1, one["content-hash"])
+                    )
         if "sha-256" in proof:
             found.files[proof["sha-256"]] = lines
     return found
 
 
-def _claim(record: dict[str, Any], who: dict[str, Any], proof: dict[str, Any], asked: dict[str, str]) -> Claim:
+def _claim(
+    record: dict[str, Any], who: dict[str, Any], proof: dict[str, Any], asked: dict[str, str]
+) -> Claim:
     entry = next(iter(proof.get("entries", ())), "")
     return Claim(
         who.get("type", "unknown"),

@@ -1,7 +1,7 @@
 """Lines as attribution counts them. Step: attribute.
 
-Only LF ends a line. CR, NEL, FF and U+2028 are characters of a line, a last line may lack its LF, and bytes that are not UTF-8
-survive as lone surrogates.
+Only LF ends a line. CR, NEL, FF and U+2028 are characters of a line, a last line may lack its LF,
+and bytes that are not UTF-8 survive as lone surrogates.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,7 +23,9 @@ def bare(line: str) -> str:
 
 
 def level(lines: Iterable[str]) -> list[str]:
-    """Give lines with plain ends: hosts show CR LF as LF and commands do not, so which of both a line has tells nothing."""
+    """Give lines with plain ends: hosts show CR LF as LF and commands do not, so which of both a
+    line has tells nothing.
+    """
     return [line[:-2] + "\n" if line.endswith("\r\n") else line for line in lines]
 
 
@@ -43,7 +45,9 @@ def to_bytes(text: str) -> bytes:
 
 
 def as_shown(text: str) -> str:
-    """Give text as hosts show it: CR LF as LF, without a byte order mark, and with a mark for each byte that is not UTF-8."""
+    """Give text as hosts show it: CR LF as LF, without a byte order mark, and with a mark for each
+    byte that is not UTF-8.
+    """
     text = text.replace("\r\n", "\n")
     if not text.startswith("\ufeff") and text.isascii():
         return text

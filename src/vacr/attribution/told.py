@@ -1,9 +1,10 @@
 """What records say about who wrote which text, whatever file it ended up in. Step: blame.
 
-Sessions are replayed as `attribute` does it, and what they wrote is gathered on the way, for a commit may have been made at any
-time: the states of files that were known whole, and the runs of lines of one maker, net of what was reverted by then, whenever
-the user speaks, git is called, or the session ends. Where a record was attributed with a base that is not at hand, what it
-holds counts, and nothing else.
+Sessions are replayed as `attribute` does it, and what they wrote is gathered on the way, for a
+commit may have been made at any time: the states of files that were known whole, and the runs of
+lines of one maker, net of what was reverted by then, whenever the user speaks, git is called, or
+the session ends. Where a record was attributed with a base that is not at hand, what it holds
+counts, and nothing else.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ Bases = Callable[[str], Base | None]
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Consecutive lines that one call made; `moment` tells the pieces of one time from those of another."""
+    """Consecutive lines that one call made; `moment` tells the pieces of one time from those of
+    another.
+    """
 
     claim: Claim
     path: str
@@ -43,7 +46,9 @@ class Piece:
 
 @dataclass(slots=True)
 class Told:
-    """What records say: pieces of text, ranges of which only the hash is known, and whole files by their SHA-256."""
+    """What records say: pieces of text, ranges of which only the hash is known, and whole files by
+    their SHA-256.
+    """
 
     pieces: list[Piece] = field(default_factory=list)
     hashed: list[Hashed] = field(default_factory=list)
@@ -61,7 +66,10 @@ def gather(records: Sequence[dict[str, Any]], bases: Bases, wanted: Collection[s
         trusted = [one is None or not one.base or base is not None for one in held]
         before = len(told.pieces)
         _replay(told, group, base, wanted, trusted)
-        known = {hashlib.sha256(to_bytes("".join(piece.lines))).hexdigest() for piece in told.pieces[before:]}
+        known = {
+            hashlib.sha256(to_bytes("".join(piece.lines))).hexdigest()
+            for piece in told.pieces[before:]
+        }
         for one in held:
             if one is not None:
                 _take(told, one, known, wanted)
@@ -69,7 +77,9 @@ def gather(records: Sequence[dict[str, Any]], bases: Bases, wanted: Collection[s
 
 
 def _longest(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Leave out recordings of which a longer one has all entries, and of equal ones those that were not attributed."""
+    """Leave out recordings of which a longer one has all entries, and of equal ones those that were
+    not attributed.
+    """
     kept: dict[str, list[tuple[dict[str, Any], set[str]]]] = {}
     for record in sorted(records, key=_weight, reverse=True):
         names = {name for name in prompts(record) if not name.startswith("/")}
@@ -84,7 +94,9 @@ def _weight(record: dict[str, Any]) -> tuple[int, bool]:
 
 
 def _groups(records: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    """Put together what worked in one folder, but for what was attributed alone or with another base."""
+    """Put together what worked in one folder, but for what was attributed alone or with another
+    base.
+    """
     together: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for record in records:
         inputs = map_of(map_of(record.get("vacr")).get("inputs"))
@@ -109,7 +121,11 @@ def _take(told: Told, held: Stored, known: Collection[str], wanted: Collection[s
 
 
 def _replay(
-    told: Told, records: Sequence[dict[str, Any]], base: Base | None, wanted: Collection[str], trusted: Sequence[bool]
+    told: Told,
+    records: Sequence[dict[str, Any]],
+    base: Base | None,
+    wanted: Collection[str],
+    trusted: Sequence[bool],
 ) -> None:
     walked = [list(steps(record)) for record in records]
     roots = [root(record, own, base) for record, own in zip(records, walked, strict=True)]
@@ -150,9 +166,13 @@ class _Remembering(Replay):
         for event in events:
             for path in (event.path, event.to) if isinstance(event, Move) else (event.path,):
                 self._note(paths.key(paths.absolute(path, step.folder)))
-        if any(change.evidence == CONTENT_ONLY for change in self.history[done:]) and isinstance(step, Call):
+        if any(change.evidence == CONTENT_ONLY for change in self.history[done:]) and isinstance(
+            step, Call
+        ):
             self._loose(events, step.folder)
-        self.replaced |= {bare(line) for event in events for old, _ in _texts(event) for line in old}
+        self.replaced |= {
+            bare(line) for event in events for old, _ in _texts(event) for line in old
+        }
 
     def _note(self, key: str) -> None:
         tracked = self.files.get(key)
@@ -178,7 +198,8 @@ class _Remembering(Replay):
         for key in self.changed:
             tracked = self.files[key]
             for run in _made(tracked.file):
-                # What a call made only ever gets less, so most of what is there is a part of what was kept before.
+                # What a call made only ever gets less, so most of what is there is a part of what
+                # was kept before.
                 if not any("\n" + run.text in earlier for earlier in self.kept.get(run.maker, ())):
                     self._keep(run.maker, tracked.path, lines_of(run.text))
                     new.append((run.maker, "\n" + run.text))
@@ -187,10 +208,16 @@ class _Remembering(Replay):
         self.changed.clear()
 
     def _loose(self, events: Sequence[Event], folder: str) -> None:
-        """Keep the lines of changes whose place is not known, but for those that were there before."""
+        """Keep the lines of changes whose place is not known, but for those that were there
+        before.
+        """
         for event in events:
             tracked = self.files.get(paths.key(paths.absolute(event.path, folder)))
-            before = {bare(line) for line in tracked.file.base.lines.values()} if tracked is not None else set()
+            before = (
+                {bare(line) for line in tracked.file.base.lines.values()}
+                if tracked is not None
+                else set()
+            )
             for old, new in _texts(event):
                 for lines in _new_runs(old, new, before | self.replaced):
                     self._keep(-len(self.makers), paths.absolute(event.path, folder), lines)
@@ -202,7 +229,9 @@ class _Remembering(Replay):
             self.told.pieces.append(Piece(claim, name, tuple(lines), self.clock))
 
     def claim(self, maker: int) -> Claim | None:
-        """Say who a maker is; nobody where that is not known, or where the record says it and not the replay."""
+        """Say who a maker is; nobody where that is not known, or where the record says it and not
+        the replay.
+        """
         if maker not in self.claims:
             one = self.makers[-maker - 1]
             record, before = self.sessions[one.record]
@@ -229,7 +258,8 @@ def _made(file: SparseFile) -> Iterator[net.Run]:
     texts: set[str] = set()
     for run in net.runs(_settled(file)):
         if not run.text.endswith("\n"):
-            # A last line that only lost its end, or was seen without it, may be one that was there before.
+            # A last line that only lost its end, or was seen without it, may be one that was there
+            # before.
             texts = texts or set(file.base.lines.values())
             last = lines_of(run.text)[-1]
             if f"{last}\n" in texts or f"{last}\r\n" in texts:
@@ -240,8 +270,13 @@ def _made(file: SparseFile) -> Iterator[net.Run]:
 
 
 def _settled(file: SparseFile) -> SparseFile:
-    """Give a copy in which what was reverted is nobody's, and a line that was only ended too: ends are not compared."""
-    chunks = [replace(chunk, lines=chunk.lines, makers=chunk.makers[:], places=chunk.places[:]) for chunk in file.chunks]
+    """Give a copy in which what was reverted is nobody's, and a line that was only ended too: ends
+    are not compared.
+    """
+    chunks = [
+        replace(chunk, lines=chunk.lines, makers=chunk.makers[:], places=chunk.places[:])
+        for chunk in file.chunks
+    ]
     copy = replace(file, chunks=chunks, base=file.base.copy(), outside=file.outside.copy())
     net.settle(copy, ended=False)
     return copy
@@ -256,7 +291,9 @@ def _texts(event: Event) -> list[tuple[Sequence[str], Sequence[str]]]:
     return []
 
 
-def _new_runs(old: Sequence[str], new: Sequence[str], before: Collection[str]) -> Iterator[list[str]]:
+def _new_runs(
+    old: Sequence[str], new: Sequence[str], before: Collection[str]
+) -> Iterator[list[str]]:
     run: list[str] = []
     found = origins([bare(line) for line in old], [bare(line) for line in new])
     for line, origin in zip(new, found, strict=True):

@@ -1,7 +1,7 @@
 """Which tool of which agent does what to files. Step: attribute.
 
-This table is what attribution knows about tools: a new tool is a new row. `VERSION` is part of every attribution, because a row
-changes what a session is found to have done.
+This table is what attribution knows about tools: a new tool is a new row. `VERSION` is part of
+every attribution, because a row changes what a session is found to have done.
 """
 
 from typing import Any

@@ -16,7 +16,9 @@ CONTENT_ONLY, EXTERNAL, SHELL = "content-only", "external", "shell"
 
 @dataclass(slots=True)
 class Maker:
-    """Who made lines: a call of an agent (`ai`), or somebody outside: the user, a command, or nobody knows."""
+    """Who made lines: a call of an agent (`ai`), or somebody outside: the user, a command, or
+    nobody knows.
+    """
 
     kind: str
     entries: list[str]
@@ -29,7 +31,9 @@ class Maker:
 
 @dataclass(slots=True)
 class Change:
-    """One applied call in one file: the lines it made, numbered as they were just after it, if that is known."""
+    """One applied call in one file: the lines it made, numbered as they were just after it, if that
+    is known.
+    """
 
     call: Call
     path: str

@@ -22,7 +22,9 @@ _MOST = 1_000  # files of the base that are read because their folder is moved
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """What something may have changed: any file below a folder, or without one any at all, whose name ends so."""
+    """What something may have changed: any file below a folder, or without one any at all, whose
+    name ends so.
+    """
 
     folder: str
     kinds: tuple[str, ...]
@@ -31,11 +33,15 @@ class Sweep:
     def covers(self, path: str) -> bool:
         """Tell whether a file is one of them."""
         under = paths.key(self.folder.rstrip("/") + "/") if self.folder else ""
-        return (paths.key(path) + "/").startswith(under) and (not self.kinds or f"/{path}".endswith(self.kinds))
+        return (paths.key(path) + "/").startswith(under) and (
+            not self.kinds or f"/{path}".endswith(self.kinds)
+        )
 
 
 def sweep(replay: Replay, one: Sweep) -> None:
-    """Doubt what is known of files until they are seen again, and of those that only the base has told of."""
+    """Doubt what is known of files until they are seen again, and of those that only the base has
+    told of.
+    """
     if one not in replay.sweeps:
         replay.sweeps.append(one)
     for tracked in replay.files.values():
@@ -58,7 +64,9 @@ def in_base(replay: Replay, path: str) -> bool:
 
 
 def _unseen(replay: Replay, fits: Callable[[str], bool]) -> list[str]:
-    """Give the files of the base that nothing has been done with yet, by what their keys have to be."""
+    """Give the files of the base that nothing has been done with yet, by what their keys have to
+    be.
+    """
     if replay.base is None:
         return []
     named = [paths.absolute(name, replay.roots[replay.record]) for name in replay.base.names]
@@ -83,7 +91,9 @@ def move(replay: Replay, source: str, target: str, *, copied: bool, told: bool) 
     if is_folder(replay, target):
         target = f"{target.rstrip('/')}/{posixpath.basename(source)}"
     if is_folder(replay, source):
-        doubted = paths.key(target) in replay.files or bool(below(replay, target))  # perhaps there is something by that name
+        doubted = paths.key(target) in replay.files or bool(
+            below(replay, target)
+        )  # perhaps there is something by that name
         under = paths.key(source + "/")
         for path in _unseen(replay, lambda key: key.startswith(under))[:_MOST]:
             replay.tracked(path, "")
@@ -95,15 +105,26 @@ def move(replay: Replay, source: str, target: str, *, copied: bool, told: bool) 
                     new.file.shake()
                     new.dirty, new.swept = True, False
         return
-    known, into = (replay.files.get(paths.key(path)) for path in (target, f"{target}/{posixpath.basename(source)}"))
-    if paths.key(source) not in replay.files and not in_base(replay, source) and not posixpath.splitext(source)[1]:
+    known, into = (
+        replay.files.get(paths.key(path))
+        for path in (target, f"{target}/{posixpath.basename(source)}")
+    )
+    if (
+        paths.key(source) not in replay.files
+        and not in_base(replay, source)
+        and not posixpath.splitext(source)[1]
+    ):
         known = replay.tracked(target, "")  # the source may be a folder that nothing is known of
         known.file, known.gone, known.dirty = SparseFile(), False, True
         return
     old = replay.tracked(source, "")
     if old.gone:
         old.file, old.gone = SparseFile(), False  # it is there, whatever was thought of it
-    if posixpath.splitext(source)[1] and not posixpath.splitext(target)[1] and (known is None or known.gone):
+    if (
+        posixpath.splitext(source)[1]
+        and not posixpath.splitext(target)[1]
+        and (known is None or known.gone)
+    ):
         if into is not None:  # the target may be a folder that nothing is known of
             into.file, into.gone, into.dirty = SparseFile(), False, True
         if not copied:
@@ -123,19 +144,33 @@ def _hand_over(source: Tracked, target: Tracked, *, copied: bool) -> None:
 
 def remove(one: Tracked) -> None:
     """Take a file away."""
-    one.file, one.gone, one.dirty, one.waiting, one.loose = SparseFile(length=0), True, False, [], []
+    one.file, one.gone, one.dirty, one.waiting, one.loose = (
+        SparseFile(length=0),
+        True,
+        False,
+        [],
+        [],
+    )
 
 
 def touch(replay: Replay, named: frozenset[str]) -> None:
-    """Take in that the known files of these last names, or patterns of them, were likely changed."""
+    """Take in that the known files of these last names, or patterns of them, were likely
+    changed.
+    """
     patterns = [_matching(name) for name in named if "*" in name or "?" in name]
-    fits = [name for name in replay.names if any(one.fullmatch(name) for one in patterns)] if patterns else []
+    fits = (
+        [name for name in replay.names if any(one.fullmatch(name) for one in patterns)]
+        if patterns
+        else []
+    )
     for one in [one for name in (*named, *fits) for one in replay.names.get(name, ())]:
         one.touch(replay.clock, likely=True)
 
 
 def touch_matching(replay: Replay, pattern: str) -> None:
-    """Take in that the known files that a pattern names, and those in folders that it names, were likely changed."""
+    """Take in that the known files that a pattern names, and those in folders that it names, were
+    likely changed.
+    """
     named = _matching(pattern)
     for one in [one for key, one in replay.files.items() if named.match(key)]:
         one.touch(replay.clock, likely=True)
@@ -148,7 +183,9 @@ def delete(replay: Replay, path: str, *, folder: bool, pattern: bool) -> None:
     def fits(key: str) -> bool:
         if named is not None:
             found = named.match(key)
-            return found is not None and (found.end() == len(key) or (folder and key[found.end()] == "/"))
+            return found is not None and (
+                found.end() == len(key) or (folder and key[found.end()] == "/")
+            )
         return key == under[:-1] or (folder and key.startswith(under))
 
     for name in _unseen(replay, fits):

@@ -1,10 +1,11 @@
 """Where the shell of a session was when each of its calls began. Step: attribute.
 
-The shells of Claude Code and Cursor go on from call to call, so that a `cd` holds. Claude Code tells the folder on each line,
-and the next call is in it, unless the call failed; but there are stretches in which what it tells does not follow, and a
-sub-agent's shell may be put back without a word. In its desktop application each prompt puts the shell back. Where the commands
-and the lines do not agree, the folder is not known until a line tells another one, or until both agree again. The shells of
-other agents begin anew with each call.
+The shells of Claude Code and Cursor go on from call to call, so that a `cd` holds. Claude Code
+tells the folder on each line, and the next call is in it, unless the call failed; but there are
+stretches in which what it tells does not follow, and a sub-agent's shell may be put back without a
+word. In its desktop application each prompt puts the shell back. Where the commands and the lines
+do not agree, the folder is not known until a line tells another one, or until both agree again. The
+shells of other agents begin anew with each call.
 """
 
 import re
@@ -44,14 +45,18 @@ def placed(record: dict[str, Any]) -> list[Step]:
 
 
 class _Shell:
-    """A shell that goes on; `stuck` tells whether the folder that lines tell has not followed, once that could be seen."""
+    """A shell that goes on; `stuck` tells whether the folder that lines tell has not followed, once
+    that could be seen.
+    """
 
     def __init__(self, *, stuck: bool | None) -> None:
         self.stuck = stuck
         self.told: str | None = None
         self.moved = 0
         self.lost = False
-        self.early: list[Call] = []  # calls of a session that goes on from another, before it is known where it is
+        self.early: list[
+            Call
+        ] = []  # calls of a session that goes on from another, before it is known where it is
         self.continued = False
         self.calls = 0
 
@@ -84,33 +89,53 @@ class _Shell:
             self._follows(call)
             return
         entered, folder = _left(call)
-        if _PUT_BACK in call.output or (entered and folder == paths.key(paths.absolute(call.folder, ""))):
+        if _PUT_BACK in call.output or (
+            entered and folder == paths.key(paths.absolute(call.folder, ""))
+        ):
             self.lost = False
         elif entered and (folder is not None or self.stuck):
             self._doubts()
 
     def _follows(self, call: Call) -> None:
-        self.stuck, self.lost, self.told, self.early, self.continued = False, False, call.left, [], False
+        self.stuck, self.lost, self.told, self.early, self.continued = (
+            False,
+            False,
+            call.left,
+            [],
+            False,
+        )
         self.moved = call.ended
 
     def _doubts(self) -> None:
-        """Doubt where the shell is, and in a session that was begun elsewhere also where it was before."""
+        """Doubt where the shell is, and in a session that was begun elsewhere also where it was
+        before.
+        """
         for call in self.early if self.stuck is None else ():
             call.lost = True
         self.stuck, self.lost, self.continued = True, True, False
 
 
 def _left(call: Call) -> tuple[bool, str | None]:
-    """Tell whether the commands of a call may have changed the folder, and which one they left the shell in."""
+    """Tell whether the commands of a call may have changed the folder, and which one they left the
+    shell in.
+    """
     text, folder = command_of(call.input)
     if text is None or not _ENTERS.search(text):
         return False, None
     script, result = script_of(call, text), result_of(call)
     place = Place(None if call.lost else folder or "", call.folder, lost=refuses_folder(result))
     certain = certainty(script, result)
-    entered = sum(place.enters(command, ran=certain[number].ran) for number, command in enumerate(script.commands))
+    entered = sum(
+        place.enters(command, ran=certain[number].ran)
+        for number, command in enumerate(script.commands)
+    )
     hidden = script.opaque and len(_ENTERS.findall(text)) > entered  # in what is not read
-    if hidden or call.state != DONE or place.folder is None or _may_have_failed(script, result.text):
+    if (
+        hidden
+        or call.state != DONE
+        or place.folder is None
+        or _may_have_failed(script, result.text)
+    ):
         return hidden or entered > 0, None
     return entered > 0, paths.key(paths.absolute(place.folder, call.folder))
 
@@ -120,4 +145,8 @@ def _may_have_failed(script: Script, text: str) -> bool:
     last = script.commands[-1] if script.commands and not script.opaque else None
     if last is None or last.name not in _LENIENT:
         return False
-    return not text or "-n" not in last.words or not all(map(_FOUND.match, text.removesuffix("\n").split("\n")))
+    return (
+        not text
+        or "-n" not in last.words
+        or not all(map(_FOUND.match, text.removesuffix("\n").split("\n")))
+    )

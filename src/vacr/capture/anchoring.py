@@ -1,6 +1,8 @@
-"""Checkpoints are registered in a transparency service, beside the capture: it waits for no network.
+"""Checkpoints are registered in a transparency service, beside the capture: it waits for no
+network.
 
-Only the last checkpoint is sent: it covers those before it. So what could not be sent while the service was away needs no queue.
+Only the last checkpoint is sent: it covers those before it. So what could not be sent while the
+service was away needs no queue.
 """
 
 from __future__ import annotations
@@ -29,11 +31,19 @@ class Anchoring:
         tell: Callable[[str], None],
         pending: Callable[[], None] = lambda: None,
     ) -> None:
-        """Say where, by which keys its receipts are verified, and after how many seconds the next one is sent.
+        """Say where, by which keys its receipts are verified, and after how many seconds the next
+        one is sent.
 
-        What else waits for the service is registered by `pending`, at first and whenever the service answers.
+        What else waits for the service is registered by `pending`, at first and whenever the
+        service answers.
         """
-        self._client, self._log_keys, self._every, self._tell, self._pending = client, log_keys, every, tell, pending
+        self._client, self._log_keys, self._every, self._tell, self._pending = (
+            client,
+            log_keys,
+            every,
+            tell,
+            pending,
+        )
         self._pool = ThreadPoolExecutor(1, "anchoring")
         self._pool.submit(pending)
         self._sent: tuple[int, Future[bytes]] | None = None
@@ -52,8 +62,13 @@ class Anchoring:
             self._take(journal, *self._sent)
             self._sent = None
         last, anchors = journal.covered.last, journal.covered.anchors
-        # The first checkpoint covers nothing yet; one that only deletes or rotates covers those before it that wait.
-        is_new = last is not None and last.number > 0 and (not anchors or anchors[-1].number < last.number)
+        # The first checkpoint covers nothing yet; one that only deletes or rotates covers those
+        # before it that wait.
+        is_new = (
+            last is not None
+            and last.number > 0
+            and (not anchors or anchors[-1].number < last.number)
+        )
         if last is not None and is_new and self._sent is None and time.monotonic() >= self._next:
             self._next = time.monotonic() + self._wait
             self._sent = (last.number, self._pool.submit(self._register, journal.covered.statement))

@@ -36,15 +36,20 @@ class Settings:
     ended: float = 5.0
     """So long after an agent said that a session ended, its transcript is whole."""
     settling: float = 30.0
-    """So long after an event of a session of which there is nothing else, there will be nothing else."""
+    """So long after an event of a session of which there is nothing else, there will be nothing
+    else.
+    """
     since: float = 0.0
-    """What was changed before this time, and is not followed yet, is left alone until it changes."""
+    """What was changed before this time, and is not followed yet, is left alone until it changes.
+    """
 
 
 class Capturing:
     """The sessions that are followed, with what was seen of them."""
 
-    def __init__(self, journal: Journal, roots: list[Root], settings: Settings, guard: Guard) -> None:
+    def __init__(
+        self, journal: Journal, roots: list[Root], settings: Settings, guard: Guard
+    ) -> None:
         """Say what is followed, and into which journal."""
         self.journal, self.roots, self.settings, self._guard = journal, roots, settings, guard
         self.followed = Sessions()
@@ -59,14 +64,18 @@ class Capturing:
         self._stores: dict[Path, float] = {}
 
     def capture(self, changed: set[Path] | None) -> None:
-        """Capture what has changed, or look at everything; what could not be followed is tried again after a while."""
+        """Capture what has changed, or look at everything; what could not be followed is tried
+        again after a while.
+        """
         now = time.monotonic()
         again = {path for path, (due, _) in self.failed.items() if due <= now}
         paths = (self._everything() if changed is None else changed | self._later) | again
         self._later = set()
         for root in self.roots:
             for holder in {found for path in paths if (found := root.holder(path)) is not None}:
-                done = self._guard(str(holder), lambda root=root, holder=holder: self._look(root, holder))  # type: ignore[misc]
+                done = self._guard(
+                    str(holder), lambda root=root, holder=holder: self._look(root, holder)
+                )  # type: ignore[misc]
                 _, pause = self.failed.pop(holder, (0.0, _AGAIN / 2))
                 if not done:
                     self.failed[holder] = (now + pause * 2, min(pause * 2, _SELDOM))
@@ -76,19 +85,27 @@ class Capturing:
         return {path for root in self.roots for path in root.places()}.union(followed)
 
     def take_up(self) -> None:
-        """Take up what an earlier watcher left uncovered or unsealed, though nothing changes there any more."""
+        """Take up what an earlier watcher left uncovered or unsealed, though nothing changes there
+        any more.
+        """
         known = {one.journal for one in self.followed.values()}
         for name in [
-            name for name in names(self.journal.folder) if name not in known and name not in self.journal.covered.retired
+            name
+            for name in names(self.journal.folder)
+            if name not in known and name not in self.journal.covered.retired
         ]:
             journal = self.journal.session(name)
             if journal.name == name and journal.state.frames:
                 state = journal.state
-                self.note(self.followed.of(Place(state.agent, state.path, state.session), name), journal)
+                self.note(
+                    self.followed.of(Place(state.agent, state.path, state.session), name), journal
+                )
 
     def _look(self, root: Root, path: Path) -> None:
         if not root.owns(path):
-            raise UnreadableInput("a link that leads out of the agent's folder, and is not followed", where=str(path))
+            raise UnreadableInput(
+                "a link that leads out of the agent's folder, and is not followed", where=str(path)
+            )
         if not is_store(path):
             self._look_at_file(Place(root.reader.name, path))
             return
@@ -100,9 +117,12 @@ class Capturing:
         found = sessions_at(path, root.reader.name)
         for session, stored in found.items():
             place = Place(root.reader.name, path, session)
-            # What an agent adds to a session need not show in the list: one that is alive is looked at after any change.
+            # What an agent adds to a session need not show in the list: one that is alive is looked
+            # at after any change.
             one = self.followed.get(place.name)
-            is_alive = len(found) == 1 or (one is not None and time.time() - one.changed < self.settings.quiet)
+            is_alive = len(found) == 1 or (
+                one is not None and time.time() - one.changed < self.settings.quiet
+            )
             sign = (stored.sign, state if is_alive else None)
             if self._signs.get((path, session)) == sign:
                 continue

@@ -1,4 +1,6 @@
-"""Whether a journal still holds: its checkpoints, the anchors, and each of its sessions. Changes nothing."""
+"""Whether a journal still holds: its checkpoints, the anchors, and each of its sessions. Changes
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -43,9 +45,14 @@ def check(
         covered, there = _now(folder, covered), list(names(folder))
         missing = sorted(set(covered.sessions) - set(there))
     for name in missing:
-        checked.findings.append(f"{name}: the journal of {covered.sessions[name].frames} frames is missing")
+        checked.findings.append(
+            f"{name}: the journal of {covered.sessions[name].frames} frames is missing"
+        )
     if known and not _is_signed_by(covered, known | EpochKeys(folder).known()):
-        checked.findings.append("the key that is there is not the one that the last checkpoint names: later ones are missing")
+        checked.findings.append(
+            "the key that is there is not the one that the last checkpoint names: later ones "
+            "are missing"
+        )
     for name in there:
         progress(name)
         if name in covered.retired:
@@ -67,15 +74,25 @@ def _check_checkpoints(folder: Path, checked: Checked, log_keys: Sequence[Public
             if isinstance(taken, Anchor):
                 _check_anchor(taken, log_keys, checked)
         if scan.torn:
-            told = f"{scan.torn} bytes at the end are half a frame, which the next vacr watch cuts off"
+            told = (
+                f"{scan.torn} bytes at the end are half a frame, which the next vacr watch cuts off"
+            )
             checked.notices.append(f"{CHECKPOINTS}: {told}")
     except Broken as error:
         checked.findings.append(str(error))
     except OSError as error:
         if not any(names(folder)):
-            raise UnreadableInput(reason_of(error), where=str(folder / CHECKPOINTS), hint="vacr watch makes one.") from error
-        checked.findings.append(f"{CHECKPOINTS}: {reason_of(error)}, though there are journals of sessions")
-    checked.identity, checked.checkpoints, checked.anchors = covered.identity, len(covered.entries), len(covered.anchors)
+            raise UnreadableInput(
+                reason_of(error), where=str(folder / CHECKPOINTS), hint="vacr watch makes one."
+            ) from error
+        checked.findings.append(
+            f"{CHECKPOINTS}: {reason_of(error)}, though there are journals of sessions"
+        )
+    checked.identity, checked.checkpoints, checked.anchors = (
+        covered.identity,
+        len(covered.entries),
+        len(covered.anchors),
+    )
     if covered.last is None:
         checked.findings.append("there is no checkpoint")
     else:
@@ -83,12 +100,16 @@ def _check_checkpoints(folder: Path, checked: Checked, log_keys: Sequence[Public
     if log_keys and not covered.anchors:
         checked.notices.append("no checkpoint is anchored in a log: vacr watch --service does that")
     if covered.anchors and not log_keys:
-        checked.notices.append(f"{len(covered.anchors)} anchors in a log were not checked: no --log-key was named")
+        checked.notices.append(
+            f"{len(covered.anchors)} anchors in a log were not checked: no --log-key was named"
+        )
     return covered
 
 
 def _now(folder: Path, before: Covered) -> Covered:
-    """Give what the checkpoints add up to now, unless they do not hold: then what they did before counts."""
+    """Give what the checkpoints add up to now, unless they do not hold: then what they did before
+    counts.
+    """
     covered = Covered(before.where)
     try:
         for _ in covered_by(folder, covered):
@@ -108,7 +129,9 @@ def _check_anchor(anchor: Anchor, log_keys: Sequence[PublicKey], checked: Checke
         return
     checks = Checks()
     try:
-        check_receipts(parse(anchor.statement), Policy(log_keys=tuple(log_keys)), datetime.now(UTC), checks)
+        check_receipts(
+            parse(anchor.statement), Policy(log_keys=tuple(log_keys)), datetime.now(UTC), checks
+        )
         checked.anchored = anchor.number
     except InvalidStatement as error:
         checked.findings.append(f"the anchor of checkpoint {anchor.number}: {error.message}")

@@ -1,4 +1,6 @@
-"""Whether the journal of a session still says what it first said, and whether the transcript does. Changes nothing."""
+"""Whether the journal of a session still says what it first said, and whether the transcript does.
+Changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -46,16 +48,25 @@ class Checked:
     size: int = 0
 
 
-def check_session(folder: Path, name: str, vouched: Head, checked: Checked, current: Current | None) -> None:
+def check_session(
+    folder: Path, name: str, vouched: Head, checked: Checked, current: Current | None
+) -> None:
     """Check the journal of a session, and with `current` the transcript that it was made from."""
     history = History(path_of(folder, name), name, vouched, holding=current is not None)
     try:
         for found in history.rewrites():
             if isinstance(found, Unsettled):
-                _take(checked, found.difference, f"{name}: {found.difference} {_when(found.frame, found.time)}")
+                _take(
+                    checked,
+                    found.difference,
+                    f"{name}: {found.difference} {_when(found.frame, found.time)}",
+                )
             else:
-                # A file beside the transcript that is written anew is so all the time; nobody can tell by whom.
-                (checked.remarks if found.part.rewritten else checked.findings).extend(_told(name, found))
+                # A file beside the transcript that is written anew is so all the time; nobody can
+                # tell by whom.
+                (checked.remarks if found.part.rewritten else checked.findings).extend(
+                    _told(name, found)
+                )
     except Broken as error:
         checked.findings.append(str(error))
         return
@@ -67,12 +78,22 @@ def check_session(folder: Path, name: str, vouched: Head, checked: Checked, curr
         checked.size += history.scan.size
     scan, state = history.scan, history.state
     if scan.torn:
-        checked.notices.append(f"{name}: {scan.torn} bytes at the end are half a frame, which the next vacr watch cuts off")
+        checked.notices.append(
+            f"{name}: {scan.torn} bytes at the end are half a frame, which the next vacr watch "
+            "cuts off"
+        )
     if scan.head.frames > vouched.frames:
-        checked.notices.append(f"{name}: {scan.head.frames - vouched.frames} frames are not covered by a checkpoint yet")
+        checked.notices.append(
+            f"{name}: {scan.head.frames - vouched.frames} frames are not covered by a "
+            "checkpoint yet"
+        )
     if state.is_rewritten:
         for difference in history.settled.look(state, time.time_ns()):
-            _take(checked, difference, f"{name}: {difference} {_when(state.frames - 1, state.changed)}")
+            _take(
+                checked,
+                difference,
+                f"{name}: {difference} {_when(state.frames - 1, state.changed)}",
+            )
         if current is not None:
             _check_settled(history, checked, current)
     elif current is not None and state.parts:
@@ -88,7 +109,10 @@ def _when(frame: int, time: int) -> str:
 
 def _told(name: str, rewrite: Rewrite) -> list[str]:
     seen = _when(rewrite.frame, rewrite.time)
-    return [f"{name}: {rewrite.part.name}: {change} {seen}" for change in changes(rewrite.before, rewrite.after)]
+    return [
+        f"{name}: {rewrite.part.name}: {change} {seen}"
+        for change in changes(rewrite.before, rewrite.after)
+    ]
 
 
 def _take(checked: Checked, difference: Difference, told: str) -> None:
@@ -114,22 +138,29 @@ def _check_settled(history: History, checked: Checked, current: Current) -> None
         _take(checked, difference, f"{state.where}: {difference} since it was captured")
     if not found and now != {part.name: bytes(part.content.held or b"") for part in state.parts}:
         checked.notices.append(
-            f"{state.where}: {state.path} is not as it was captured last; nothing that had settled has changed"
+            f"{state.where}: {state.path} is not as it was captured last; nothing that had "
+            "settled has changed"
         )
 
 
 def _said(state: State, now: dict[str, bytes | UnreadableInput]) -> list[Saying] | None:
-    return sayings(state.agent, [(name, data) for name, data in now.items() if isinstance(data, bytes)])
+    return sayings(
+        state.agent, [(name, data) for name, data in now.items() if isinstance(data, bytes)]
+    )
 
 
 def _take_gone(checked: Checked, state: State, what: str, error: UnreadableInput) -> None:
-    """Take it that something is gone: agents clean up what is sealed by then, and at once where nothing was said."""
+    """Take it that something is gone: agents clean up what is sealed by then, and at once where
+    nothing was said.
+    """
     told = f"{state.where}: {what} is not there any more: {error.message}"
     is_tidied = state.sealed is not None or not is_begun(said_in(state))
     (checked.notices if is_tidied else checked.findings).append(told)
 
 
-def _check_part(state: State, part: CapturedPart, checked: Checked, now: bytes | UnreadableInput) -> None:
+def _check_part(
+    state: State, part: CapturedPart, checked: Checked, now: bytes | UnreadableInput
+) -> None:
     """Compare what was last seen of a part with what there is now."""
     seen = bytes(part.content.held or b"")
     if isinstance(now, UnreadableInput):
@@ -137,7 +168,12 @@ def _check_part(state: State, part: CapturedPart, checked: Checked, now: bytes |
         return
     if now == seen:
         return
-    found = [f"{state.where}: {part.name}: {change} since it was captured" for change in changes(seen, now)]
+    found = [
+        f"{state.where}: {part.name}: {change} since it was captured"
+        for change in changes(seen, now)
+    ]
     (checked.remarks if part.rewritten else checked.findings).extend(found)
     if len(now) > len(seen) and not found:
-        checked.notices.append(f"{state.where}: {part.name}: {len(now) - len(seen)} bytes more than were captured")
+        checked.notices.append(
+            f"{state.where}: {part.name}: {len(now) - len(seen)} bytes more than were captured"
+        )

@@ -1,7 +1,8 @@
 """Signed checkpoints of a journal: which session had how many frames, and with which hash, when.
 
-A checkpoint is a signed statement, so that a log can take it. It covers the heads of the sessions that have grown since the one
-before, and the hash of the chain of checkpoints up to itself. What a log said to it follows in the same chain.
+A checkpoint is a signed statement, so that a log can take it. It covers the heads of the sessions
+that have grown since the one before, and the hash of the chain of checkpoints up to itself. What a
+log said to it follows in the same chain.
 """
 
 from __future__ import annotations
@@ -54,15 +55,24 @@ class Checkpoint:
         if self.next_key is not None:
             said["next-key"] = codec.encode(keys.to_cose(self.next_key), "cbor")
         claims = Claims(subject=journal, issued_at=self.time // 1000)
-        return sign(codec.encode(said, "cbor"), signer, profile=ATTACHED, content_type=CONTENT_TYPE, claims=claims)
+        return sign(
+            codec.encode(said, "cbor"),
+            signer,
+            profile=ATTACHED,
+            content_type=CONTENT_TYPE,
+            claims=claims,
+        )
 
 
 def _pair(head: Head) -> list[Any]:
     return [head.frames, head.hash]
 
 
-def read(statement: bytes, key: PublicKey | None, where: str, frame: int) -> tuple[Checkpoint, PublicKey]:
-    """Verify a checkpoint by the key of its epoch, and give what it says; the first tells its key itself.
+def read(
+    statement: bytes, key: PublicKey | None, where: str, frame: int
+) -> tuple[Checkpoint, PublicKey]:
+    """Verify a checkpoint by the key of its epoch, and give what it says; the first tells its key
+    itself.
 
     Raises:
         Broken: it is none, or that key did not sign it.
@@ -70,16 +80,27 @@ def read(statement: bytes, key: PublicKey | None, where: str, frame: int) -> tup
     try:
         return _verified(parse(statement), key)
     except InvalidStatement as error:
-        raise Broken("a checkpoint that the key of its epoch did not sign", where=where, frame=frame) from error
+        raise Broken(
+            "a checkpoint that the key of its epoch did not sign", where=where, frame=frame
+        ) from error
     except (VacrError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise Broken("no checkpoint", where=where, frame=frame) from error
 
 
 def _verified(message: Sign1, key: PublicKey | None) -> tuple[Checkpoint, PublicKey]:
     key = key if key is not None else carried_key(message)
-    if key is None or message.payload is None or message.protected.get(labels.CONTENT_TYPE) != CONTENT_TYPE:
+    if (
+        key is None
+        or message.payload is None
+        or message.protected.get(labels.CONTENT_TYPE) != CONTENT_TYPE
+    ):
         raise TypeError("no checkpoint")
-    algorithms.verify(message.protected.get(labels.ALG), key, message.signature, message.to_be_signed(message.payload))
+    algorithms.verify(
+        message.protected.get(labels.ALG),
+        key,
+        message.signature,
+        message.to_be_signed(message.payload),
+    )
     return _checkpoint(codec.decode(message.payload, "cbor")), key
 
 

@@ -6,16 +6,22 @@ _TAIL = 1 << 12
 
 
 class Content:
-    """The bytes of a part as they were last seen, without the bytes themselves where those only ever grew."""
+    """The bytes of a part as they were last seen, without the bytes themselves where those only
+    ever grew.
+    """
 
-    def __init__(self, size: int = 0, lines: int = 0, tail: bytes = b"", held: bytearray | None = None) -> None:
+    def __init__(
+        self, size: int = 0, lines: int = 0, tail: bytes = b"", held: bytearray | None = None
+    ) -> None:
         """Begin with what was seen."""
         self.size, self.tail = size, tail
         """How many there are, and the last of them, by which a file is known again."""
         self._lines: int | None = lines
         self._held = held
         self._added: list[bytes] = []
-        """What came after the bytes that are held: putting it there takes longer than reading it did."""
+        """What came after the bytes that are held: putting it there takes longer than reading it
+        did.
+        """
 
     @property
     def held(self) -> bytearray | None:

@@ -1,4 +1,6 @@
-"""What the chain of checkpoints adds up to: how far each session is covered, by which keys, and what logs said to it."""
+"""What the chain of checkpoints adds up to: how far each session is covered, by which keys, and
+what logs said to it.
+"""
 
 from __future__ import annotations
 
@@ -84,9 +86,15 @@ class Covered:
     def _checkpoint(self, payload: bytes, before: Head) -> Checkpoint:
         found, key = checkpoints.read(payload, self.key, self.where, self.frames)
         last = self.last
-        expected = (0, 0) if last is None else (last.number + 1, last.epoch + (last.next_key is not None))
+        expected = (
+            (0, 0) if last is None else (last.number + 1, last.epoch + (last.next_key is not None))
+        )
         if (found.number, found.epoch) != expected or found.before != before:
-            raise Broken("a checkpoint that does not follow the one before it", where=self.where, frame=self.frames)
+            raise Broken(
+                "a checkpoint that does not follow the one before it",
+                where=self.where,
+                frame=self.frames,
+            )
         if self.first_key is None or found.next_key is not None:
             self.epoch_began = found.time
         self.first_key = self.first_key or key
@@ -107,7 +115,11 @@ class Covered:
         try:
             said: Any = codec.decode(payload, "cbor")
             number, service, statement = said["number"], said["service"], said["statement"]
-            is_one = type(service) is str and type(number) is int and _entry_digest(statement) == self.entries[number]
+            is_one = (
+                type(service) is str
+                and type(number) is int
+                and _entry_digest(statement) == self.entries[number]
+            )
         except (VacrError, LookupError, TypeError) as error:
             raise Broken("no anchor", where=self.where, frame=self.frames) from error
         if not is_one:
@@ -120,7 +132,9 @@ def _entry_digest(statement: bytes) -> bytes:
     return hashlib.sha256(entry_of(parse(statement))).digest()
 
 
-def covered_by(folder: Path, covered: Covered, scan: Scan | None = None) -> Iterator[Checkpoint | Anchor]:
+def covered_by(
+    folder: Path, covered: Covered, scan: Scan | None = None
+) -> Iterator[Checkpoint | Anchor]:
     """Read the checkpoints of a journal, without changing it; `covered` takes each of them.
 
     Raises:

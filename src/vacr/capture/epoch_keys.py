@@ -1,8 +1,9 @@
 """Keys that last for an epoch: a checkpoint names the next one, and the old one is erased.
 
-Whoever takes over the machine finds only the key of this epoch. So what was signed before cannot be signed again with other
-content, for those who know the first key or hold a later checkpoint. It does not keep anybody from signing from now on what never
-happened, nor from deleting; and what a disk really erases is the disk's affair.
+Whoever takes over the machine finds only the key of this epoch. So what was signed before cannot be
+signed again with other content, for those who know the first key or hold a later checkpoint. It
+does not keep anybody from signing from now on what never happened, nor from deleting; and what a
+disk really erases is the disk's affair.
 """
 
 from __future__ import annotations
@@ -52,19 +53,30 @@ class EpochKeys:
                         self._next.unlink(missing_ok=True)
                     return found
         self._refuse_unreadable()
-        hint = "The journal can be verified, but not added to. Move its folder away to begin another."
-        raise UnreadableInput("the key that the last checkpoint names is gone", where=str(self._path), hint=hint)
+        hint = (
+            "The journal can be verified, but not added to. Move its folder away to begin another."
+        )
+        raise UnreadableInput(
+            "the key that the last checkpoint names is gone", where=str(self._path), hint=hint
+        )
 
     def _refuse_unreadable(self) -> None:
-        """Tell a key that is there and cannot be read from one that is gone: no other journal need be begun."""
+        """Tell a key that is there and cannot be read from one that is gone: no other journal need
+        be begun.
+        """
         if not self._path.exists():
             return
         try:
             read_bytes(self._path)
         except UnreadableInput as error:
-            hint = "The journal cannot be added to without this key. Have its file readable, as it was."
+            hint = (
+                "The journal cannot be added to without this key. Have its file readable, "
+                "as it was."
+            )
             raise UnreadableInput(
-                f"the key of this epoch cannot be read: {error.message}", where=error.where, hint=hint
+                f"the key of this epoch cannot be read: {error.message}",
+                where=error.where,
+                hint=hint,
             ) from None
 
     def known(self) -> set[bytes]:
@@ -72,7 +84,9 @@ class EpochKeys:
         found = set()
         for path in (self._next, self._path):
             with suppress(UnreadableInput, InvalidStatement):
-                found.add(keys.thumbprint(KeySigner(keys.load_private(read_bytes(path))).public_key))
+                found.add(
+                    keys.thumbprint(KeySigner(keys.load_private(read_bytes(path))).public_key)
+                )
         return found
 
     def prepare(self) -> KeySigner:
@@ -87,7 +101,8 @@ class EpochKeys:
         return self._made(self._next)
 
     def advance(self) -> None:
-        """Erase the key of the last epoch, and put the next one, which a checkpoint names, in its place.
+        """Erase the key of the last epoch, and put the next one, which a checkpoint names, in its
+        place.
 
         Raises:
             OSError: that failed; both keys are there, and it can be tried again.
@@ -101,12 +116,15 @@ class EpochKeys:
             finally:
                 os.close(handle)
         self._next.replace(self._path)
-        # What is at that path is the key of this epoch from now on, and must not be erased by another try.
+        # What is at that path is the key of this epoch from now on, and must not be erased by
+        # another try.
         self._is_named = False
         sync_folder(self._path.parent)
 
     def _tidy(self) -> None:
-        """Remove keys that were being written when somebody was killed; nothing was ever signed with them."""
+        """Remove keys that were being written when somebody was killed; nothing was ever signed
+        with them.
+        """
         for path in self._path.parent.glob(f".*{self._path.name}-*.tmp"):
             path.unlink(missing_ok=True)
 

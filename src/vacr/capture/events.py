@@ -1,4 +1,6 @@
-"""What the events of hooks tell: which session they are of, and whether it is over. All else in them is only kept."""
+"""What the events of hooks tell: which session they are of, and whether it is over. All else in
+them is only kept.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def ends_session(payload: bytes) -> bool:
 
 
 def _is_transcript(root: Root, path: Path) -> bool:
-    """Tell whether a path that somebody named is that of a transcript, which may not be there yet. It may be anything."""
+    """Tell whether a path that somebody named is that of a transcript, which may not be there yet.
+    It may be anything.
+    """
     try:
         # A name that no file can have, such as one that is too long, raises another error.
         with suppress(FileNotFoundError):
@@ -42,12 +46,18 @@ def _is_transcript(root: Root, path: Path) -> bool:
 
 
 def _is_named(place: Place, session: str) -> bool:
-    """Tell whether a place is that of a session: of its name, or of one that ends in it after the time, as Codex has it."""
-    return session in (place.session, place.path.stem) or (len(session) >= _UUID and place.path.stem.endswith(f"-{session}"))
+    """Tell whether a place is that of a session: of its name, or of one that ends in it after the
+    time, as Codex has it.
+    """
+    return session in (place.session, place.path.stem) or (
+        len(session) >= _UUID and place.path.stem.endswith(f"-{session}")
+    )
 
 
 def place_of(spool: Spool, events: list[Event], roots: list[Root], known: list[Place]) -> Place:
-    """Give the place whose session a spool is of; where nobody knows, one that has nothing but the events."""
+    """Give the place whose session a spool is of; where nobody knows, one that has nothing but the
+    events.
+    """
     for event in events:
         named = _told(event.payload).get("transcript_path")
         if isinstance(named, str) and named and "\0" not in named:

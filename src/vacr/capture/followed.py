@@ -1,4 +1,6 @@
-"""The sessions that a watcher follows, and which of them have ended. What is known of them is known without their journals."""
+"""The sessions that a watcher follows, and which of them have ended. What is known of them is known
+without their journals.
+"""
 
 from __future__ import annotations
 
@@ -45,10 +47,20 @@ class Followed:
 
     def note(self, journal: SessionJournal) -> int:
         """Take what its journal says; gives how many frames are new."""
-        state, new = journal.state, journal.head.frames - (self.head.frames if journal.name == self.journal else 0)
-        self.journal, self.head, self.unsealed, self.has_parts = journal.name, journal.head, state.unsealed, bool(state.parts)
+        state, new = (
+            journal.state,
+            journal.head.frames - (self.head.frames if journal.name == self.journal else 0),
+        )
+        self.journal, self.head, self.unsealed, self.has_parts = (
+            journal.name,
+            journal.head,
+            state.unsealed,
+            bool(state.parts),
+        )
         self.is_gone = bool(state.parts) and state.parts[0].is_gone
-        self.sealed = Head(state.sealed.frames, state.sealed.head) if state.sealed is not None else None
+        self.sealed = (
+            Head(state.sealed.frames, state.sealed.head) if state.sealed is not None else None
+        )
         # What lies beside a transcript has no entries.
         self.lines = state.parts[0].content.lines if state.parts else 0
         self.is_rewritten = state.is_rewritten
@@ -57,7 +69,9 @@ class Followed:
 
     @property
     def to_seal(self) -> Head:
-        """Up to where there is something to be sealed: what was sealed already is the same record again."""
+        """Up to where there is something to be sealed: what was sealed already is the same record
+        again.
+        """
         return self.sealed if self.sealed is not None and not self.unsealed else self.head
 
     def _note_end(self, state: State) -> None:
@@ -93,20 +107,31 @@ class Sessions(dict[str, Followed]):
             self._at.pop(self.pop(name).place.path, None)
 
     def over(self, ended: float, quiet: float) -> Iterator[list[Followed]]:
-        """Give the sessions that have something to be sealed and have ended, or in which nothing has happened for long.
+        """Give the sessions that have something to be sealed and have ended, or in which nothing
+        has happened for long.
 
         Each comes with those of its sub-agents.
         """
-        idle = [one for one in self.values() if one.unsealed and one.has_parts and _is_idle(one, ended, quiet)]
+        idle = [
+            one
+            for one in self.values()
+            if one.unsealed and one.has_parts and _is_idle(one, ended, quiet)
+        ]
         for main in {id(one): one for one in map(self._main, idle)}.values():
             if not main.has_parts or not _is_idle(main, ended, quiet):
                 continue
-            working = [one for one in self.values() if one is not main and one.has_parts and self._main(one) is main]
+            working = [
+                one
+                for one in self.values()
+                if one is not main and one.has_parts and self._main(one) is main
+            ]
             if all(_is_idle(one, ended, ended if main.ended else quiet) for one in working):
                 yield [main, *working]
 
     def _main(self, one: Followed) -> Followed:
-        """Give the session that a sub-agent works for, whose transcript lies in the folder of that one's; or else itself."""
+        """Give the session that a sub-agent works for, whose transcript lies in the folder of that
+        one's; or else itself.
+        """
         if one.place.session:
             return one
         found = one

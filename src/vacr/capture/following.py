@@ -1,7 +1,7 @@
 """Following a session: what is new at its place goes into its journal.
 
-A transcript that only grows is read from where it was read last. All else is compared with what was seen: stores are exported,
-and files that an agent writes anew are read whole.
+A transcript that only grows is read from where it was read last. All else is compared with what was
+seen: stores are exported, and files that an agent writes anew are read whole.
 """
 
 from __future__ import annotations
@@ -53,13 +53,18 @@ def follow(journal: SessionJournal, place: Place, looks: dict[Path, Look]) -> in
     if not journal.head.frames:
         journal.begin(place.agent, place.path, place.session)
     if place.session:
-        return sum(_compared(journal, journal.part(one.name, place.path, rewritten=True), one.data) for one in exported(place))
+        return sum(
+            _compared(journal, journal.part(one.name, place.path, rewritten=True), one.data)
+            for one in exported(place)
+        )
     reader = readers()[place.agent]
     new = _follow_file(journal, place.path, as_text(place.path.name), looks)
     for path in attached_files(place.path, reader):
         if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(place.path.parent)):
             continue
-        new += _follow_file(journal, path, as_text(path.relative_to(place.path.parent).as_posix()), looks)
+        new += _follow_file(
+            journal, path, as_text(path.relative_to(place.path.parent).as_posix()), looks
+        )
     return new
 
 
@@ -86,7 +91,9 @@ class Stored:
     updated: int | None
     """When it was changed, in milliseconds."""
     sign: object
-    """What is another after a change. Not every change of a session in a database shows so, but those do that its agent makes."""
+    """What is another after a change. Not every change of a session in a database shows so, but
+    those do that its agent makes.
+    """
     project: str = ""
     """The folder that its agent worked in, where the list of the store tells."""
 
@@ -107,8 +114,14 @@ def sessions_at(path: Path, agent: str) -> dict[str, Stored]:
         store = folder_store(path)
         if store is None or store.reader.name != agent:
             return {}
-        looked = {session: [_look(file) for file in store.files(session)] for session in store.sessions()}
-        newest = {session: max(one.changed for one in looks) // 1_000_000 for session, looks in looked.items() if looks}
+        looked = {
+            session: [_look(file) for file in store.files(session)] for session in store.sessions()
+        }
+        newest = {
+            session: max(one.changed for one in looks) // 1_000_000
+            for session, looks in looked.items()
+            if looks
+        }
         return {session: Stored(updated, looked[session]) for session, updated in newest.items()}
     except OSError as error:
         raise UnreadableInput(reason_of(error), where=str(path)) from error
@@ -130,7 +143,11 @@ def _changed(listed: Listed, path: Path) -> int | None:
     said = _milliseconds(listed.end or listed.start)
     if not listed.alone:
         return said
-    files = [file.stat().st_mtime_ns for ending in ("", "-wal") if (file := Path(f"{path}{ending}")).is_file()]
+    files = [
+        file.stat().st_mtime_ns
+        for ending in ("", "-wal")
+        if (file := Path(f"{path}{ending}")).is_file()
+    ]
     return max([said or 0, *(stamp // 1_000_000 for stamp in files)])
 
 
@@ -169,7 +186,14 @@ def _follow_file(journal: SessionJournal, path: Path, name: str, looks: dict[Pat
         look = Look(status.st_size, status.st_mtime_ns)
         if not stat.S_ISREG(status.st_mode):
             return 0
-        new = _captured(journal, journal.part(name, path, rewritten=path.suffix in _WRITTEN_ANEW), handle, look, before, now)
+        new = _captured(
+            journal,
+            journal.part(name, path, rewritten=path.suffix in _WRITTEN_ANEW),
+            handle,
+            look,
+            before,
+            now,
+        )
     except OSError as error:
         raise UnreadableInput(reason_of(error), where=str(path)) from error
     finally:
@@ -184,11 +208,22 @@ def _opened(path: Path) -> int:
     """Open a file, and nothing that waits for somebody or does something when it is opened."""
     if not stat.S_ISREG(path.stat().st_mode):
         raise UnreadableInput("no file", where=str(path))
-    return os.open(os.path.realpath(path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
+    return os.open(
+        os.path.realpath(path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
+    )
 
 
-def _captured(journal: SessionJournal, part: CapturedPart, handle: int, look: Look, before: Look | None, now: int) -> int:
-    """Capture what is new in a file; one that does not go on from where it was read last is compared whole."""
+def _captured(
+    journal: SessionJournal,
+    part: CapturedPart,
+    handle: int,
+    look: Look,
+    before: Look | None,
+    now: int,
+) -> int:
+    """Capture what is new in a file; one that does not go on from where it was read last is
+    compared whole.
+    """
     if look == before:
         return 0
     seen, tail = part.content.size, part.content.tail
@@ -208,7 +243,9 @@ def _captured(journal: SessionJournal, part: CapturedPart, handle: int, look: Lo
     return at - seen
 
 
-def _compared(journal: SessionJournal, part: CapturedPart, found: bytes, now: int | None = None) -> int:
+def _compared(
+    journal: SessionJournal, part: CapturedPart, found: bytes, now: int | None = None
+) -> int:
     """Capture how a part differs from what was seen of it."""
     seen = journal.content(part)
     if seen == found and not part.is_gone:
@@ -219,12 +256,19 @@ def _compared(journal: SessionJournal, part: CapturedPart, found: bytes, now: in
 
 
 def current(state: State) -> dict[str, bytes | UnreadableInput]:
-    """Give the bytes that the parts of a session have now, by name, or why there are none; a store may have more parts."""
+    """Give the bytes that the parts of a session have now, by name, or why there are none; a store
+    may have more parts.
+    """
     found: dict[str, bytes | UnreadableInput] = {}
     if state.session:
-        found = dict.fromkeys((part.name for part in state.parts), UnreadableInput("it is not in the store any more"))
+        found = dict.fromkeys(
+            (part.name for part in state.parts), UnreadableInput("it is not in the store any more")
+        )
         try:
-            found |= {part.name: part.data for part in exported(Place(state.agent, state.path, state.session))}
+            found |= {
+                part.name: part.data
+                for part in exported(Place(state.agent, state.path, state.session))
+            }
         except UnreadableInput as error:
             found = dict.fromkeys(found, error)
         return found

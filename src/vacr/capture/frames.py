@@ -1,7 +1,8 @@
 """A file of frames, chained by hash: what was written first stays, or the chain tells.
 
-A frame is its payload's length (four bytes), the hash of the frame before it, the payload, and the hash of all these. The first
-follows a hash of zeros. A crash may leave the last frame half written: that is cut off, and nothing else ever is.
+A frame is its payload's length (four bytes), the hash of the frame before it, the payload, and the
+hash of all these. The first follows a hash of zeros. A crash may leave the last frame half written:
+that is cut off, and nothing else ever is.
 """
 
 from __future__ import annotations
@@ -76,14 +77,19 @@ def encode(payload: bytes, before: bytes) -> tuple[bytes, bytes]:
     return covered + digest, digest
 
 
-def frames(file: BinaryIO, where: str, scan: Scan, vouched: Head, *, one_by_one: bool = False) -> Iterator[tuple[Head, bytes]]:
-    """Give the payloads of a chain from its beginning on, each checked, with the head before it; `scan` tells how far that came.
+def frames(
+    file: BinaryIO, where: str, scan: Scan, vouched: Head, *, one_by_one: bool = False
+) -> Iterator[tuple[Head, bytes]]:
+    """Give the payloads of a chain from its beginning on, each checked, with the head before it;
+    `scan` tells how far that came.
 
-    A crash may have left frames in which some bytes never reached the disk. So where nobody vouches for a frame, one that does
-    not hold is the torn end, which `scan` tells of. Of frames that were added `one_by_one` only the last can be torn.
+    A crash may have left frames in which some bytes never reached the disk. So where nobody vouches
+    for a frame, one that does not hold is the torn end, which `scan` tells of. Of frames that were
+    added `one_by_one` only the last can be torn.
 
     Raises:
-        Broken: one of the frames up to a head that somebody vouches for, or before another, is missing or not what was written.
+        Broken: one of the frames up to a head that somebody vouches for, or before another, is
+            missing or not what was written.
     """
     end = os.fstat(file.fileno()).st_size
     while scan.size < end:
@@ -100,11 +106,19 @@ def frames(file: BinaryIO, where: str, scan: Scan, vouched: Head, *, one_by_one:
         scan.size += _BEFORE + length + _HASH
         if scan.head.frames == vouched.frames:
             if scan.head.hash != vouched.hash:
-                raise Broken("a checkpoint says otherwise of what is", where=where, frame=scan.head.frames - 1)
+                raise Broken(
+                    "a checkpoint says otherwise of what is",
+                    where=where,
+                    frame=scan.head.frames - 1,
+                )
             scan.vouched = scan.size
         yield before, payload
     if scan.head.frames < vouched.frames:
-        told = "what was written has changed" if scan.size < end else f"of {vouched.frames} the rest is missing, the first of it"
+        told = (
+            "what was written has changed"
+            if scan.size < end
+            else f"of {vouched.frames} the rest is missing, the first of it"
+        )
         raise Broken(told, where=where, frame=scan.head.frames)
     scan.torn = end - scan.size
     if one_by_one and scan.torn:
@@ -123,16 +137,23 @@ class Chain:
         self._size = 0
         self._handle = -1
 
-    def recover(self, vouched: Head = NOTHING, *, one_by_one: bool = False) -> Iterator[tuple[Head, bytes]]:
-        """Give the payloads there are, each with the head before it, and cut what is torn at the end; then frames can be added.
+    def recover(
+        self, vouched: Head = NOTHING, *, one_by_one: bool = False
+    ) -> Iterator[tuple[Head, bytes]]:
+        """Give the payloads there are, each with the head before it, and cut what is torn at the
+        end; then frames can be added.
 
-        Of what was written last, some may be in the memory of the system alone after an error: it is written again.
+        Of what was written last, some may be in the memory of the system alone after an error: it
+        is written again.
 
         Raises:
-            Broken: it does not hold up to the head that somebody vouches for, or to the last of frames added one by one.
+            Broken: it does not hold up to the head that somebody vouches for, or to the last of
+                frames added one by one.
             OSError: it cannot be read.
         """
-        self._handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, _OWNER_ONLY)
+        self._handle = os.open(
+            self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, _OWNER_ONLY
+        )
         scan = Scan()
         with open(self._handle, "rb", closefd=False) as file:
             yield from frames(file, str(self.path), scan, vouched, one_by_one=one_by_one)
@@ -141,7 +162,8 @@ class Chain:
             os.pwrite(self._handle, os.pread(self._handle, min(_PIECE, scan.size - at), at), at)
         os.fsync(self._handle)
         if not scan.size:
-            # Whoever made the file, or its folder, may have been killed before the disk had their names.
+            # Whoever made the file, or its folder, may have been killed before the disk had their
+            # names.
             sync_folder(self.path.parent)
             sync_folder(self.path.parent.parent)
         self.head, self._size = scan.head, scan.size
@@ -164,7 +186,9 @@ class Chain:
         except OSError as error:
             with suppress(OSError):
                 os.ftruncate(self._handle, self._size)
-            raise NotWritten(f"cannot be written: {reason_of(error)}", where=str(self.path)) from error
+            raise NotWritten(
+                f"cannot be written: {reason_of(error)}", where=str(self.path)
+            ) from error
         self.head, self._size = Head(frames + len(written), before), self._size + len(data)
         return self.head
 

@@ -1,4 +1,6 @@
-"""Doing what may fail without stopping for it: what goes wrong is told once, and keeps nothing else back."""
+"""Doing what may fail without stopping for it: what goes wrong is told once, and keeps nothing else
+back.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What became of a session's parts, by its journal: where bytes that had been seen became others, and what was first seen."""
+"""What became of a session's parts, by its journal: where bytes that had been seen became others,
+and what was first seen.
+"""
 
 from __future__ import annotations
 
@@ -47,11 +49,18 @@ class History:
         holding: bool = True,
         settled: Settled | None = None,
     ) -> None:
-        """Say which, and up to where somebody vouches for it; what is there `further` may be left unread.
+        """Say which, and up to where somebody vouches for it; what is there `further` may be left
+        unread.
 
         Without `holding`, the bytes of parts that only grew are not at hand afterwards.
         """
-        self._path, self._name, self._vouched, self._further, self._holding = path, name, vouched, further, holding
+        self._path, self._name, self._vouched, self._further, self._holding = (
+            path,
+            name,
+            vouched,
+            further,
+            holding,
+        )
         self.state = State(name)
         self.scan = Scan()
         self.settled = settled or Settled()
@@ -85,7 +94,11 @@ class History:
     def _take(self, note: Note) -> Iterator[Rewrite]:
         """Take the next note of a session whose transcript only grows."""
         state, begun = self.state, self._begun
-        part = state.parts[note["part"]] if note["kind"] == "bytes" and note["part"] < len(state.parts) else None
+        part = (
+            state.parts[note["part"]]
+            if note["kind"] == "bytes" and note["part"] < len(state.parts)
+            else None
+        )
         if begun and (part is None or (part.number, note["time"]) != (begun[0].number, begun[3])):
             yield from self._ended()
         if part is not None and not self._begun and (note["cut"] or note["at"] < part.content.size):
@@ -111,7 +124,8 @@ class History:
 
 
 def first_seen(path: Path, name: str, head: Head) -> dict[str, bytes]:
-    """Give the parts of a session as they were first seen: what became something else later is as it was.
+    """Give the parts of a session as they were first seen: what became something else later is as
+    it was.
 
     Raises:
         Broken: the journal is not what it was.

@@ -1,13 +1,16 @@
-"""What an agent runs at each event: append the event's bytes to the session's spool, and be gone. Step: capture.
+"""What an agent runs at each event: append the event's bytes to the session's spool, and be gone.
+Step: capture.
 
     PYTHON -I -S …/vacr/capture/hook.py AGENT [EVENT]
 
-The event comes on standard input, or as an argument. Whatever happens the exit code is 0 and nothing is printed, so that an agent
-neither waits nor changes its mind. It is a script of the standard library only, never imports the package, and leaves out even
-`json`, `signal` and `pathlib` unless something is odd: starting is nearly all that it costs.
+The event comes on standard input, or as an argument. Whatever happens the exit code is 0 and
+nothing is printed, so that an agent neither waits nor changes its mind. It is a script of the
+standard library only, never imports the package, and leaves out even `json`, `signal` and `pathlib`
+unless something is odd: starting is nearly all that it costs.
 
-A frame is magic (4 bytes), length of the payload (4), nanoseconds since 1970 (8), CRC-32 of these and the payload (4), payload;
-numbers are big endian. A spool is `spool/AGENT/SESSION.spool` in the state folder; `spool.py` reads it.
+A frame is magic (4 bytes), length of the payload (4), nanoseconds since 1970 (8), CRC-32 of these
+and the payload (4), payload; numbers are big endian. A spool is `spool/AGENT/SESSION.spool` in the
+state folder; `spool.py` reads it.
 """
 
 import _signal  # type: ignore[import-not-found]  # The enumerations of `signal` would cost as much as all the rest.
@@ -113,7 +116,9 @@ def is_whole(data: bytearray) -> bool:
 
 
 def session_of(payload: bytes, member: bytes) -> bytes:
-    """Find the session that an event names. Only its own members count, not those of what it carries."""
+    """Find the session that an event names. Only its own members count, not those of what it
+    carries.
+    """
     found = _named_first(payload, member)
     if found is not None:
         return found
@@ -128,13 +133,17 @@ def session_of(payload: bytes, member: bytes) -> bytes:
 
 
 def _named_first(payload: bytes, member: bytes) -> "bytes | None":
-    """Find a text among the first members of an object, before any object, list or escape: there every quote divides."""
+    """Find a text among the first members of an object, before any object, list or escape: there
+    every quote divides.
+    """
     start = payload.find(b"{") + 1
     if not start or payload[: start - 1].strip(_SPACE):
         return None
     ends = [at for at in (payload.find(sign, start) for sign in (b"{", b"[", b"\\")) if at >= 0]
     words = payload[start : min(ends, default=len(payload))].split(b'"')
-    for name, between, text, _ in zip(words[1::2], words[2::2], words[3::2], words[4::2], strict=False):
+    for name, between, text, _ in zip(
+        words[1::2], words[2::2], words[3::2], words[4::2], strict=False
+    ):
         if name == member and between.strip(_SPACE) == b":":
             return text
     return None
@@ -143,19 +152,28 @@ def _named_first(payload: bytes, member: bytes) -> "bytes | None":
 def file_name(name: bytes) -> bytes:
     """Make a name fit for a file: no other folder, nothing hidden, not too long."""
     name = name or UNKNOWN
-    safe = b"".join(b"%c" % byte if byte in _PLAIN else b"%%%02X" % byte for byte in name[:LONGEST_NAME])
+    safe = b"".join(
+        b"%c" % byte if byte in _PLAIN else b"%%%02X" % byte for byte in name[:LONGEST_NAME]
+    )
     if safe.startswith(b"."):
         safe = b"%2E" + safe[1:]
     if len(name) <= LONGEST_NAME and len(safe) <= LONGEST_NAME:
         return safe
     import hashlib
 
-    return b"%s-%s" % (safe[:40].rpartition(b"%")[0] or safe[:40], hashlib.sha256(name).hexdigest().encode())
+    return b"%s-%s" % (
+        safe[:40].rpartition(b"%")[0] or safe[:40],
+        hashlib.sha256(name).hexdigest().encode(),
+    )
 
 
 def state_folder(environment: "os._Environ[bytes]") -> bytes:
     """Give the folder that vacr keeps its state in, as `vacr.sources.state` has it."""
-    for variable, under in ((b"VACR_STATE", b""), (b"XDG_STATE_HOME", b"vacr"), (b"HOME", b".local/state/vacr")):
+    for variable, under in (
+        (b"VACR_STATE", b""),
+        (b"XDG_STATE_HOME", b"vacr"),
+        (b"HOME", b".local/state/vacr"),
+    ):
         named = environment.get(variable, b"")
         if os.path.isabs(named):
             return os.path.join(named, under) if under else named
@@ -191,7 +209,9 @@ def append(state: bytes, agent: bytes, session: bytes, payload: bytes) -> None:
 
 
 def _sync_above(path: bytes) -> None:
-    """Have on the disk that a folder is there, and those above it, as far as they are ours to be synced."""
+    """Have on the disk that a folder is there, and those above it, as far as they are ours to be
+    synced.
+    """
     try:
         while path != (path := os.path.dirname(path)):
             os.fsync(os.open(path, _FOLDER))
@@ -200,7 +220,9 @@ def _sync_above(path: bytes) -> None:
 
 
 def _write(handle: int, payload: bytes) -> None:
-    """Write a frame in one piece; one that was cut short is passed over by whoever reads, and is written again."""
+    """Write a frame in one piece; one that was cut short is passed over by whoever reads, and is
+    written again.
+    """
     head = MAGIC + len(payload).to_bytes(4, "big") + time.time_ns().to_bytes(8, "big")
     head += crc32(payload, crc32(head)).to_bytes(4, "big")
     for _ in range(_TRIES):

@@ -59,7 +59,9 @@ class HookEvents:
             journal.begin(place.agent, place.path, place.session)
         one = self._capturing.followed.of(place, journal.name)
         try:
-            while events := spool.read(path, self._capturing.journal.read_of(found.name, place.name))[0]:
+            while events := spool.read(
+                path, self._capturing.journal.read_of(found.name, place.name)
+            )[0]:
                 journal.events(found.name, events)
         finally:
             self._capturing.note(one, journal)
@@ -68,7 +70,9 @@ class HookEvents:
         found.size = size
 
     def _place_of(self, found: spool.Spool) -> Place | None:
-        """Give the place of the session that a spool is of; nothing while its agent may not have put it anywhere yet."""
+        """Give the place of the session that a spool is of; nothing while its agent may not have
+        put it anywhere yet.
+        """
         alone = place_of_events(found)
         if self._capturing.journal.holds(alone.name):
             return alone
@@ -81,4 +85,6 @@ class HookEvents:
         """Tell whether all events that a spool holds are in a journal; half of one is none."""
         if found.place is None:
             return False
-        return not spool.read(found.spool.path, self._capturing.journal.read_of(found.name, found.place.name))[0]
+        return not spool.read(
+            found.spool.path, self._capturing.journal.read_of(found.name, found.place.name)
+        )[0]

@@ -1,7 +1,9 @@
-"""The spools of hooks, as a watcher reads them: which have grown, whose they are, and which have been read for good.
+"""The spools of hooks, as a watcher reads them: which have grown, whose they are, and which have
+been read for good.
 
-A spool is known by its first event, not by its name: one that was read is removed, and another of the same name may follow. As a
-hook may have opened it just before, it first gets a name that no hook opens, and is removed later, if nothing more came.
+A spool is known by its first event, not by its name: one that was read is removed, and another of
+the same name may follow. As a hook may have opened it just before, it first gets a name that no
+hook opens, and is removed later, if nothing more came.
 """
 
 from __future__ import annotations
@@ -65,7 +67,9 @@ class Spools:
         first = next(iter(spool.read(found.path, most=1)[0]), None)
         if first is None:
             return None
-        self._known[found.path] = Spooled(found, f"{found.agent}/{found.home.name}@{first.time}", inode)
+        self._known[found.path] = Spooled(
+            found, f"{found.agent}/{found.home.name}@{first.time}", inode
+        )
         return self._known[found.path]
 
     def tidy(self, is_read: Callable[[Spooled], bool]) -> None:
@@ -85,4 +89,6 @@ class Spools:
                 self._known.pop(found.path, None)
             elif not found.is_taken and now - status.st_mtime > _OLD and not found.taken.exists():
                 found.path.rename(found.taken)
-                self._known[found.taken] = replace(self._known.pop(found.path), spool=replace(found, path=found.taken))
+                self._known[found.taken] = replace(
+                    self._known.pop(found.path), spool=replace(found, path=found.taken)
+                )

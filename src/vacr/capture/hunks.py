@@ -13,7 +13,9 @@ _COMPARABLE = 1 << 23
 
 
 class Hunk(NamedTuple):
-    """Lines from `first` to before `end`, for which others stand now, from `begins` to before `stops`."""
+    """Lines from `first` to before `end`, for which others stand now, from `begins` to before
+    `stops`.
+    """
 
     first: int
     end: int
@@ -22,11 +24,16 @@ class Hunk(NamedTuple):
 
 
 def hunks(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[Hunk]:
-    """Compare lines; very many that differ are compared roughly, for the best way would take long."""
+    """Compare lines; very many that differ are compared roughly, for the best way would
+    take long.
+    """
     shorter = min(len(old), len(new))
     front = common(shorter, lambda low, high: old[low:high] == new[low:high])
     back = common(
-        shorter - front, lambda low, high: old[len(old) - high : len(old) - low] == new[len(new) - high : len(new) - low]
+        shorter - front,
+        lambda low, high: (
+            old[len(old) - high : len(old) - low] == new[len(new) - high : len(new) - low]
+        ),
     )
     first, begins = front, front
     for at, found, size in [*_same(old, new, front, back), (len(old) - back, len(new) - back, 0)]:
@@ -35,8 +42,12 @@ def hunks(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[Hunk]:
         first, begins = at + size, found + size
 
 
-def _same(old: Sequence[bytes], new: Sequence[bytes], front: int, back: int) -> Iterator[tuple[int, int, int]]:
-    """Give lines that are the same, each with its two places; between those that are there once, others are looked for."""
+def _same(
+    old: Sequence[bytes], new: Sequence[bytes], front: int, back: int
+) -> Iterator[tuple[int, int, int]]:
+    """Give lines that are the same, each with its two places; between those that are there once,
+    others are looked for.
+    """
     steps = _COMPARABLE
     first = begins = front
     end, stops = len(old) - back, len(new) - back
@@ -60,10 +71,16 @@ def _steps(old: Sequence[bytes], new: Sequence[bytes]) -> int:
     return sum(count * after[line] for line, count in before.items()) * min(len(old), len(new))
 
 
-def _anchors(old: Sequence[bytes], new: Sequence[bytes], front: int, back: int) -> list[tuple[int, int]]:
+def _anchors(
+    old: Sequence[bytes], new: Sequence[bytes], front: int, back: int
+) -> list[tuple[int, int]]:
     """Give as many as can be of the lines that are there once, and stand in the same order."""
     before, after = Counter(old[front : len(old) - back]), Counter(new[front : len(new) - back])
-    places = {line: at for at, line in enumerate(old[front : len(old) - back], front) if before[line] == after[line] == 1}
+    places = {
+        line: at
+        for at, line in enumerate(old[front : len(old) - back], front)
+        if before[line] == after[line] == 1
+    }
     ends: list[int] = []
     chains: list[_Anchor] = []
     for found, line in enumerate(new[front : len(new) - back], front):
@@ -80,7 +97,9 @@ def _anchors(old: Sequence[bytes], new: Sequence[bytes], front: int, back: int) 
 
 
 class _Anchor(NamedTuple):
-    """A line that is there once, before and now, and the one before it in the longest chain of such lines."""
+    """A line that is there once, before and now, and the one before it in the longest chain of such
+    lines.
+    """
 
     at: int
     found: int
@@ -92,7 +111,9 @@ def _best_matching(old: Sequence[bytes], new: Sequence[bytes]) -> Iterable[tuple
 
 
 def _matching(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[tuple[int, int, int]]:
-    """Give lines that are the same, each with its two places: the next that is found, be there better ones or not."""
+    """Give lines that are the same, each with its two places: the next that is found, be there
+    better ones or not.
+    """
     places: dict[bytes, list[int]] = {}
     for at, line in enumerate(old):
         places.setdefault(line, []).append(at)

@@ -1,6 +1,7 @@
 """The journal of a machine: a chain for each session, and over them a chain of signed checkpoints.
 
-One process at a time adds to it. Whatever happens, what a checkpoint covers is there as it was, or is found to be missing.
+One process at a time adds to it. Whatever happens, what a checkpoint covers is there as it was, or
+is found to be missing.
 """
 
 from __future__ import annotations
@@ -44,9 +45,13 @@ class Journal:
         """
         self.folder = folder
         self.work = folder / "work"
-        """Where copies of sessions may lie meanwhile; what a watcher that was killed left there is removed."""
+        """Where copies of sessions may lie meanwhile; what a watcher that was killed left there is
+        removed.
+        """
         self.damaged: dict[str, Broken] = {}
-        """Journals of sessions that are not what they were, by their names: others went on in their place."""
+        """Journals of sessions that are not what they were, by their names: others went on in their
+        place.
+        """
         self._open: dict[str, SessionJournal] = {}
         self._grown: dict[str, Head] = {}
         try:
@@ -62,7 +67,10 @@ class Journal:
                 raise unusable(folder, cause) from error
             raise
         except Broken as error:
-            error.hint = "vacr journal verify tells what is left of it. To begin another, move its folder away."
+            error.hint = (
+                "vacr journal verify tells what is left of it. To begin another, move "
+                "its folder away."
+            )
             raise
 
     def _begin(self, opened: ExitStack) -> None:
@@ -79,7 +87,11 @@ class Journal:
         for before, payload in self._chain.recover(one_by_one=True):
             self.covered.take(payload, before)
         if self.covered.key is None and any(names(self.folder)):
-            raise Broken("there are journals of sessions, and the checkpoint is missing", where=self.covered.where, frame=0)
+            raise Broken(
+                "there are journals of sessions, and the checkpoint is missing",
+                where=self.covered.where,
+                frame=0,
+            )
         self._keys = EpochKeys(self.folder)
         if self.covered.key is None:
             sync_path(self.folder)
@@ -100,7 +112,8 @@ class Journal:
     def session(self, name: str) -> SessionJournal:
         """Give the journal of a session, to be added to.
 
-        One that is not what it was stays as it is, to be found out; another one goes on under a name with a number.
+        One that is not what it was stays as it is, to be found out; another one goes on under a
+        name with a number.
 
         Raises:
             UnreadableInput: it cannot be read or made.
@@ -109,7 +122,9 @@ class Journal:
         while True:
             numbered = _numbered(name, number)
             if numbered in self._open:
-                self._open[numbered] = found = self._open.pop(numbered)  # those that were not asked for long are closed first
+                self._open[numbered] = found = self._open.pop(
+                    numbered
+                )  # those that were not asked for long are closed first
                 return found
             try:
                 if numbered not in self.covered.retired:
@@ -117,7 +132,9 @@ class Journal:
             except Broken as error:
                 self.damaged[numbered] = error
             except OSError as error:
-                raise UnreadableInput(reason_of(error), where=str(path_of(self.folder, numbered))) from error
+                raise UnreadableInput(
+                    reason_of(error), where=str(path_of(self.folder, numbered))
+                ) from error
             number += 1
 
     def _opened(self, name: str) -> SessionJournal:
@@ -127,12 +144,16 @@ class Journal:
             oldest, closed = next(iter(self._open.items()))
             self._grown[oldest] = closed.head
             self._open.pop(oldest).close()
-        found = self._open[name] = SessionJournal(name, path, self.covered.sessions.get(name, NOTHING))
+        found = self._open[name] = SessionJournal(
+            name, path, self.covered.sessions.get(name, NOTHING)
+        )
         self._grown[name] = found.head
         return found
 
     def read_of(self, spool: str, name: str) -> int:
-        """Tell how far a spool was read into the journal of a session, or into one before it that is deleted."""
+        """Tell how far a spool was read into the journal of a session, or into one before it that
+        is deleted.
+        """
         before = self.covered.spools.get(spool, 0)
         return self.session(name).state.spools.get(spool, before) if self.holds(name) else before
 
@@ -141,11 +162,15 @@ class Journal:
         return path_of(self.folder, self._after_retired(name)[0]).exists()
 
     def retired_at(self, name: str) -> int:
-        """Tell when the last journal of a session was deleted, in milliseconds; zero where none was."""
+        """Tell when the last journal of a session was deleted, in milliseconds; zero where none
+        was.
+        """
         return self._after_retired(name)[1]
 
     def _after_retired(self, name: str) -> tuple[str, int]:
-        """Give the name that the journal of a session has after all that were deleted, and when the last of these was."""
+        """Give the name that the journal of a session has after all that were deleted, and when the
+        last of these was.
+        """
         number, when = 1, 0
         while (numbered := _numbered(name, number)) in self.covered.retired:
             number, when = number + 1, self.covered.retired_at[numbered]
@@ -156,10 +181,18 @@ class Journal:
     def uncovered(self) -> dict[str, Head]:
         """Give the heads of the sessions that have grown since the last checkpoint."""
         self._grown |= {name: journal.head for name, journal in self._open.items()}
-        return {name: head for name, head in self._grown.items() if head.frames and self.covered.sessions.get(name) != head}
+        return {
+            name: head
+            for name, head in self._grown.items()
+            if head.frames and self.covered.sessions.get(name) != head
+        }
 
     def checkpoint(
-        self, *, ends_epoch: bool = False, retired: Mapping[str, bytes] | None = None, spools: Mapping[str, int] | None = None
+        self,
+        *,
+        ends_epoch: bool = False,
+        retired: Mapping[str, bytes] | None = None,
+        spools: Mapping[str, int] | None = None,
     ) -> Checkpoint:
         """Sign the heads as they are now, or as many of them as a checkpoint holds.
 
@@ -181,12 +214,19 @@ class Journal:
             next_key=following.public_key if following is not None else None,
         )
         before = self._chain.head
-        statement = made.sign(self._signer, keys.thumbprint_uri(self.covered.first_key or self._signer.public_key))
+        statement = made.sign(
+            self._signer, keys.thumbprint_uri(self.covered.first_key or self._signer.public_key)
+        )
         self._chain.append([statement])
         self.covered.take(statement, before)
-        self._grown = {name: head for name, head in self._grown.items() if self.covered.sessions.get(name) != head}
+        self._grown = {
+            name: head
+            for name, head in self._grown.items()
+            if self.covered.sessions.get(name) != head
+        }
         if following is not None:
-            # From here on the journal goes by the next key, whether the old one can be erased or not.
+            # From here on the journal goes by the next key, whether the old one can be erased or
+            # not.
             self._signer = following
             self._keys.advance()
         return made
@@ -198,13 +238,16 @@ class Journal:
             NotWritten: that failed.
             Broken: it is another checkpoint.
         """
-        payload = codec.encode({"number": number, "service": service, "statement": statement}, "cbor")
+        payload = codec.encode(
+            {"number": number, "service": service, "statement": statement}, "cbor"
+        )
         before = self._chain.head
         self._chain.append([payload])
         self.covered.take(payload, before)
 
     def retire(self, sealed: Mapping[str, bytes]) -> None:
-        """Delete journals of sessions, after a checkpoint that says so, with the digests of the records they were sealed as.
+        """Delete journals of sessions, after a checkpoint that says so, with the digests of the
+        records they were sealed as.
 
         Raises:
             NotWritten: there is no such checkpoint; nothing was deleted.
@@ -212,7 +255,11 @@ class Journal:
         """
         for first in range(0, len(sealed), MOST):
             some = dict(list(sealed.items())[first : first + MOST])
-            spools = {spool: end for name in some for spool, end in self.session(name).state.spools.items()}
+            spools = {
+                spool: end
+                for name in some
+                for spool, end in self.session(name).state.spools.items()
+            }
             self.checkpoint(retired=some, spools=spools)
         for name in [name for name in names(self.folder) if name in self.covered.retired]:
             if name in self._open:

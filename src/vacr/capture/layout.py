@@ -18,4 +18,7 @@ def path_of(folder: Path, name: str) -> Path:
 def names(folder: Path) -> Iterator[str]:
     """Name the sessions there are journals of, in order."""
     root = folder / SESSIONS
-    yield from sorted(path.relative_to(root).as_posix().removesuffix(_ENDING) for path in root.glob(f"*/*{_ENDING}"))
+    yield from sorted(
+        path.relative_to(root).as_posix().removesuffix(_ENDING)
+        for path in root.glob(f"*/*{_ENDING}")
+    )

@@ -1,4 +1,6 @@
-"""What a log has of a journal: checkpoints that the journal itself does not have any more show that it was set back."""
+"""What a log has of a journal: checkpoints that the journal itself does not have any more show that
+it was set back.
+"""
 
 from __future__ import annotations
 
@@ -43,9 +45,13 @@ class Beyond:
     """What a log has of a journal beyond what the journal has."""
 
     missing: list[int] = field(default_factory=list)
-    """The numbers of checkpoints that a key of the journal has signed, and that it has not, or has others for."""
+    """The numbers of checkpoints that a key of the journal has signed, and that it has not, or has
+    others for.
+    """
     unknown: int = 0
-    """How many entries say that they are of the journal, by keys that it does not name: it may have been set back by epochs."""
+    """How many entries say that they are of the journal, by keys that it does not name: it may have
+    been set back by epochs.
+    """
 
 
 def beyond(covered: Covered, log: str) -> Beyond:
@@ -60,7 +66,11 @@ def beyond(covered: Covered, log: str) -> Beyond:
         try:
             message = parse(entry)
             claims = message.protected.get(labels.CWT_CLAIMS)
-            if not isinstance(claims, dict) or claims.get(labels.SUB) != name or hashlib.sha256(entry).digest() in known:
+            if (
+                not isinstance(claims, dict)
+                or claims.get(labels.SUB) != name
+                or hashlib.sha256(entry).digest() in known
+            ):
                 continue
             key = covered.keys.get(message.protected.get(labels.KID, b""))
             if key is None:

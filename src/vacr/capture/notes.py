@@ -3,11 +3,10 @@
 | kind | what it notes |
 |---|---|
 | `began` | whose session is followed, and where it lies |
-| `part` | a file of it, or what a store gives for it; `rewritten` when the agent itself writes it anew, and not only to its end |
-| `bytes` | from `at` on, `cut` bytes of a part became `data` |
-| `gone` | a part is not there any more |
-| `event` | what a hook was told, with the place in its spool |
-| `sealed` | the record that was made of the first frames |
+| `part` | a file of it, or what a store gives for it; `rewritten` when the agent itself writes it
+anew, and not only to its end | | `bytes` | from `at` on, `cut` bytes of a part became `data` | |
+`gone` | a part is not there any more | | `event` | what a hook was told, with the place in its
+spool | | `sealed` | the record that was made of the first frames |
 """
 
 from __future__ import annotations
@@ -49,8 +48,15 @@ def read(payload: bytes, where: str, frame: int) -> Note:
         Broken: it is none.
     """
     try:
-        # A hash vouches for these bytes: that there is no other way to write them need not be shown once more.
-        found = cbor2.loads(payload, tag_hook=_refused, max_depth=_DEPTH, allow_indefinite=False, allow_duplicate_keys=False)
+        # A hash vouches for these bytes: that there is no other way to write them need not be shown
+        # once more.
+        found = cbor2.loads(
+            payload,
+            tag_hook=_refused,
+            max_depth=_DEPTH,
+            allow_indefinite=False,
+            allow_duplicate_keys=False,
+        )
         members = _MEMBERS[found["kind"]]
         fits = type(found["time"]) is int
         for name, kind in members.items():
@@ -58,6 +64,14 @@ def read(payload: bytes, where: str, frame: int) -> Note:
             fits = fits and type(value) is kind and not (kind is int and found[name] < 0)
         if fits:
             return dict(found)
-    except (cbor2.CBORError, KeyError, TypeError, ValueError, OverflowError, MemoryError, RecursionError):
+    except (
+        cbor2.CBORError,
+        KeyError,
+        TypeError,
+        ValueError,
+        OverflowError,
+        MemoryError,
+        RecursionError,
+    ):
         pass
     raise Broken("what was written is no note of this version", where=where, frame=frame)

@@ -1,4 +1,6 @@
-"""Where the sessions to be followed lie on this machine, and which of them a changed file belongs to."""
+"""Where the sessions to be followed lie on this machine, and which of them a changed file belongs
+to.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ _DIGITS = 16
 
 @dataclass(frozen=True)
 class Place:
-    """A session that is followed: a transcript, or a session in a database or a folder that holds several."""
+    """A session that is followed: a transcript, or a session in a database or a folder that holds
+    several.
+    """
 
     agent: str
     path: Path
@@ -34,7 +38,9 @@ class Place:
     @cached_property
     def name(self) -> str:
         """The name of its journal: readable, and another for every place."""
-        digest = hashlib.sha256(b"\0".join([os.fsencode(self.path), self.session.encode("utf-8", "replace")]))
+        digest = hashlib.sha256(
+            b"\0".join([os.fsencode(self.path), self.session.encode("utf-8", "replace")])
+        )
         stem = _UNSAFE.sub("-", as_text(self.session or self.path.stem))[:_LONGEST]
         return f"{self.agent}/{stem}-{digest.hexdigest()[:_DIGITS]}"
 
@@ -82,11 +88,15 @@ class Root:
         return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.path))
 
     def project(self, path: Path) -> str:
-        """Give the name of the project that a session lies with, where a folder of it is named so."""
+        """Give the name of the project that a session lies with, where a folder of it is
+        named so.
+        """
         if not path.is_relative_to(self.path):
             return ""
         relative = path.relative_to(self.path).as_posix()
-        pattern = next((one for one in self.patterns if _compiled(one or ".").fullmatch(relative)), None)
+        pattern = next(
+            (one for one in self.patterns if _compiled(one or ".").fullmatch(relative)), None
+        )
         return project_folder(path, self.path, pattern) if pattern is not None else ""
 
     def _names(self, relative: str) -> bool:
@@ -106,7 +116,11 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(written)
 
 
-def watched(agents: tuple[str, ...] = (), environment: Mapping[str, str] = os.environ, system: str = sys.platform) -> list[Root]:
+def watched(
+    agents: tuple[str, ...] = (),
+    environment: Mapping[str, str] = os.environ,
+    system: str = sys.platform,
+) -> list[Root]:
     """Give the folders of agents on this machine, of all or of some, whether they are there or not.
 
     Raises:
@@ -114,7 +128,9 @@ def watched(agents: tuple[str, ...] = (), environment: Mapping[str, str] = os.en
     """
     for agent in agents:
         if agent not in readers():
-            raise UsageError(f"no reader for {agent!r}", hint=f"Known agents: {', '.join(readers())}.")
+            raise UsageError(
+                f"no reader for {agent!r}", hint=f"Known agents: {', '.join(readers())}."
+            )
     return [
         Root(reader, path, store.sessions)
         for reader in readers().values()
@@ -130,7 +146,11 @@ def project_of(place: Place, roots: Iterable[Root] = ()) -> tuple[str, bool]:
     or else the name of the one it lies in.
     """
     reader = readers()[place.agent]
-    found = session_in(place.path, place.session, reader) if place.session else session_at(place.path, reader)
+    found = (
+        session_in(place.path, place.session, reader)
+        if place.session
+        else session_at(place.path, reader)
+    )
     if found is not None and found.project:
         return found.project, True
     named = (root.project(place.path) for root in roots if root.reader is reader)

@@ -1,7 +1,9 @@
-"""Putting back what was rewritten in a session that its agent writes anew: lines that say something else than what had settled.
+"""Putting back what was rewritten in a session that its agent writes anew: lines that say something
+else than what had settled.
 
-What the agent changed meanwhile, in other lines or the same, stays. So lines are put back one by one, and only those by which
-nothing is lost that was said since. A document in one line cannot be put back without that: it stays as it was last seen.
+What the agent changed meanwhile, in other lines or the same, stays. So lines are put back one by
+one, and only those by which nothing is lost that was said since. A document in one line cannot be
+put back without that: it stays as it was last seen.
 """
 
 from __future__ import annotations
@@ -44,7 +46,9 @@ class PuttingBack:
     def __init__(self) -> None:
         """Begin with nothing."""
         self._done: list[dict[int, tuple[list[bytes], list[bytes]]]] = []
-        """What was put back, one rewriting after the other: the lines of a part as they were seen, and as they are to be."""
+        """What was put back, one rewriting after the other: the lines of a part as they were seen,
+        and as they are to be.
+        """
         self._lines: dict[bytes, bytes] = {}
         """Lines that were seen, each once, however often that was."""
         self._bytes = _MOST_BYTES
@@ -58,7 +62,9 @@ class PuttingBack:
         few = _FEW if size * _MOST <= _MOST_BYTES else 0
         said, tries = _said(state, lines), _MOST
         while wrong := _wrong(settled, said or []):
-            for number, swap in _swaps(settled, state, lines, is_readable=said is not None, few=few):
+            for number, swap in _swaps(
+                settled, state, lines, is_readable=said is not None, few=few
+            ):
                 if not tries or self._bytes < 0:
                     break
                 tries, self._bytes = tries - 1, self._bytes - size
@@ -77,7 +83,9 @@ class PuttingBack:
 
     def _keep(self, seen: dict[int, list[bytes]], lines: dict[int, list[bytes]]) -> None:
         done = {
-            number: (self._once(seen[number]), self._once(back)) for number, back in lines.items() if back is not seen[number]
+            number: (self._once(seen[number]), self._once(back))
+            for number, back in lines.items()
+            if back is not seen[number]
         }
         if done:
             self._done.append(done)
@@ -99,14 +107,22 @@ def _lines(state: State) -> dict[int, list[bytes]]:
 
 
 def _merged(seen: list[bytes], back: list[bytes], now: list[bytes]) -> list[bytes]:
-    """Put back in lines as they are now what was put back in them as they were seen once, where they have not changed since."""
+    """Put back in lines as they are now what was put back in them as they were seen once, where
+    they have not changed since.
+    """
     later = list(_line_by_line(hunks(seen, now)))
     merged = list(now)
     for hunk in reversed(list(_line_by_line(hunks(seen, back)))):
         there = [other for other in later if other.first < hunk.end and hunk.first < other.end]
         if not there:
-            before = [other for other in later if other.end <= hunk.first and (other.first < hunk.end or hunk.end > hunk.first)]
-            at = hunk.first + sum(other.stops - other.begins - other.end + other.first for other in before)
+            before = [
+                other
+                for other in later
+                if other.end <= hunk.first and (other.first < hunk.end or hunk.end > hunk.first)
+            ]
+            at = hunk.first + sum(
+                other.stops - other.begins - other.end + other.first for other in before
+            )
             merged[at : at + hunk.end - hunk.first] = back[hunk.begins : hunk.stops]
         elif there[0][:2] == hunk[:2] and _is_one_line(hunk) and _is_one_line(there[0]):
             at = there[0].begins
@@ -157,19 +173,39 @@ def _swaps(
             size, came = hunk.end - hunk.first, hunk.stops - hunk.begins
             # What the agent changed beside it is to stay.
             for at in range(size if 1 < size == came <= few else 0):
-                yield number, _Swap(hunk.begins + at, [new[hunk.begins + at]], [old[hunk.first + at]])
-            yield number, _Swap(hunk.begins, new[hunk.begins : hunk.stops], old[hunk.first : hunk.end])
+                yield (
+                    number,
+                    _Swap(hunk.begins + at, [new[hunk.begins + at]], [old[hunk.first + at]]),
+                )
+            yield (
+                number,
+                _Swap(hunk.begins, new[hunk.begins : hunk.stops], old[hunk.first : hunk.end]),
+            )
             if 0 < size < came:
-                yield number, _Swap(hunk.begins, new[hunk.begins : hunk.begins + size], old[hunk.first : hunk.end])
+                yield (
+                    number,
+                    _Swap(
+                        hunk.begins,
+                        new[hunk.begins : hunk.begins + size],
+                        old[hunk.first : hunk.end],
+                    ),
+                )
         yield from () if is_first else whole
     for number, old in compared.items():
         has_rows = state.parts[number].name.endswith(".jsonl")
         for hunk in found[number]:
-            yield from ((number, swap) for swap in _single_swaps(old, lines[number], hunk, has_rows=has_rows))
+            yield from (
+                (number, swap)
+                for swap in _single_swaps(old, lines[number], hunk, has_rows=has_rows)
+            )
 
 
-def _single_swaps(old: list[bytes], new: list[bytes], hunk: Hunk, *, has_rows: bool) -> Iterator[_Swap]:
-    """Give the ways in which a line can be put back: for one that is like it, without one, or by taking one out."""
+def _single_swaps(
+    old: list[bytes], new: list[bytes], hunk: Hunk, *, has_rows: bool
+) -> Iterator[_Swap]:
+    """Give the ways in which a line can be put back: for one that is like it, without one, or by
+    taking one out.
+    """
     for line_at in range(hunk.first, hunk.end):
         line, near = old[line_at], hunk.begins + line_at - hunk.first
         there = range(max(hunk.begins, near - _NEAR), min(hunk.stops, near + _NEAR))
@@ -192,14 +228,18 @@ def _wrong(settled: Settled, said: list[Saying]) -> int:
 
 
 def _loses_nothing(swap: _Swap, settled: Settled, said: list[Saying], then: list[Saying]) -> bool:
-    """Tell whether all that comes back had settled, or was open, and all that goes stands for something of the same name."""
+    """Tell whether all that comes back had settled, or was open, and all that goes stands for
+    something of the same name.
+    """
     before, after = Counter(one.words for one in said), Counter(one.words for one in then)
     known = {_name(one) for one in (*settled.entries, *settled.open)}
     if any(_name(one) not in known for one in then if after[one.words] > before[one.words]):
         return False
     named = {_name(one) for one in then if one.name}
     # What is only taken out, and sets something right, came in where nothing could come any more.
-    return not swap.back or all(_name(one) in named for one in said if before[one.words] > after[one.words])
+    return not swap.back or all(
+        _name(one) in named for one in said if before[one.words] > after[one.words]
+    )
 
 
 def _name(one: Saying) -> tuple[str, str]:

@@ -1,4 +1,6 @@
-"""How much of a journal is kept: what is sealed may go, the oldest first; what is not never does."""
+"""How much of a journal is kept: what is sealed may go, the oldest first; what is not
+never does.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,10 @@ class Limits:
     @classmethod
     def of(cls, days: float | None, megabytes: float | None) -> Limits:
         """Take limits as people give them."""
-        return cls(days * _DAY if days is not None else None, int(megabytes * _MB) if megabytes is not None else None)
+        return cls(
+            days * _DAY if days is not None else None,
+            int(megabytes * _MB) if megabytes is not None else None,
+        )
 
 
 def retire(journal: Journal, limits: Limits) -> list[str]:
@@ -36,7 +41,11 @@ def retire(journal: Journal, limits: Limits) -> list[str]:
     """
     if limits.age is None and limits.size is None:
         return []
-    found = {name: path_of(journal.folder, name).stat() for name in names(journal.folder) if name not in journal.covered.retired}
+    found = {
+        name: path_of(journal.folder, name).stat()
+        for name in names(journal.folder)
+        if name not in journal.covered.retired
+    }
     left = sum(status.st_size for status in found.values())
     now = time.time()
     gone: dict[str, bytes] = {}

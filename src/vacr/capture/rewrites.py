@@ -1,4 +1,6 @@
-"""How bytes became others: by which splices, which lines changed, and what was added after those that were seen."""
+"""How bytes became others: by which splices, which lines changed, and what was added after those
+that were seen.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,18 @@ def splice(old: bytes, new: bytes) -> tuple[int, int, bytes]:
     shorter = min(len(old), len(new))
     front = common(shorter, lambda low, high: old[low:high] == new[low:high])
     back = common(
-        shorter - front, lambda low, high: old[len(old) - high : len(old) - low] == new[len(new) - high : len(new) - low]
+        shorter - front,
+        lambda low, high: (
+            old[len(old) - high : len(old) - low] == new[len(new) - high : len(new) - low]
+        ),
     )
     return front, len(old) - front - back, new[front : len(new) - back]
 
 
 def splices(old: bytes, new: bytes) -> list[tuple[int, int, bytes]]:
-    """Say how bytes became others, with few that stay the same: changes from the last to the first, to be made in that order."""
+    """Say how bytes became others, with few that stay the same: changes from the last to the first,
+    to be made in that order.
+    """
     whole = splice(old, new)
     if whole[1] <= _LITTLE or len(whole[2]) <= _LITTLE:
         return [whole]
@@ -31,14 +38,18 @@ def splices(old: bytes, new: bytes) -> list[tuple[int, int, bytes]]:
     starts = [0, *itertools.accumulate(map(len, before))]
     found = []
     for hunk in hunks(before, after):
-        at, cut, data = splice(old[starts[hunk.first] : starts[hunk.end]], b"".join(after[hunk.begins : hunk.stops]))
+        at, cut, data = splice(
+            old[starts[hunk.first] : starts[hunk.end]], b"".join(after[hunk.begins : hunk.stops])
+        )
         found.append((starts[hunk.first] + at, cut, data))
     return found[::-1]
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Lines that were seen, and later were others or gone, or that others came before; numbered from one, as first seen."""
+    """Lines that were seen, and later were others or gone, or that others came before; numbered
+    from one, as first seen.
+    """
 
     first: int
     last: int
@@ -46,23 +57,35 @@ class Change:
 
     def __str__(self) -> str:
         """Name the lines."""
-        lines = f"line {self.first}" if self.first == self.last else f"lines {self.first} to {self.last}"
+        lines = (
+            f"line {self.first}"
+            if self.first == self.last
+            else f"lines {self.first} to {self.last}"
+        )
         return f"{lines} {self.what}"
 
 
 def changes(seen: bytes, now: bytes) -> Iterator[Change]:
-    """Tell which lines that were seen are others now, or gone, or have others before them that were not there.
+    """Tell which lines that were seen are others now, or gone, or have others before them that were
+    not there.
 
-    What was added after them is no change, nor is the rest of a line that was half written when it was seen.
+    What was added after them is no change, nor is the rest of a line that was half written when it
+    was seen.
     """
     if now.startswith(seen):
         return
     old, new = lines_of(seen), lines_of(now)
-    if not old[-1].endswith(b"\n") and new[len(old) - 1 : len(old)] and new[len(old) - 1].startswith(old[-1]):
+    if (
+        not old[-1].endswith(b"\n")
+        and new[len(old) - 1 : len(old)]
+        and new[len(old) - 1].startswith(old[-1])
+    ):
         old.pop()
     for hunk in hunks(old, new):
         if hunk.first == hunk.end and hunk.first < len(old):
-            yield Change(hunk.first + 1, hunk.first + 1, f"has {hunk.stops - hunk.begins} new before it")
+            yield Change(
+                hunk.first + 1, hunk.first + 1, f"has {hunk.stops - hunk.begins} new before it"
+            )
         changed = min(hunk.end, hunk.first + hunk.stops - hunk.begins)
         if changed > hunk.first:
             yield Change(hunk.first + 1, changed, "changed")

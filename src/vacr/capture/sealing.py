@@ -1,4 +1,6 @@
-"""Sessions that have ended are sealed from what the journal first saw of them, beside the capture, one at a time."""
+"""Sessions that have ended are sealed from what the journal first saw of them, beside the capture,
+one at a time.
+"""
 
 from __future__ import annotations
 
@@ -70,8 +72,12 @@ class Sealing:
         """What could not be sealed as it was, and when that is tried again."""
 
     def is_wanted(self, one: ToSeal) -> bool:
-        """Tell whether a session is neither being sealed nor was found a moment ago to be impossible to seal as it is."""
-        busy = any(one.journal == other.journal for together, _ in self._under_way for other in together)
+        """Tell whether a session is neither being sealed nor was found a moment ago to be
+        impossible to seal as it is.
+        """
+        busy = any(
+            one.journal == other.journal for together, _ in self._under_way for other in together
+        )
         head, until = self.failed.get(one.journal, (None, 0.0))
         return not busy and (head != one.head or time.monotonic() >= until)
 
@@ -81,13 +87,17 @@ class Sealing:
         self._under_way.append((together, self._pool.submit(self._sealed, together, identity)))
 
     def step(self) -> list[str]:
-        """Note in the journals what was sealed; gives the names of these journals. What failed is told, and tried again later."""
+        """Note in the journals what was sealed; gives the names of these journals. What failed is
+        told, and tried again later.
+        """
         noted = []
         for together, future in [one for one in self._under_way if one[1].done()]:
             try:
                 for sealed in future.result():
                     self.failed.pop(sealed.journal, None)
-                    self._note(sealed, next(one.head for one in together if one.journal == sealed.journal))
+                    self._note(
+                        sealed, next(one.head for one in together if one.journal == sealed.journal)
+                    )
                     noted.append(sealed.journal)
             except (VacrError, OSError) as error:
                 self._fail(together, error)
@@ -120,18 +130,28 @@ class Sealing:
             inputs = {}
             written = []
             for one in together:
-                said = {"identity": identity, "session": one.journal, "frames": one.head.frames, "head": one.head.hash.hex()}
+                said = {
+                    "identity": identity,
+                    "session": one.journal,
+                    "frames": one.head.frames,
+                    "head": one.head.hash.hex(),
+                }
                 for path, digest in _written(self._journal.folder, one, together[0].place, folder):
                     inputs[digest] = said
                     written.append(path)
             first = together[0].place
-            # What a database holds of a session is one file; what a folder does lies there as in the folder.
+            # What a database holds of a session is one file; what a folder does lies there as in
+            # the folder.
             session = first.session if first.session and len(written) > 1 else None
-            return self._seal(first.agent, Copy(folder if session else written[0], session, inputs, Path(name)))
+            return self._seal(
+                first.agent, Copy(folder if session else written[0], session, inputs, Path(name))
+            )
 
 
 def _written(folder: Path, one: ToSeal, main: Place, target: Path) -> Iterator[tuple[Path, str]]:
-    """Write the parts of a session where they lie to each other as they did; gives each with its digest."""
+    """Write the parts of a session where they lie to each other as they did; gives each with its
+    digest.
+    """
     away = one.place.path.parent.relative_to(main.path.parent) if not one.place.session else Path()
     for name, data in first_seen(path_of(folder, one.journal), one.journal, one.head).items():
         relative = PurePosixPath(name)
@@ -140,6 +160,8 @@ def _written(folder: Path, one: ToSeal, main: Place, target: Path) -> Iterator[t
         path = target / away / relative
         path.parent.mkdir(parents=True, exist_ok=True)
         # What is made of it is as readable as this is: conversations are nobody else's.
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _OWNER_ONLY), "wb") as file:
+        with os.fdopen(
+            os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _OWNER_ONLY), "wb"
+        ) as file:
             file.write(data)
         yield path, hashlib.sha256(data).hexdigest()

@@ -58,7 +58,9 @@ class State:
         self.agent = self.session = ""
         self.path = Path()
         self.began = self.last = self.changed = 0
-        """When it was begun, when the last note was made, and the last one of a part, in nanoseconds."""
+        """When it was begun, when the last note was made, and the last one of a part, in
+        nanoseconds.
+        """
         self.frames = 0
         self.parts: list[CapturedPart] = []
         self.spools: dict[str, int] = {}
@@ -107,7 +109,12 @@ class State:
         if found["part"] != len(self.parts):
             raise Broken("a part with another number", where=self.where, frame=self.frames)
         self.parts.append(
-            CapturedPart(found["part"], found["name"], Path(os.fsdecode(found["path"])), rewritten=found["rewritten"])
+            CapturedPart(
+                found["part"],
+                found["name"],
+                Path(os.fsdecode(found["path"])),
+                rewritten=found["rewritten"],
+            )
         )
 
     def _bytes(self, found: Note) -> None:
@@ -132,7 +139,9 @@ class State:
             self._unsealed.append(self.frames)
 
     def _sealed(self, found: Note) -> None:
-        self.sealed = SealedAs(found["frames"], found["head"], found["record"], found["statement"], found["time"])
+        self.sealed = SealedAs(
+            found["frames"], found["head"], found["record"], found["statement"], found["time"]
+        )
         self._unsealed = [frame for frame in self._unsealed if frame >= found["frames"]]
 
     def _named(self, found: Note) -> CapturedPart:
@@ -175,7 +184,16 @@ class SessionJournal:
 
     def begin(self, agent: str, path: Path, session: str) -> None:
         """Note whose session it is."""
-        self._add(note("began", time.time_ns(), agent=agent, path=os.fsencode(path), session=session, recorder=__version__))
+        self._add(
+            note(
+                "began",
+                time.time_ns(),
+                agent=agent,
+                path=os.fsencode(path),
+                session=session,
+                recorder=__version__,
+            )
+        )
 
     def part(self, name: str, path: Path, *, rewritten: bool) -> CapturedPart:
         """Give a part by its name, which may be new."""
@@ -183,23 +201,42 @@ class SessionJournal:
             if part.name == name:
                 return part
         number = len(self.state.parts)
-        self._add(note("part", time.time_ns(), part=number, name=name, path=os.fsencode(path), rewritten=rewritten))
+        self._add(
+            note(
+                "part",
+                time.time_ns(),
+                part=number,
+                name=name,
+                path=os.fsencode(path),
+                rewritten=rewritten,
+            )
+        )
         found = self.state.parts[number]
         found.content.held = bytearray() if rewritten else None
         return found
 
-    def change(self, part: CapturedPart, *changes: tuple[int, int, bytes], seen: int | None = None) -> None:
-        """Note that bytes of a part became others, or that some were added; it was looked at now, unless told when.
+    def change(
+        self, part: CapturedPart, *changes: tuple[int, int, bytes], seen: int | None = None
+    ) -> None:
+        """Note that bytes of a part became others, or that some were added; it was looked at now,
+        unless told when.
 
-        Each change says where, how many bytes are no more, and which came; it is made after those before it.
+        Each change says where, how many bytes are no more, and which came; it is made after those
+        before it.
         """
-        if part.content.held is None and any((at, cut) != (part.content.size, 0) for at, cut, _ in changes):
+        if part.content.held is None and any(
+            (at, cut) != (part.content.size, 0) for at, cut, _ in changes
+        ):
             part.content.replace(bytearray(self.content(part)))
         now = time.time_ns() if seen is None else seen
         written = []
         for at, cut, data in changes:
             for first in range(0, len(data), _PIECE) if data else (0,):
-                piece = {"at": at + first, "cut": 0 if first else cut, "data": data[first : first + _PIECE]}
+                piece = {
+                    "at": at + first,
+                    "cut": 0 if first else cut,
+                    "data": data[first : first + _PIECE],
+                }
                 written.append(note("bytes", now, part=part.number, **piece))
         self._add(*written)
         if not part.rewritten:
@@ -213,11 +250,25 @@ class SessionJournal:
     def events(self, spool: str, found: Iterable[Event]) -> None:
         """Note what hooks were told."""
         now = time.time_ns()
-        self._add(*(note("event", now, happened=one.time, spool=spool, end=one.end, data=one.payload) for one in found))
+        self._add(
+            *(
+                note("event", now, happened=one.time, spool=spool, end=one.end, data=one.payload)
+                for one in found
+            )
+        )
 
     def seal(self, head: Head, record: bytes, statement: bytes) -> None:
         """Note the record that was made of the journal up to a head."""
-        self._add(note("sealed", time.time_ns(), frames=head.frames, head=head.hash, record=record, statement=statement))
+        self._add(
+            note(
+                "sealed",
+                time.time_ns(),
+                frames=head.frames,
+                head=head.hash,
+                record=record,
+                statement=statement,
+            )
+        )
 
     def content(self, part: CapturedPart) -> bytes:
         """Give the bytes of a part as they were last seen."""

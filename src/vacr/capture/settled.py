@@ -1,9 +1,10 @@
 """What has settled of a session that its agent writes anew, and what became of that.
 
-An agent that keeps a session in a database, or writes its file whole each time, changes what it wrote: an answer grows, a call
-gets its result. The bytes tell nothing there; what the session says does. An entry has settled when a sealed record holds it, or
-when it was the same for a minute and is no call without a result. From then on it may go on until the user does or it is sealed.
-That it says something else, or is gone, is history rewritten, by whomever.
+An agent that keeps a session in a database, or writes its file whole each time, changes what it
+wrote: an answer grows, a call gets its result. The bytes tell nothing there; what the session says
+does. An entry has settled when a sealed record holds it, or when it was the same for a minute and
+is no call without a result. From then on it may go on until the user does or it is sealed. That it
+says something else, or is gone, is history rewritten, by whomever.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from vacr.capture.session_journal import State
 
 _MINUTE = 60_000_000_000
 _STOOD = 2_000_000_000
-"""Nanoseconds that a state has to last to show what was rewritten: a shorter one may be half of a change."""
+"""Nanoseconds that a state has to last to show what was rewritten: a shorter one may be half of a
+change.
+"""
 _LARGE = 1 << 23
 """Bytes that may be looked at each minute; a session that is larger is looked at more seldom."""
 _CALLS = ("tool-call", "tool-result")
@@ -31,7 +34,9 @@ class Difference:
     entry: Saying
     what: str
     weight: int = 1
-    """What is gone weighs more than what changed; nothing, where only what is noted beside the words has changed."""
+    """What is gone weighs more than what changed; nothing, where only what is noted beside the
+    words has changed.
+    """
 
     @property
     def is_rewritten(self) -> bool:
@@ -46,8 +51,12 @@ class Difference:
 class Settled:
     """The entries of a session that have settled, up to a moment of its journal."""
 
-    def __init__(self, rewritten: Callable[[Settled, State], None] = lambda _settled, _state: None) -> None:
-        """Begin with none; whoever wants to know is told when a session is about to be taken as it was rewritten."""
+    def __init__(
+        self, rewritten: Callable[[Settled, State], None] = lambda _settled, _state: None
+    ) -> None:
+        """Begin with none; whoever wants to know is told when a session is about to be taken as it
+        was rewritten.
+        """
         self._rewritten = rewritten
         self.entries: list[Saying] = []
         self.parts: dict[int, bytes] = {}
@@ -62,10 +71,14 @@ class Settled:
         self._names: set[str] = set()
 
     def look(self, state: State, until: int) -> list[Difference]:
-        """Look at what a session was like until some moment, if it is time to; gives what became of what had settled."""
+        """Look at what a session was like until some moment, if it is time to; gives what became of
+        what had settled.
+        """
         stood = abs(until - state.changed)
         pause = _MINUTE * (1 + sum(part.content.size for part in state.parts) // _LARGE)
-        if stood < _MINUTE and abs(until - self._looked) < (pause if stood >= _STOOD else pause + _STOOD):
+        if stood < _MINUTE and abs(until - self._looked) < (
+            pause if stood >= _STOOD else pause + _STOOD
+        ):
             return []
         now = said_in(state)
         if now is None:
@@ -102,13 +115,19 @@ class Settled:
                 before = self.entries[at]
                 if known[before.words] <= there[before.words]:
                     continue  # it stands elsewhere
-                after = named.get((before.kind, before.name)) if before.name else _next(alike.get(before.kind), replaced)
+                after = (
+                    named.get((before.kind, before.name))
+                    if before.name
+                    else _next(alike.get(before.kind), replaced)
+                )
                 if after is not None:
                     replaced.pop(after.number, None)
                 yield from self._became(at, after)
             new = (one for one in replaced.values() if there[one.words] > known[one.words])
             yield from self._came_in(hunk.end, new)
-        yield from self._moved(now, {words for words, count in known.items() if count == there[words] == 1})
+        yield from self._moved(
+            now, {words for words, count in known.items() if count == there[words] == 1}
+        )
         yield from self._beside(now)
 
     def _became(self, at: int, after: Saying | None) -> Iterator[Difference]:
@@ -127,18 +146,27 @@ class Settled:
         awaited = {one.entry.get("call-id") for one in self.open}
         for one in new if is_sealed or at <= self._last < len(self.entries) else ():
             is_awaited = one.kind in _CALLS and one.entry.get("call-id") in awaited
-            if not is_awaited and (is_sealed or (one.kind not in _CALLS and one.name not in self._names)):
+            if not is_awaited and (
+                is_sealed or (one.kind not in _CALLS and one.name not in self._names)
+            ):
                 yield Difference(one, f" is new before {self.entries[at]}", int(is_sealed))
 
     def _moved(self, now: Iterable[Saying], once: set[bytes]) -> Iterator[Difference]:
         """Tell which of the entries that are there once stand in another order."""
         before = [one for one in self.entries if one.words in once]
-        order, found = [one.words for one in before], [one.words for one in now if one.words in once]
+        order, found = (
+            [one.words for one in before],
+            [one.words for one in now if one.words in once],
+        )
         for hunk in hunks(order, found) if order != found else ():
-            yield from (Difference(one, " stands elsewhere") for one in before[hunk.first : hunk.end])
+            yield from (
+                Difference(one, " stands elsewhere") for one in before[hunk.first : hunk.end]
+            )
 
     def _beside(self, now: Iterable[Saying]) -> Iterator[Difference]:
-        """Tell what changed of what is noted beside words that are the same; an agent does so until the user goes on."""
+        """Tell what changed of what is noted beside words that are the same; an agent does so until
+        the user goes on.
+        """
         noted: dict[bytes, list[Saying]] = {}
         for one in now:
             noted.setdefault(one.words, []).append(one)
@@ -152,13 +180,17 @@ class Settled:
         return at < self._last or self._sealed[self.entries[at].words] > 0
 
     def _take(self, now: Sequence[Saying], *, stood: bool) -> None:
-        """Take what has settled by now: what had, if it is still there, and what was the same the last time."""
+        """Take what has settled by now: what had, if it is still there, and what was the same the
+        last time.
+        """
         known = Counter(one.words for one in self.entries) | self._seen
         self._seen = Counter(one.words for one in now)
         self.open = [one for one in now if one.is_open]
         self.entries = [one for one in now if not one.is_open and (stood or known[one.words] > 0)]
         self._sealed &= Counter(one.words for one in self.entries)
-        self._last = max((at for at, one in enumerate(self.entries) if one.kind == "user"), default=0)
+        self._last = max(
+            (at for at, one in enumerate(self.entries) if one.kind == "user"), default=0
+        )
         self._names = {one.name for one in self.entries if one.name}
 
 
@@ -181,4 +213,6 @@ def _next(entries: deque[Saying] | None, left: Mapping[int, Saying]) -> Saying |
 
 def said_in(state: State) -> list[Saying] | None:
     """Give what a session says as its journal has it; nothing where that cannot be told."""
-    return sayings(state.agent, [(part.name, bytes(part.content.held or b"")) for part in state.parts])
+    return sayings(
+        state.agent, [(part.name, bytes(part.content.held or b"")) for part in state.parts]
+    )

@@ -1,8 +1,9 @@
 """Spools: the events that hooks appended, read back. Step: capture.
 
-`hook.py` says what a frame is. Many hooks append to one spool, and any of them may be killed while it writes: what is left of
-such a frame is passed over as soon as a whole one follows it. At the end of a spool a frame that is not whole may still be in
-the making, and is waited for. What lies between two hooks' writes is not: an append is one write, which others cannot divide.
+`hook.py` says what a frame is. Many hooks append to one spool, and any of them may be killed while
+it writes: what is left of such a frame is passed over as soon as a whole one follows it. At the end
+of a spool a frame that is not whole may still be in the making, and is waited for. What lies
+between two hooks' writes is not: an append is one write, which others cannot divide.
 """
 
 from __future__ import annotations
@@ -74,7 +75,9 @@ class Spool:
 
 def spools(state: Path) -> Iterator[Spool]:
     """Find the spools in a state folder, in the order of their names."""
-    for path in sorted((*(state / FOLDER).glob(f"*/*{ENDING}"), *(state / FOLDER).glob(f"*/*{ENDING}{TAKEN}"))):
+    for path in sorted(
+        (*(state / FOLDER).glob(f"*/*{ENDING}"), *(state / FOLDER).glob(f"*/*{ENDING}{TAKEN}"))
+    ):
         if path.is_file() and not path.is_symlink():
             session = path.name.removesuffix(TAKEN).removesuffix(ENDING)
             yield Spool(_plain(path.parent.name), _plain(session), path)
@@ -87,8 +90,9 @@ def _plain(name: str) -> str:
 def read(source: bytes | Path, offset: int = 0, most: int = MOST) -> tuple[list[Event], int]:
     """Give the next events from an offset on, and the offset to go on from.
 
-    Of a file about `most` bytes are read, so there may be more events where some came: go on until none comes. What is given is
-    on the disk, though its hook may still be waiting for that: a spool never becomes shorter than it was read.
+    Of a file about `most` bytes are read, so there may be more events where some came: go on until
+    none comes. What is given is on the disk, though its hook may still be waiting for that: a spool
+    never becomes shorter than it was read.
 
     Raises:
         UnreadableInput: the file cannot be read, or has become shorter than the offset.
@@ -99,7 +103,10 @@ def read(source: bytes | Path, offset: int = 0, most: int = MOST) -> tuple[list[
         with source.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
             if size < offset:
-                raise UnreadableInput(f"the spool has become shorter: {size} bytes, {offset} were read", where=str(source))
+                raise UnreadableInput(
+                    f"the spool has become shorter: {size} bytes, {offset} were read",
+                    where=str(source),
+                )
             while True:
                 file.seek(offset)
                 found, after = _events(file.read(most), offset)
@@ -109,7 +116,9 @@ def read(source: bytes | Path, offset: int = 0, most: int = MOST) -> tuple[list[
                     return found, after
                 most *= 4
     except OSError as error:
-        raise UnreadableInput(f"cannot be read: {error.strerror or error}", where=str(source)) from error
+        raise UnreadableInput(
+            f"cannot be read: {error.strerror or error}", where=str(source)
+        ) from error
 
 
 def _events(data: bytes, offset: int) -> tuple[list[Event], int]:
@@ -127,7 +136,8 @@ def _events(data: bytes, offset: int) -> tuple[list[Event], int]:
 
 
 def _reaches_into_another(data: bytes, at: int, length: int) -> bool:
-    """Tell whether what seems whole owes its end to the next frame: it was cut, and the bytes that follow happen to be the same.
+    """Tell whether what seems whole owes its end to the next frame: it was cut, and the bytes that
+    follow happen to be the same.
 
     Only an event that is no text in UTF-8 can end as a frame begins.
     """

@@ -17,7 +17,8 @@ from vacr.sources.files import read_bytes
 
 
 def check_record(folder: Path, path: str) -> list[str]:
-    """Check that a journal and a record that was sealed from it speak of each other; gives what is wrong.
+    """Check that a journal and a record that was sealed from it speak of each other; gives what is
+    wrong.
 
     Raises:
         UnreadableInput: there is no record, or no journal.
@@ -40,7 +41,11 @@ def check_record(folder: Path, path: str) -> list[str]:
         return [f"the record was made from another journal, {keys.uri_of(identity)}"]
     digest = hashlib.sha256(data).digest()
     if name in covered.retired:
-        return [] if covered.retired[name] == digest else [f"{name}: was deleted, sealed as another record"]
+        return (
+            []
+            if covered.retired[name] == digest
+            else [f"{name}: was deleted, sealed as another record"]
+        )
     if name not in names(folder):
         return [f"{name}: there is no such journal"]
     sealed, reached = False, NOTHING
@@ -52,4 +57,8 @@ def check_record(folder: Path, path: str) -> list[str]:
             reached = scan.head if scan.head.frames == head.frames else reached
             sealed = sealed or (note["kind"] == "sealed" and note["record"] == digest)
     found = [] if reached == head else [f"{name}: never had the head that the record names"]
-    return found if sealed else [*found, f"{name}: does not name the record as one that was sealed from it"]
+    return (
+        found
+        if sealed
+        else [*found, f"{name}: does not name the record as one that was sealed from it"]
+    )

@@ -1,6 +1,8 @@
-"""The watcher: follows the sessions of all agents on this machine into the journal, and has them sealed when they end.
+"""The watcher: follows the sessions of all agents on this machine into the journal, and has them
+sealed when they end.
 
-Nothing here stops for one session that cannot be read, or for a service that cannot be reached: it is told, and tried again.
+Nothing here stops for one session that cannot be read, or for a service that cannot be reached: it
+is told, and tried again.
 """
 
 from __future__ import annotations
@@ -38,7 +40,12 @@ class Watcher:
     ) -> None:
         """Say what is followed, and where hooks leave their events."""
         self.journal, self.settings = journal, settings
-        self.sealing, self.anchoring, self.limits, self.tell = sealing, anchoring, limits or Limits(), tell
+        self.sealing, self.anchoring, self.limits, self.tell = (
+            sealing,
+            anchoring,
+            limits or Limits(),
+            tell,
+        )
         self._guard = Guard(tell)
         self.capturing = Capturing(journal, roots, settings, self._guard)
         self.events = HookEvents(state, self.capturing, self._guard)
@@ -50,7 +57,11 @@ class Watcher:
     def step(self, changed: set[Path] | None) -> None:
         """Capture what has changed, or look at everything, and do what is due."""
         self.capturing.capture(changed)
-        if changed is None or self.events.wait or any(path.is_relative_to(self.events.folder) for path in changed):
+        if (
+            changed is None
+            or self.events.wait
+            or any(path.is_relative_to(self.events.folder) for path in changed)
+        ):
             self._guard("the hooks", self.events.read)
         if not self._is_begun:
             self._is_begun = True
@@ -76,7 +87,9 @@ class Watcher:
     def _due(self) -> None:
         now = time.monotonic()
         waited = now - self._checkpointed
-        if self.capturing.frames and (waited >= self.settings.checkpoint or self.capturing.frames >= self.settings.frames):
+        if self.capturing.frames and (
+            waited >= self.settings.checkpoint or self.capturing.frames >= self.settings.frames
+        ):
             self._checkpoint()
         if self.anchoring is not None:
             self.anchoring.step(self.journal)
@@ -94,11 +107,15 @@ class Watcher:
         for name, error in self.journal.damaged.items():
             if name not in self._damaged:
                 self._damaged.add(name)
-                self.tell(f"{error}; it stays as it is, and another goes on in its place: see vacr journal verify")
+                self.tell(
+                    f"{error}; it stays as it is, and another goes on in its place: see vacr "
+                    "journal verify"
+                )
 
     def _checkpoint(self) -> None:
         now = time.monotonic()
-        # A clock that is moved must not keep a key for ever, nor must a watcher that never runs for long.
+        # A clock that is moved must not keep a key for ever, nor must a watcher that never runs for
+        # long.
         age = max(now - self._rotated, time.time() - self.journal.covered.epoch_began / 1000)
         ends_epoch = age >= self.settings.epoch
         while self.journal.uncovered() or ends_epoch:

@@ -1,4 +1,6 @@
-"""The command line: parse, fetch bytes, call, print; nothing else. One module a verb, loaded when it is used."""
+"""The command line: parse, fetch bytes, call, print; nothing else. One module a verb, loaded when
+it is used.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,14 @@ import click
 
 from vacr import __version__
 from vacr.cli.options import FINDINGS, printable
-from vacr.cli.streams import check_output, discard_output, flush_streams, is_reader_gone, prepare_streams, print_message
+from vacr.cli.streams import (
+    check_output,
+    discard_output,
+    flush_streams,
+    is_reader_gone,
+    prepare_streams,
+    print_message,
+)
 from vacr.cli.verbs import Verbs
 from vacr.errors import UnreadableInput, UnwritableOutput, VacrError
 
@@ -62,13 +71,19 @@ EXIT_CODES = {
         "schema": "Show a schema, or make instances of it.",
         "completion": "Print completion for a shell.",
     },
-    context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "VACR", "max_content_width": 100},
-    epilog=f"Exit codes: {' · '.join(f'{code} {meaning}' for code, meaning in EXIT_CODES.items())}. "
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "auto_envvar_prefix": "VACR",
+        "max_content_width": 100,
+    },
+    epilog="Exit codes: "
+    f"{' · '.join(f'{code} {meaning}' for code, meaning in EXIT_CODES.items())}. "
     "Every option also reads an environment variable: VACR_<VERB>_<OPTION>.",
 )
 @click.version_option(__version__, "-V", "--version", message="vacr %(version)s")
 def group() -> None:
-    """Turn what an AI coding agent leaves on disk into evidence: canonical records of its conversations.
+    """Turn what an AI coding agent leaves on disk into evidence: canonical records of its
+    conversations.
 
     \b
     Example:
@@ -84,8 +99,8 @@ def main() -> None:
     atexit.register(flush_streams)
     exit_code = run()
     if exit_code == INTERRUPTED:
-        # Threads of a pool that was ended at once would complain about it on the way out. Nothing is flushed: an interrupted
-        # write to a full pipe would block again.
+        # Threads of a pool that was ended at once would complain about it on the way out. Nothing
+        # is flushed: an interrupted write to a full pipe would block again.
         os._exit(exit_code)
     sys.exit(exit_code)
 
@@ -107,7 +122,9 @@ def run(arguments: list[str] | None = None) -> int:
     except (KeyboardInterrupt, click.Abort) as error:
         # The library takes the end of any input for the user's wish to end.
         ended = isinstance(error.__cause__, EOFError)
-        print_message(f"vacr: {'something that was being read ended too early' if ended else 'interrupted'}")
+        print_message(
+            f"vacr: {'something that was being read ended too early' if ended else 'interrupted'}"
+        )
         return UnreadableInput.exit_code if ended else INTERRUPTED
     except (SystemExit, BrokenPipeError) as error:
         # The library ends so after it has completed words for a shell, and whichever pipe broke.
@@ -134,7 +151,9 @@ def run(arguments: list[str] | None = None) -> int:
 
 
 def _describe(error: OSError) -> str:
-    """Describe an error that no verb expected; the library prints help without checking whether it can be written."""
+    """Describe an error that no verb expected; the library prints help without checking whether it
+    can be written.
+    """
     try:
         check_output()
     except UnwritableOutput as failed:

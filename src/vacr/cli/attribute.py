@@ -26,11 +26,26 @@ from vacr.sources.git import base_of
 
 @click.command(no_args_is_help=True)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PATH)
-@click.option("--base", metavar="REPOSITORY[@REVISION]", help="The files as they were before: a git repository, bare or not.")
-@click.option("--history", is_flag=True, help="Print what each call made, a JSON line each, and write nothing.")
-@click.option("--check", is_flag=True, help="Redo the attribution of records and compare; write nothing.")
+@click.option(
+    "--base",
+    metavar="REPOSITORY[@REVISION]",
+    help="The files as they were before: a git repository, bare or not.",
+)
+@click.option(
+    "--history",
+    is_flag=True,
+    help="Print what each call made, a JSON line each, and write nothing.",
+)
+@click.option(
+    "--check", is_flag=True, help="Redo the attribution of records and compare; write nothing."
+)
 @click.option("--url", metavar="URL", help="Where the conversation can be read.")
-@click.option("--related", metavar="TYPE=URL", multiple=True, help="What the conversation is related to; may be given again.")
+@click.option(
+    "--related",
+    metavar="TYPE=URL",
+    multiple=True,
+    help="What the conversation is related to; may be given again.",
+)
 @options.writing_options
 @options.voice_options
 def command(
@@ -46,11 +61,13 @@ def command(
     quiet: bool,  # noqa: FBT001
     verbose: int,
 ) -> int:
-    """Say which lines of which files an agent wrote, by replaying what it did: a new record with `file-attribution`.
+    """Say which lines of which files an agent wrote, by replaying what it did: a new record with
+    `file-attribution`.
 
-    Files are records or native sessions; several are replayed together, in the order of time. A line is an agent's only when an
-    entry proves it. Without a base, only what the session shows is known. -v lists the lines. With --check each record is
-    replayed again, with the others that it was made with, and has a verdict: exit code 1 when one is not what it says.
+    Files are records or native sessions; several are replayed together, in the order of time. A
+    line is an agent's only when an entry proves it. Without a base, only what the session shows is
+    known. -v lists the lines. With --check each record is replayed again, with the others that it
+    was made with, and has a verdict: exit code 1 when one is not what it says.
 
     \b
     Example:
@@ -72,7 +89,9 @@ def command(
         return _history(found, tree, voice)
     outputs.refuse_one_file_for_many([one.path for one in found], output)
     done, targets = [], set()
-    for one, record in zip(found, attribute([one.record for one in found], tree, wishes), strict=True):
+    for one, record in zip(
+        found, attribute([one.record for one in found], tree, wishes), strict=True
+    ):
         identify(cast("Record", record))
         tell_unknown(one, record["vacr"]["attribution"].get("unknown-tools", {}), voice)
         tell_doubt(one, record, tree, voice)
@@ -81,15 +100,30 @@ def command(
         if output == STDIN:
             write_bytes([data, b"\n" if form == "json" else b""])
             continue
-        target = Path(output or ".") / f"{one.stem}.attributed.acr.{form}" if outputs.is_folder(output) else Path(output or "")
+        target = (
+            Path(output or ".") / f"{one.stem}.attributed.acr.{form}"
+            if outputs.is_folder(output)
+            else Path(output or "")
+        )
         if target in targets:
-            raise UsageError(f"two results would be {target}", hint="Attribute them one after the other, into different folders.")
+            raise UsageError(
+                f"two results would be {target}",
+                hint="Attribute them one after the other, into different folders.",
+            )
         targets.add(target)
         state = outputs.write_new(target, data, one.path, files, overwrite=overwrite)
         voice.result(f"{target}: {summary(record)}{', unchanged' if state == 'unchanged' else ''}")
         for line in _listed(record) if verbose else ():
             voice.result(f"  {line}")
-        done.append({"source": one.path, "output": str(target), "state": state, "id": record["id"], **counts_of(record)})
+        done.append(
+            {
+                "source": one.path,
+                "output": str(target),
+                "state": state,
+                "id": record["id"],
+                **counts_of(record),
+            }
+        )
     if output != STDIN:
         voice.data({"records": done})
     return 0
@@ -106,7 +140,10 @@ def _refuse_both(*, history: bool, check: bool, output: str | None) -> None:
     if history and check:
         raise UsageError("--history and --check do not go together", hint="Give one of them.")
     if output is not None and (history or check):
-        raise UsageError(f"{'--history' if history else '--check'} writes nothing, so -o is of no use", hint="Leave -o out.")
+        raise UsageError(
+            f"{'--history' if history else '--check'} writes nothing, so -o is of no use",
+            hint="Leave -o out.",
+        )
 
 
 def _history(found: list[Given], tree: Base | None, voice: Voice) -> int:
@@ -122,13 +159,18 @@ def tell_unknown(one: Given, unknown: dict[str, int], voice: Voice) -> None:
     """Say which tools a session used whose effects are not known."""
     if unknown:
         named = ", ".join(f"{name} ({count})" for name, count in unknown.items())
-        voice.notice(f"{one.path}: what these tools do to files is not known, so it is left out: {named}")
+        voice.notice(
+            f"{one.path}: what these tools do to files is not known, so it is left out: {named}"
+        )
 
 
 def _pair(text: str) -> tuple[str, str]:
     kind, equals, url = text.partition("=")
     if not kind or not equals or ":" not in url:
-        raise UsageError(f"--related {text} is not TYPE=URL", hint="For example: --related issue=https://example.org/issues/7")
+        raise UsageError(
+            f"--related {text} is not TYPE=URL",
+            hint="For example: --related issue=https://example.org/issues/7",
+        )
     return kind, url
 
 
@@ -139,7 +181,9 @@ def counts_of(record: dict[str, Any]) -> dict[str, Any]:
     for file in files:
         for conversation in file["conversations"]:
             for one in conversation["ranges"]:
-                kind = one.get("contributor", conversation.get("contributor", {})).get("type", "unknown")
+                kind = one.get("contributor", conversation.get("contributor", {})).get(
+                    "type", "unknown"
+                )
                 lines[kind] += one["end-line"] - one["start-line"] + 1
     return {"files": len(files), "lines": dict(lines)}
 
@@ -156,12 +200,18 @@ def _listed(record: dict[str, Any]) -> list[str]:
     listed = []
     for file in record["file-attribution"]["files"]:
         proofs = record["vacr"]["attribution"]["files"][file["path"]]["ranges"]
-        ranges = [(one, conversation) for conversation in file["conversations"] for one in conversation["ranges"]]
+        ranges = [
+            (one, conversation)
+            for conversation in file["conversations"]
+            for one in conversation["ranges"]
+        ]
         told = []
         for (one, conversation), proof in zip(ranges, proofs, strict=True):
             first, last = one["start-line"], one["end-line"]
             kind = one.get("contributor", conversation["contributor"])["type"]
-            told.append(f"{first if first == last else f'{first}-{last}'} {kind} {proof['evidence']}")
+            told.append(
+                f"{first if first == last else f'{first}-{last}'} {kind} {proof['evidence']}"
+            )
         listed.append(f"{file['path']}: {', '.join(told)}")
     return listed
 
@@ -170,5 +220,8 @@ def tell_doubt(one: Given, record: dict[str, Any], tree: Base | None, voice: Voi
     """Say so when a base knows nothing of what a session worked on."""
     files = record["vacr"]["attribution"]["files"]
     if tree is not None and files and not any(path in tree.names for path in files):
-        told = "the base has none of the files that the session changed: all of them are new, or it is another repository"
+        told = (
+            "the base has none of the files that the session changed: all of them are new, "
+            "or it is another repository"
+        )
         voice.notice(f"{one.path}: {told}")

@@ -55,7 +55,12 @@ def _ranges(lines: list[Line]) -> list[dict[str, Any]]:
     for line in lines:
         about = {"contributor": _contributor(line), **_proof(line.found)}
         last = ranges[-1] if ranges else None
-        if last and last["end-line"] == line.number - 1 and last == last | about and len(last) == len(about) + 2:
+        if (
+            last
+            and last["end-line"] == line.number - 1
+            and last == last | about
+            and len(last) == len(about) + 2
+        ):
             last["end-line"] = line.number
         else:
             ranges.append({"start-line": line.number, "end-line": line.number, **about})
@@ -69,7 +74,13 @@ def counts_told(counts: Counter[str]) -> dict[str, int]:
 
 def models_told(found: Iterable[Found | None]) -> dict[str, int]:
     """Count lines by the model that made them."""
-    return dict(Counter(one.claim.model for one in found if one is not None and one.type in ("ai", "mixed") and one.claim.model))
+    return dict(
+        Counter(
+            one.claim.model
+            for one in found
+            if one is not None and one.type in ("ai", "mixed") and one.claim.model
+        )
+    )
 
 
 def added_told(added: Added) -> dict[str, Any]:

@@ -1,4 +1,6 @@
-"""`vacr attribute --check`: the attributions that records hold, compared with what the records yield."""
+"""`vacr attribute --check`: the attributions that records hold, compared with what the records
+yield.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ FAILED = 1
 
 
 def check_all(files: Iterable[str], tree: Base | None, voice: Voice) -> int:
-    """Give each record a verdict, and the exit code of all; one that cannot be read does not keep the others from theirs."""
+    """Give each record a verdict, and the exit code of all; one that cannot be read does not keep
+    the others from theirs.
+    """
     found: list[Given] = []
     results, exits = [], [0]
     for path in files:

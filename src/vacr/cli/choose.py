@@ -16,7 +16,8 @@ _LEAVE = ("", "q")
 
 
 def choose(agent: str | None, voice: Voice) -> tuple[Session, list[Session]] | None:
-    """Ask for one of the newest sessions on a terminal; without one, take the newest. Nothing where there are none.
+    """Ask for one of the newest sessions on a terminal; without one, take the newest. Nothing where
+    there are none.
 
     It comes with its sub-agents.
 
@@ -28,7 +29,10 @@ def choose(agent: str | None, voice: Voice) -> tuple[Session, list[Session]] | N
         return None
     if voice.json or sys.stdin is None or not (sys.stdin.isatty() and sys.stderr.isatty()):
         newest = found[0][0]
-        voice.notice(f"vacr: the newest session: {newest.path}{f' ({newest.session})' if newest.session else ''}")
+        voice.notice(
+            "vacr: the newest session: "
+            f"{newest.path}{f' ({newest.session})' if newest.session else ''}"
+        )
         return found[0]
     shown = found[:_SHOWN]
     width = columns_of(sys.stderr)
@@ -37,7 +41,10 @@ def choose(agent: str | None, voice: Voice) -> tuple[Session, list[Session]] | N
     for number, row in enumerate(rows, 1):
         click.echo(f"{number:3} {row}", err=True)
     if len(found) > _SHOWN:
-        click.echo(f"    and {len(found) - _SHOWN} older ones, which vacr list -v shows with their paths", err=True)
+        click.echo(
+            f"    and {len(found) - _SHOWN} older ones, which vacr list -v shows with their paths",
+            err=True,
+        )
 
     def chosen(typed: str) -> tuple[Session, list[Session]]:
         if typed.strip().lower() in _LEAVE:
@@ -47,5 +54,7 @@ def choose(agent: str | None, voice: Voice) -> tuple[Session, list[Session]] | N
         return shown[int(typed) - 1]
 
     question = "Which one is to be recorded? Its number, or q for none"
-    picked: tuple[Session, list[Session]] = click.prompt(question, default="", show_default=False, value_proc=chosen, err=True)
+    picked: tuple[Session, list[Session]] = click.prompt(
+        question, default="", show_default=False, value_proc=chosen, err=True
+    )
     return picked

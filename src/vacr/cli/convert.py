@@ -26,7 +26,12 @@ _VERSION_SUFFIX = re.compile(r"\.v[123]$")
 
 @click.command(no_args_is_help=True)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PATH)
-@click.option("--to", type=click.Choice([*_SUFFIXES, *_VERSIONS]), required=True, help="The form or the version to write.")
+@click.option(
+    "--to",
+    type=click.Choice([*_SUFFIXES, *_VERSIONS]),
+    required=True,
+    help="The form or the version to write.",
+)
 @options.writing_options
 @options.voice_options
 def command(
@@ -38,10 +43,12 @@ def command(
     quiet: bool,  # noqa: FBT001
     verbose: int,
 ) -> int:
-    """Write records in another form, canonical JSON or deterministic CBOR, or in another version of the format.
+    """Write records in another form, canonical JSON or deterministic CBOR, or in another version of
+    the format.
 
-    There and back gives the same bytes. Only v1 cannot hold all of a record: it is the file attribution alone, and what is
-    left behind is told. A record in another version keeps the form it has.
+    There and back gives the same bytes. Only v1 cannot hold all of a record: it is the file
+    attribution alone, and what is left behind is told. A record in another version keeps the form
+    it has.
 
     \b
     Example:
@@ -62,16 +69,29 @@ def command(
                 write_bytes([b"\n" if form == "json" and path != files[0] else b"", data])
                 _tell(path, behind, voice)
                 continue
-            target = Path(output or ".") / name if outputs.is_folder(output) else _named(output or "", form)
+            target = (
+                Path(output or ".") / name
+                if outputs.is_folder(output)
+                else _named(output or "", form)
+            )
             state = outputs.write_new(target, data, path, files, overwrite=overwrite)
         except VacrError as error:
-            voice.error(f"vacr: {'' if error.where.startswith(path) else f'{path}: '}{error}", error.hint)
-            errors.append({"source": path, "error": error.message, "where": error.where, "hint": error.hint})
+            voice.error(
+                f"vacr: {'' if error.where.startswith(path) else f'{path}: '}{error}", error.hint
+            )
+            errors.append(
+                {"source": path, "error": error.message, "where": error.where, "hint": error.hint}
+            )
             worst = max(worst, error.exit_code)
             continue
         voice.result(f"{target}: {size(len(data))}{', unchanged' if state == 'unchanged' else ''}")
         _tell(path, behind, voice)
-        described = {"source": path, "output": str(target), "state": state, "left-behind": list(behind)}
+        described = {
+            "source": path,
+            "output": str(target),
+            "state": state,
+            "left-behind": list(behind),
+        }
         done.append(described | {"bytes": len(data), "sha-256": digest([data])})
     if output != STDIN:
         voice.data({"records": done, "errors": errors})
@@ -79,7 +99,8 @@ def command(
 
 
 def _converted(path: str, to: str, voice: Voice) -> tuple[bytes, str, dict[str, str], str]:
-    """Give the converted record, its form, what it leaves behind (pointers, with the words for them), and the name of its file.
+    """Give the converted record, its form, what it leaves behind (pointers, with the words for
+    them), and the name of its file.
 
     Raises:
         VacrError: the record cannot be read, or cannot be converted.
@@ -102,7 +123,9 @@ def _converted(path: str, to: str, voice: Voice) -> tuple[bytes, str, dict[str, 
         return data, form, {}, name
     behind = {where: where for where in left_behind(record, json=json)}
     if "/session/entries" in behind:
-        behind["/session/entries"] = f"/session/entries ({plural(len(record['session']['entries']), 'entry')})"
+        behind["/session/entries"] = (
+            f"/session/entries ({plural(len(record['session']['entries']), 'entry')})"
+        )
     return data, form, behind, name
 
 
@@ -116,17 +139,24 @@ def _named(output: str, form: str) -> Path:
     if suffix in _SUFFIXES.values() and suffix != _SUFFIXES[form]:
         other = suffix.removeprefix(".")
         hint = f"End it in {_SUFFIXES[form]}; --to {other} writes {other.upper()}."
-        raise UsageError(f"{output} is the name of a {other.upper()} file, and the record is in {form.upper()}", hint=hint)
+        raise UsageError(
+            f"{output} is the name of a {other.upper()} file, and the record is in {form.upper()}",
+            hint=hint,
+        )
     return Path(output)
 
 
 def _tell(path: str, behind: dict[str, str], voice: Voice) -> None:
     if behind:
-        voice.notice(f"{path}: left behind, for v1 has no place for it: {', '.join(behind.values())}")
+        voice.notice(
+            f"{path}: left behind, for v1 has no place for it: {', '.join(behind.values())}"
+        )
 
 
 def _renamed(path: str, to: str, form: str) -> str:
-    """Name the output after the input: the form is its ending, the version stands before `.acr` unless it is the default."""
+    """Name the output after the input: the form is its ending, the version stands before `.acr`
+    unless it is the default.
+    """
     given = "stdin.acr" if path == STDIN else Path(path).name
     stem = given
     for suffix in _SUFFIXES.values():
@@ -135,5 +165,9 @@ def _renamed(path: str, to: str, form: str) -> str:
         return f"{stem}{_SUFFIXES[to]}"
     acr = ".acr" if stem.endswith(".acr") else ""
     stem = _VERSION_SUFFIX.sub("", stem.removesuffix(".acr"))
-    name = f"{stem}{acr}{_SUFFIXES[form]}" if to == _DEFAULT_VERSION else f"{stem}.{to}{acr}{_SUFFIXES[form]}"
+    name = (
+        f"{stem}{acr}{_SUFFIXES[form]}"
+        if to == _DEFAULT_VERSION
+        else f"{stem}.{to}{acr}{_SUFFIXES[form]}"
+    )
     return f"{stem}.{to}{acr}{_SUFFIXES[form]}" if name == given else name

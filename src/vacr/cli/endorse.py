@@ -1,4 +1,6 @@
-"""`vacr endorse`: that an attestation key is in a TPM that its maker certified, in four steps between two machines."""
+"""`vacr endorse`: that an attestation key is in a TPM that its maker certified, in four steps
+between two machines.
+"""
 
 from __future__ import annotations
 
@@ -31,23 +33,28 @@ _LARGEST = 1 << 20
 
 @click.group(cls=InOrder, no_args_is_help=True)
 def command() -> None:
-    """Show that an attestation key is in a TPM that its maker certified. A and V are the attester's machine and the verifier's.
+    """Show that an attestation key is in a TPM that its maker certified. A and V are the attester's
+    machine and the verifier's.
 
     \b
     Example:
       A$ vacr endorse request -o request.cbor
-      V$ vacr endorse challenge request.cbor --ek-root maker.pem -o challenge.cbor --secret secret.cbor
-      A$ vacr endorse answer challenge.cbor -o answer.cbor
-      V$ vacr endorse confirm answer.cbor --secret secret.cbor --key verifier/signing.pem -o laptop.endorsement.cbor
+      V$ vacr endorse challenge request.cbor --ek-root maker.pem -o challenge.cbor --secret
+      secret.cbor A$ vacr endorse answer challenge.cbor -o answer.cbor V$ vacr endorse confirm
+      answer.cbor --secret secret.cbor --key verifier/signing.pem -o laptop.endorsement.cbor
     """
 
 
 def _tcti_option(function: F) -> F:
-    return click.option("--tcti", metavar="NAME", help="How the TPM is reached, such as device:/dev/tpmrm0.")(function)
+    return click.option(
+        "--tcti", metavar="NAME", help="How the TPM is reached, such as device:/dev/tpmrm0."
+    )(function)
 
 
 def _output(function: F) -> F:
-    return click.option("-o", "--output", required=True, metavar="FILE", type=PATH, help="Where to write.")(function)
+    return click.option(
+        "-o", "--output", required=True, metavar="FILE", type=PATH, help="Where to write."
+    )(function)
 
 
 def _refuse_there(name: str, option: str) -> None:
@@ -67,7 +74,9 @@ def _read(name: str, kind: str) -> bytes:
         endorsement.decode(data, kind)
     except InvalidStatement as error:
         hint = "vacr endorse --help shows which step writes that."
-        raise UnreadableInput(f"this is no {kind}: {error.message}", where=name, hint=hint) from error
+        raise UnreadableInput(
+            f"this is no {kind}: {error.message}", where=name, hint=hint
+        ) from error
     return data
 
 
@@ -90,7 +99,8 @@ def request(
     quiet: bool,  # noqa: FBT001 - click passes flags so
     verbose: int,
 ) -> int:
-    """On the attester's machine: write the attestation key of the TPM, and the certificate that its maker put into it.
+    """On the attester's machine: write the attestation key of the TPM, and the certificate that its
+    maker put into it.
 
     \b
     Example:
@@ -113,9 +123,19 @@ def request(
     help="Root certificates of makers of TPMs; may be given again.",
 )
 @click.option(
-    "--ek-chain", metavar="FILE", type=PATH, multiple=True, help="Certificates between those and the TPM's; may be given again."
+    "--ek-chain",
+    metavar="FILE",
+    type=PATH,
+    multiple=True,
+    help="Certificates between those and the TPM's; may be given again.",
 )
-@click.option("--secret", required=True, metavar="FILE", type=PATH, help="Where to keep what the answer is compared with.")
+@click.option(
+    "--secret",
+    required=True,
+    metavar="FILE",
+    type=PATH,
+    help="Where to keep what the answer is compared with.",
+)
 @_output
 @options.voice_options
 def challenge(
@@ -128,7 +148,8 @@ def challenge(
     quiet: bool,  # noqa: FBT001 - click passes flags so
     verbose: int,
 ) -> int:
-    """On the verifier's machine: check the TPM's certificate, and write a secret that only that TPM can read.
+    """On the verifier's machine: check the TPM's certificate, and write a secret that only that TPM
+    can read.
 
     \b
     Example:
@@ -143,7 +164,9 @@ def challenge(
     _refuse_there(secret, "--secret")
     path = Path(secret)
     path.touch(0o600)
-    write_all([Output(path, [made.kept], (path,))])  # readable by those only who can read what was there
+    write_all(
+        [Output(path, [made.kept], (path,))]
+    )  # readable by those only who can read what was there
     return _write(output, made.sent, f"the challenge; {secret} stays here", voice, secret=secret)
 
 
@@ -168,12 +191,23 @@ def answer(
     """
     said = endorsement.decode(_read(file, "challenge"), "challenge")
     secret = Tpm(tcti).activate(said["credential"], said["ek"])
-    return _write(output, endorsement.encode("answer", {"secret": secret}), "the answer", Voice(format, quiet, verbose))
+    return _write(
+        output,
+        endorsement.encode("answer", {"secret": secret}),
+        "the answer",
+        Voice(format, quiet, verbose),
+    )
 
 
 @command.command(short_help="Verifier: compare the answer, and sign the endorsement.")
 @click.argument("file", metavar="ANSWER", type=PATH)
-@click.option("--secret", required=True, metavar="FILE", type=PATH, help="What was kept when the challenge was made.")
+@click.option(
+    "--secret",
+    required=True,
+    metavar="FILE",
+    type=PATH,
+    help="What was kept when the challenge was made.",
+)
 @partial(key_options, required=True)
 @_output
 @options.voice_options
@@ -189,12 +223,16 @@ def confirm(
     quiet: bool,  # noqa: FBT001
     verbose: int,
 ) -> int:
-    """On the verifier's machine: compare the answer, and sign the endorsement, for policies to name.
+    """On the verifier's machine: compare the answer, and sign the endorsement, for policies to
+    name.
 
     \b
     Example:
-      vacr endorse confirm answer.cbor --secret secret.cbor --key verifier/signing.pem -o laptop.endorsement.cbor
+      vacr endorse confirm answer.cbor --secret secret.cbor --key verifier/signing.pem -o
+      laptop.endorsement.cbor
     """
     signer = key_signer(key=key, alg=alg, passphrase_file=passphrase_file, force=force)
-    made = endorsement.confirm(_read(secret, "secret"), _read(file, "answer"), signer, int(time.time()))
+    made = endorsement.confirm(
+        _read(secret, "secret"), _read(file, "answer"), signer, int(time.time())
+    )
     return _write(output, made, "the endorsement", Voice(format, quiet, verbose))

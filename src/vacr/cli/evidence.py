@@ -1,4 +1,6 @@
-"""What the verbs that make and judge evidence have in common: nonces, journals, records, and what is read and written."""
+"""What the verbs that make and judge evidence have in common: nonces, journals, records, and what
+is read and written.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ def evidence_in(path: str) -> Messages:
     try:
         found = read(data)
     except InvalidStatement as error:
-        raise UnreadableInput(f"there is no evidence in it: {error.message}", where=path, hint=hint) from error
+        raise UnreadableInput(
+            f"there is no evidence in it: {error.message}", where=path, hint=hint
+        ) from error
     if found.evidence is None:
         told, hint = ("a result", BELIEVE) if found.result is not None else ("an endorsement", hint)
         raise UnreadableInput(f"this is {told}, not evidence", where=path, hint=hint)
@@ -45,7 +49,8 @@ def evidence_in(path: str) -> Messages:
 
 
 def form_of(output: str | None, to: str | None, known: tuple[str, ...]) -> str:
-    """Give the form to write: the one that was asked for, or else the one that the name of a file ends in.
+    """Give the form to write: the one that was asked for, or else the one that the name of a file
+    ends in.
 
     Raises:
         UsageError: the name says nothing that is known.
@@ -115,17 +120,25 @@ class Target:
     voice: Voice
 
     def put(self, data: bytes, name: str, source: str) -> str | None:
-        """Write what was made, and say where; `name` is its name where a folder is given, and its path where nothing is."""
+        """Write what was made, and say where; `name` is its name where a folder is given, and its
+        path where nothing is.
+        """
         if self.output == STDIN:
             write_bytes([data])
             return None
         path = Path(name)
         if self.output is not None:
-            path = Path(self.output) / path.name if outputs.is_folder(self.output) else Path(self.output)
+            path = (
+                Path(self.output) / path.name
+                if outputs.is_folder(self.output)
+                else Path(self.output)
+            )
         outputs.write_new(path, data, source, (source,), overwrite=self.overwrite)
         return str(path)
 
-    def write(self, data: bytes, name: str, source: str, told: str, document: dict[str, Any]) -> None:
+    def write(
+        self, data: bytes, name: str, source: str, told: str, document: dict[str, Any]
+    ) -> None:
         """Write what was made, and tell about it."""
         path = self.put(data, name, source)
         if path is not None:

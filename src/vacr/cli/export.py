@@ -37,8 +37,14 @@ _WRITABLE = [name for name, format_ in FORMATS.items() if format_.writer]
 @click.command(no_args_is_help=True)
 @click.argument("paths", nargs=-1, required=True, metavar="RECORD|SESSION|FOLDER...", type=PATH)
 @click.option("--to", type=click.Choice(_WRITABLE), required=True, help="The format to write.")
-@click.option("--atif-version", type=click.Choice(VERSIONS), help="Which ATIF.  [default: 1.7, or 1.8 where there is sound]")
-@click.option("--commit", metavar="SHA", help="The commit that has the files, for in-toto and git-ai-notes.")
+@click.option(
+    "--atif-version",
+    type=click.Choice(VERSIONS),
+    help="Which ATIF.  [default: 1.7, or 1.8 where there is sound]",
+)
+@click.option(
+    "--commit", metavar="SHA", help="The commit that has the files, for in-toto and git-ai-notes."
+)
 @partial(key_options, required=False, default="none; needed for in-toto")
 @filter_options
 @options.writing_options
@@ -61,8 +67,9 @@ def command(
 ) -> int:
     """Write records, or native sessions, in a format of other tools.
 
-    What a format cannot hold is counted on standard error; filters leave out more, and that is told, too. An export is no
-    evidence: it names the record that it was made of, and only that is signed and verified.
+    What a format cannot hold is counted on standard error; filters leave out more, and that is
+    told, too. An export is no evidence: it names the record that it was made of, and only that is
+    signed and verified.
 
     \b
     Example:
@@ -75,7 +82,11 @@ def command(
     voice = Voice(format, quiet, verbose)
     chosen = filter_of(**asked)
     _refuse_what_means_nothing(to, chosen, atif_version=atif_version, key=key, commit=commit)
-    signer = key_signer(key=key, alg=alg, passphrase_file=passphrase_file, force=force) if key is not None else None
+    signer = (
+        key_signer(key=key, alg=alg, passphrase_file=passphrase_file, force=force)
+        if key is not None
+        else None
+    )
     wish = Asked("", chosen, atif_version, commit=commit, signer=signer)
     run = _Export(FORMATS[to], wish, output, paths, voice, overwrite=overwrite)
     for path in paths:
@@ -83,7 +94,9 @@ def command(
     return run.finish()
 
 
-def _refuse_what_means_nothing(to: str, chosen: Filter, *, atif_version: str | None, key: str | None, commit: str | None) -> None:
+def _refuse_what_means_nothing(
+    to: str, chosen: Filter, *, atif_version: str | None, key: str | None, commit: str | None
+) -> None:
     """Refuse options that would have no effect.
 
     Raises:
@@ -97,9 +110,13 @@ def _refuse_what_means_nothing(to: str, chosen: Filter, *, atif_version: str | N
         if value is not None and to not in formats:
             raise UsageError(f"{name} is for --to {' and --to '.join(formats)}")
     if commit is not None and not _COMMIT.fullmatch(commit):
-        raise UsageError(f"{commit} is not the whole name of a commit", hint="git rev-parse HEAD gives it.")
+        raise UsageError(
+            f"{commit} is not the whole name of a commit", hint="git rev-parse HEAD gives it."
+        )
     if chosen != Filter() and not FORMATS[to].of_rows:
-        raise UsageError(f"{FORMATS[to].title} does not hold the conversation, so filters choose nothing of it")
+        raise UsageError(
+            f"{FORMATS[to].title} does not hold the conversation, so filters choose nothing of it"
+        )
 
 
 @dataclass
@@ -144,24 +161,42 @@ class _Export:
             return found
         # Two are enough to see that one file is too few.
         first = list(islice(found, 2))
-        outputs.refuse_one_file_for_many([*self.paths[1:], *(one.path for one in first if isinstance(one, Given))], self.output)
+        outputs.refuse_one_file_for_many(
+            [*self.paths[1:], *(one.path for one in first if isinstance(one, Given))], self.output
+        )
         return iter(first)
 
     def _one(self, one: Given, level: int) -> None:
         name = digest([one.stored_bytes() if one.stored else codec.encode(one.record, "json")])
         beside = f"{one.path}{COSE}"
         statement = read_bytes(beside) if one.stored and os.path.isfile(beside) else None  # noqa: PTH113 - no name is too long for it
-        made = self.to.export(one.record, replace(self.asked, digest=name, form=one.form, statement=statement))
-        described = {"source": one.path, "record": one.record["id"], "losses": dict(made.losses), "left-out": made.left_out}
+        made = self.to.export(
+            one.record, replace(self.asked, digest=name, form=one.form, statement=statement)
+        )
+        described = {
+            "source": one.path,
+            "record": one.record["id"],
+            "losses": dict(made.losses),
+            "left-out": made.left_out,
+        }
         if self.output == STDIN:
             write_bytes([made.data])
         else:
             target = Path(self.output or "")
             if outputs.is_folder(self.output):
                 target /= f"{outputs.unused(one.stem, self.names)}{self.to.ending}"
-            state = outputs.write_new(target, made.data, one.path, (one.path, *self.paths), overwrite=self.overwrite)
-            self.voice.result(f"{target}: {size(len(made.data))}{', unchanged' if state == 'unchanged' else ''}")
-            described |= {"output": str(target), "state": state, "bytes": len(made.data), "sha-256": digest([made.data])}
+            state = outputs.write_new(
+                target, made.data, one.path, (one.path, *self.paths), overwrite=self.overwrite
+            )
+            self.voice.result(
+                f"{target}: {size(len(made.data))}{', unchanged' if state == 'unchanged' else ''}"
+            )
+            described |= {
+                "output": str(target),
+                "state": state,
+                "bytes": len(made.data),
+                "sha-256": digest([made.data]),
+            }
         if self.voice.json:
             self.done.append(described)
         self.losses.update(made.losses)
@@ -169,24 +204,43 @@ class _Export:
 
     def _tell(self, path: str, made: Exported, level: int) -> None:
         if made.left_out:
-            self.voice.notice(f"vacr: {path}: {plural(made.left_out, 'row')} left out by the filters", level)
+            self.voice.notice(
+                f"vacr: {path}: {plural(made.left_out, 'row')} left out by the filters", level
+            )
         if made.losses:
-            self.voice.notice(f"vacr: {path}: not held by {self.to.title}: {told(made.losses)}", level)
+            self.voice.notice(
+                f"vacr: {path}: not held by {self.to.title}: {told(made.losses)}", level
+            )
 
     def _fail(self, path: str, error: VacrError) -> None:
-        place = error.where if error.where.startswith(path) else f"{path}: {error.where}" if error.where else path
+        place = (
+            error.where
+            if error.where.startswith(path)
+            else f"{path}: {error.where}"
+            if error.where
+            else path
+        )
         self.voice.error(f"vacr: {place}: {error.message}", error.hint)
-        self.errors.append({"source": path, "error": error.message, "where": error.where, "hint": error.hint})
+        self.errors.append(
+            {"source": path, "error": error.message, "where": error.where, "hint": error.hint}
+        )
         self.worst = max(self.worst, error.exit_code)
 
     def finish(self) -> int:
         """Say what the run came to, and give its exit code."""
         if self.output != STDIN:
-            self.voice.data({"exports": self.done, "errors": self.errors, "losses": dict(self.losses)})
+            self.voice.data(
+                {"exports": self.done, "errors": self.errors, "losses": dict(self.losses)}
+            )
         if self.found > 1:
             lost = f"; not held by {self.to.title}: {told(self.losses)}" if self.losses else ""
-            self.voice.notice(f"vacr: {plural(self.found, 'record')}, {plural(len(self.errors), 'failure')}{lost}")
+            self.voice.notice(
+                f"vacr: {plural(self.found, 'record')}, {plural(len(self.errors), 'failure')}{lost}"
+            )
         elif not self.found and not self.errors:
-            error = UnreadableInput("there is no record in it, and no session", hint="vacr list -v shows where sessions are.")
+            error = UnreadableInput(
+                "there is no record in it, and no session",
+                hint="vacr list -v shows where sessions are.",
+            )
             self._fail(self.paths[0], error)
         return self.worst

@@ -24,7 +24,9 @@ from vacr.versions.made import as_made, is_changed
 _PIPED = "stdin"
 _ENDINGS = (".acr.json", ".acr.cbor")
 _CHANGED = "the record was changed after it was made: its id is not that of its content"
-_NAMED = "Name a record, a native session, or a folder of them; vacr list -v shows where sessions are."
+_NAMED = (
+    "Name a record, a native session, or a folder of them; vacr list -v shows where sessions are."
+)
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,8 @@ class Given:
 
     path: str
     stem: str
-    """What files that are made of it are named after; of one in a folder, with the folders between."""
+    """What files that are made of it are named after; of one in a folder, with the folders between.
+    """
     form: Form
     record: Any
     stored: bool = False
@@ -50,14 +53,18 @@ class Given:
         return read_bytes(self.path) if self.data is None else self.data
 
 
-def given(path: str, *, changed: bool = False, failed: Callable[[VacrError], None] | None = None) -> Iterator[Given]:
+def given(
+    path: str, *, changed: bool = False, failed: Callable[[VacrError], None] | None = None
+) -> Iterator[Given]:
     """Give the records in a file or a folder, and those of the native sessions in it.
 
-    What cannot be read in a folder is handed to `failed`, if there is one, and does not keep the others back.
+    What cannot be read in a folder is handed to `failed`, if there is one, and does not keep the
+    others back.
 
     Raises:
         UnreadableInput: something cannot be read, or there is nothing of the kind.
-        InvalidRecord: a record is not valid, or, unless that is allowed, was changed after it was made.
+        InvalidRecord: a record is not valid, or, unless that is allowed, was changed after it was
+            made.
     """
     found = False
     for one in opened(path, changed=changed):
@@ -74,7 +81,8 @@ def given(path: str, *, changed: bool = False, failed: Callable[[VacrError], Non
 
 
 def opened(path: str, *, changed: bool = False) -> Iterator[Given | VacrError]:
-    """Give the same; in a folder, what cannot be read does not keep the others back and comes as an error among them.
+    """Give the same; in a folder, what cannot be read does not keep the others back and comes as an
+    error among them.
 
     Raises:
         UnreadableInput: the path itself cannot be read, or is of no kind that is known.
@@ -85,7 +93,11 @@ def opened(path: str, *, changed: bool = False) -> Iterator[Given | VacrError]:
         return
     for file in sorted(file for file in Path(path).rglob("*") if file.name.endswith(_ENDINGS)):
         try:
-            yield _record(str(file), file.relative_to(path).with_name(_stem(file.name)).as_posix(), changed=changed)
+            yield _record(
+                str(file),
+                file.relative_to(path).with_name(_stem(file.name)).as_posix(),
+                changed=changed,
+            )
         except VacrError as error:
             yield error
     for place in at(path):
@@ -110,7 +122,9 @@ def _file(path: str, *, changed: bool) -> Iterator[Given]:
 
 
 def _pipe(path: str, *, changed: bool) -> Iterator[Given]:
-    """Give the record that comes through a pipe, or those of the sessions in it; it can be read but once."""
+    """Give the record that comes through a pipe, or those of the sessions in it; it can be read but
+    once.
+    """
     data = read_bytes(path)
     value = _record_in(data)
     if value is not None:
@@ -123,7 +137,8 @@ def _pipe(path: str, *, changed: bool) -> Iterator[Given]:
 
 
 def _native(path: str, piped: bytes | None = None) -> Iterator[Given]:
-    """Give the sessions of a native file, named as their records would be; what cannot be read keeps no other back.
+    """Give the sessions of a native file, named as their records would be; what cannot be read
+    keeps no other back.
 
     Raises:
         UnreadableInput: something in it cannot be read, or it is of no kind that is known.
@@ -150,7 +165,12 @@ def _place(place: Place) -> Iterator[Given | VacrError]:
             record = found.reading.record
             identify(record)
             folder, slash, name = place.name.rpartition("/")
-            yield Given(place.path, f"{folder}{slash}{record_name(name, place.joint, found.label)}", "json", record)
+            yield Given(
+                place.path,
+                f"{folder}{slash}{record_name(name, place.joint, found.label)}",
+                "json",
+                record,
+            )
     except VacrError as error:
         yield error
 
@@ -159,23 +179,40 @@ def _record(path: str, name: str, *, changed: bool) -> Given:
     try:
         value = value_in(read_bytes(path))
     except UnreadableInput as error:
-        where = error.where if error.where.startswith(path) else f"{path}: {error.where}" if error.where else path
+        where = (
+            error.where
+            if error.where.startswith(path)
+            else f"{path}: {error.where}"
+            if error.where
+            else path
+        )
         raise UnreadableInput(error.message, where=where, hint=error.hint) from error
     return _checked(path, name, value, changed=changed)
 
 
-def _checked(path: str, name: str, value: tuple[Any, Form], *, changed: bool, data: bytes | None = None) -> Given:
+def _checked(
+    path: str, name: str, value: tuple[Any, Form], *, changed: bool, data: bytes | None = None
+) -> Given:
     record, form = value
     try:
         vacr.validate(record, json=form == "json").raise_for_errors()
     except InvalidRecord as error:
         hint = error.hint or "vacr validate shows all that is wrong with it."
-        raise InvalidRecord(f"not a valid record: {error.where}: {error.message}", where=path, hint=hint) from error
+        raise InvalidRecord(
+            f"not a valid record: {error.where}: {error.message}", where=path, hint=hint
+        ) from error
     if not isinstance(record, dict) or not isinstance(record.get("session"), dict):
-        hint = "It may be a part of one, or of version 1, which is the file attribution alone: vacr validate tells."
+        hint = (
+            "It may be a part of one, or of version 1, which is the file attribution alone: "
+            "vacr validate tells."
+        )
         raise UnreadableInput("this is no record of a session", where=path, hint=hint)
     if not changed and is_changed(record, json=form == "json"):
-        raise InvalidRecord(_CHANGED, where=path, hint="It proves nothing. Make it again from the session: vacr record FILE.")
+        raise InvalidRecord(
+            _CHANGED,
+            where=path,
+            hint="It proves nothing. Make it again from the session: vacr record FILE.",
+        )
     return Given(path, name, form, as_made(record, json=form == "json"), stored=True, data=data)
 
 
@@ -187,10 +224,16 @@ def _is_pipe(path: str) -> bool:
 
 
 def _record_in(data: bytes) -> tuple[Any, Form] | None:
-    """Give the record that bytes are, whatever they are named, and its form; nothing where they are none."""
+    """Give the record that bytes are, whatever they are named, and its form; nothing where they are
+    none.
+    """
     with suppress(VacrError):
         value, form = value_in(data)
-        return (value, form) if isinstance(value, dict) and {"version", "session"} <= value.keys() else None
+        return (
+            (value, form)
+            if isinstance(value, dict) and {"version", "session"} <= value.keys()
+            else None
+        )
     return None
 
 

@@ -28,7 +28,12 @@ _ENDINGS = tuple(FORMATS[name].ending for name in _READABLE)
 
 @click.command("import", no_args_is_help=True)
 @click.argument("files", nargs=-1, required=True, metavar="FILE|FOLDER...", type=PATH)
-@click.option("--from", "from", type=click.Choice(_READABLE), help="The format.  [default: as the document says]")
+@click.option(
+    "--from",
+    "from",
+    type=click.Choice(_READABLE),
+    help="The format.  [default: as the document says]",
+)
 @options.writing_options
 @options.voice_options
 def command(
@@ -42,9 +47,9 @@ def command(
 ) -> int:
     """Make records of documents that other tools wrote.
 
-    All members are kept: those that have no place in the record format stay under their own names. Exporting to the same format
-    gives the document again. Of a FOLDER, the documents are taken that are named as `vacr export` names them, and its tree is
-    that of the records.
+    All members are kept: those that have no place in the record format stay under their own names.
+    Exporting to the same format gives the document again. Of a FOLDER, the documents are taken that
+    are named as `vacr export` names them, and its tree is that of the records.
 
     \b
     Example:
@@ -75,12 +80,28 @@ def command(
                     target /= f"{outputs.unused((folder / stem).as_posix(), names)}.acr.json"
                 state = outputs.write_new(target, data, path, files, overwrite=overwrite)
                 _tell(path, target, reading, len(data), state, voice)
-                made: dict[str, Any] = {"source": path, "from": name, "output": str(target), "state": state}
-                done.append(made | {"id": reading.record["id"], "bytes": len(data), "sha-256": digest([data])})
+                made: dict[str, Any] = {
+                    "source": path,
+                    "from": name,
+                    "output": str(target),
+                    "state": state,
+                }
+                done.append(
+                    made
+                    | {"id": reading.record["id"], "bytes": len(data), "sha-256": digest([data])}
+                )
         except VacrError as error:
-            place = error.where if error.where.startswith(path) else f"{path}: {error.where}" if error.where else path
+            place = (
+                error.where
+                if error.where.startswith(path)
+                else f"{path}: {error.where}"
+                if error.where
+                else path
+            )
             voice.error(f"vacr: {place}: {error.message}", error.hint)
-            errors.append({"source": path, "error": error.message, "where": error.where, "hint": error.hint})
+            errors.append(
+                {"source": path, "error": error.message, "where": error.where, "hint": error.hint}
+            )
             worst = max(worst, error.exit_code)
     if output != STDIN:
         voice.data({"records": done, "errors": errors})
@@ -95,9 +116,14 @@ def _documents(path: str) -> list[tuple[str, Path]]:
     """
     if path == STDIN or not Path(path).is_dir():
         return [(path, Path())]
-    found = sorted(file for file in Path(path).rglob("*") if file.name.endswith(_ENDINGS) and file.is_file())
+    found = sorted(
+        file for file in Path(path).rglob("*") if file.name.endswith(_ENDINGS) and file.is_file()
+    )
     if not found:
-        hint = f"Of a folder, files are taken whose names end in {' or '.join(_ENDINGS)}. Name others one by one."
+        hint = (
+            f"Of a folder, files are taken whose names end in {' or '.join(_ENDINGS)}. Name "
+            "others one by one."
+        )
         raise UnreadableInput("there is no document in it", where=path, hint=hint)
     return [(str(file), file.parent.relative_to(path)) for file in found]
 
@@ -121,7 +147,9 @@ def _tell(path: str, target: Path, reading: Reading, count: int, state: str, voi
     for notice in reading.notices:
         voice.notice(f"vacr: {path}: {notice.message}")
     entries = plural(len(reading.record["session"]["entries"]), "entry")
-    voice.result(f"{target}: {entries}, {size(count)}{', unchanged' if state == 'unchanged' else ''}")
+    voice.result(
+        f"{target}: {entries}, {size(count)}{', unchanged' if state == 'unchanged' else ''}"
+    )
 
 
 def _stem(path: str, ending: str) -> str:

@@ -36,7 +36,8 @@ def command(
     quiet: bool,  # noqa: FBT001 - click passes flags so
     verbose: int,
 ) -> int:
-    """Show what is in a signed statement, in evidence or in any CBOR. Nothing is verified: it shows what files say, true or not.
+    """Show what is in a signed statement, in evidence or in any CBOR. Nothing is verified: it shows
+    what files say, true or not.
 
     \b
     Example:
@@ -53,7 +54,9 @@ def command(
         message, tokens = _message(data), tokens_in(data)
         if tokens:
             voice.lines("\n".join(f"{kind}\n{diagnostic(claims)}" for kind, claims in tokens))
-            shown.append({"file": path, "kind": "token", "tokens": [_plain(claims) for _, claims in tokens]})
+            shown.append(
+                {"file": path, "kind": "token", "tokens": [_plain(claims) for _, claims in tokens]}
+            )
         elif message is not None:
             voice.lines("\n".join(_lines(message)))
             shown.append({"file": path, "kind": "COSE_Sign1", **_document(message)})
@@ -61,7 +64,11 @@ def command(
             text = diagnostic(_item(data, path))
             voice.lines(text)
             shown.append({"file": path, "kind": "CBOR", "diagnostic": text})
-    which = "vacr appraise, or vacr verify with a verifier's key," if shown[-1]["kind"] == "token" else "vacr verify"
+    which = (
+        "vacr appraise, or vacr verify with a verifier's key,"
+        if shown[-1]["kind"] == "token"
+        else "vacr verify"
+    )
     voice.notice(f"Not verified: {which} tells whether it holds.")
     voice.data({"files": shown})
     return 0
@@ -78,21 +85,29 @@ def _item(data: bytes, path: str) -> Any:
     try:
         return Scanner(data, MAX_DEPTH).whole()
     except (UnreadableInput, TypeError, ValueError) as error:
-        raise UnreadableInput(f"not CBOR: {error}", where=path, hint="Records in JSON are readable as they are.") from error
+        raise UnreadableInput(
+            f"not CBOR: {error}", where=path, hint="Records in JSON are readable as they are."
+        ) from error
 
 
 def _lines(message: Sign1) -> list[str]:
     lines = ["COSE_Sign1", "protected header:"]
-    lines += [f"  {_told(label, value)}" for label, value in message.protected.items()] or ["  (empty)"]
+    lines += [f"  {_told(label, value)}" for label, value in message.protected.items()] or [
+        "  (empty)"
+    ]
     lines.append("unprotected header, which nobody signed:")
-    lines += [f"  {_told(label, value)}" for label, value in message.unprotected.items()] or ["  (empty)"]
+    lines += [f"  {_told(label, value)}" for label, value in message.unprotected.items()] or [
+        "  (empty)"
+    ]
     payload = message.payload
     if payload is None:
         lines.append("payload: detached")
     elif len(payload) <= _SHORT:
         lines.append(f"payload: {payload.hex()}")
     else:
-        lines.append(f"payload: {len(payload)} bytes, SHA-256 {hashlib.sha256(payload).hexdigest()}")
+        lines.append(
+            f"payload: {len(payload)} bytes, SHA-256 {hashlib.sha256(payload).hexdigest()}"
+        )
     lines.append(f"signature: {len(message.signature)} bytes, {message.signature[:_SHORT].hex()}")
     return lines
 
@@ -106,11 +121,15 @@ def _told(label: Any, value: Any) -> str:
         return f"{told}: {diagnostic({_claim(key, value): item for key, item in value.items()}, 2)}"
     try:
         if label == labels.X5CHAIN:
-            return errors.printable(f"{told}: {'; '.join(one.subject.rfc4514_string() for one in chain_of(value))}")
+            return errors.printable(
+                f"{told}: {'; '.join(one.subject.rfc4514_string() for one in chain_of(value))}"
+            )
         if label == labels.KCCS:
             return f"{told}: {keys.thumbprint_uri(key_in(value))}"
         if label == labels.RECEIPTS and isinstance(value, list | tuple):
-            return errors.printable(f"{told}: {'; '.join(_receipt(parse_receipt(one)) for one in value)}")
+            return errors.printable(
+                f"{told}: {'; '.join(_receipt(parse_receipt(one)) for one in value)}"
+            )
     except VacrError:
         pass  # it is shown as it is
     return f"{told}: {diagnostic(value, 2)}"
@@ -123,7 +142,13 @@ def _receipt(receipt: Receipt) -> str:
     return f"of {receipt.claims.get(labels.ISS)}, {', '.join(places)}"
 
 
-_CLAIMS = {labels.ISS: "iss", labels.SUB: "sub", labels.EXP: "exp", labels.NBF: "nbf", labels.IAT: "iat"}
+_CLAIMS = {
+    labels.ISS: "iss",
+    labels.SUB: "sub",
+    labels.EXP: "exp",
+    labels.NBF: "nbf",
+    labels.IAT: "iat",
+}
 
 
 def _claim(key: Any, claims: dict[Any, Any]) -> Any:
@@ -134,9 +159,16 @@ def _claim(key: Any, claims: dict[Any, Any]) -> Any:
 
 def _document(message: Sign1) -> dict[str, Any]:
     return {
-        "protected": {str(labels.name_of(label)): _plain(value) for label, value in message.protected.items()},
-        "unprotected": {str(labels.name_of(label)): _plain(value) for label, value in message.unprotected.items()},
-        "payload": None if message.payload is None else {"bytes": len(message.payload), "sha-256": _sha256(message.payload)},
+        "protected": {
+            str(labels.name_of(label)): _plain(value) for label, value in message.protected.items()
+        },
+        "unprotected": {
+            str(labels.name_of(label)): _plain(value)
+            for label, value in message.unprotected.items()
+        },
+        "payload": None
+        if message.payload is None
+        else {"bytes": len(message.payload), "sha-256": _sha256(message.payload)},
         "signature": message.signature.hex(),
     }
 
@@ -146,13 +178,22 @@ def _sha256(data: bytes) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Write what JSON cannot hold as text: bytes in hexadecimal, other keys and tags in diagnostic notation."""
+    """Write what JSON cannot hold as text: bytes in hexadecimal, other keys and tags in diagnostic
+    notation.
+    """
     if isinstance(value, bytes):
         return value.hex()
     if isinstance(value, dict):
         others = {diagnostic(key) for key in value if not isinstance(key, str)}
-        named = {key: key if isinstance(key, str) and key not in others else diagnostic(key) for key in value}
+        named = {
+            key: key if isinstance(key, str) and key not in others else diagnostic(key)
+            for key in value
+        }
         return {named[key]: _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
-    return value if isinstance(value, str | int | float | None) and not isinstance(value, cbor2.CBORTag) else diagnostic(value)
+    return (
+        value
+        if isinstance(value, str | int | float | None) and not isinstance(value, cbor2.CBORTag)
+        else diagnostic(value)
+    )

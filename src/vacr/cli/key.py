@@ -28,10 +28,30 @@ def command() -> None:
 
 
 @command.command(short_help="Make a pair of keys.")
-@click.option("-o", "--output", metavar="FOLDER", type=PATH, default=".", help="Where to write.  [default: the current folder]")
-@click.option("--alg", type=click.Choice(keys.KINDS), default="eddsa", show_default=True, help="The algorithm to sign with.")
-@click.option("--passphrase", is_flag=True, help="Encrypt the private key; the passphrase is asked for.")
-@click.option("--passphrase-file", metavar="FILE", type=PATH, help="Encrypt it with the passphrase in the first line of a file.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FOLDER",
+    type=PATH,
+    default=".",
+    help="Where to write.  [default: the current folder]",
+)
+@click.option(
+    "--alg",
+    type=click.Choice(keys.KINDS),
+    default="eddsa",
+    show_default=True,
+    help="The algorithm to sign with.",
+)
+@click.option(
+    "--passphrase", is_flag=True, help="Encrypt the private key; the passphrase is asked for."
+)
+@click.option(
+    "--passphrase-file",
+    metavar="FILE",
+    type=PATH,
+    help="Encrypt it with the passphrase in the first line of a file.",
+)
 @options.voice_options
 def generate(
     output: str,
@@ -42,7 +62,8 @@ def generate(
     quiet: bool,  # noqa: FBT001
     verbose: int,
 ) -> int:
-    """Make a pair of keys: signing.pem, which only you can read, and signing.pub.pem, which others verify with.
+    """Make a pair of keys: signing.pem, which only you can read, and signing.pub.pem, which others
+    verify with.
 
     \b
     Example:
@@ -54,16 +75,26 @@ def generate(
     if passphrase_file is not None:
         secret = passphrase_in(passphrase_file)
     elif passphrase:
-        secret = click.prompt("Passphrase", hide_input=True, confirmation_prompt=True, err=True).encode()
+        secret = click.prompt(
+            "Passphrase", hide_input=True, confirmation_prompt=True, err=True
+        ).encode()
     if secret == b"":
-        raise UsageError(f"the first line of {passphrase_file} is empty", hint="A key that is not encrypted is made without it.")
+        raise UsageError(
+            f"the first line of {passphrase_file} is empty",
+            hint="A key that is not encrypted is made without it.",
+        )
     key = keys.generate(alg)
     public = keys.public_pem(key.public_key())
     signing, verifying = write_keys(Path(output), keys.private_pem(key, secret), public)
     voice.result(f"{signing}: keep it to yourself")
     voice.result(f"{verifying}: for those who verify; {keys.thumbprint_uri(key.public_key())}")
     voice.data(
-        {"private": str(signing), "public": str(verifying), "algorithm": alg, "thumbprint": keys.thumbprint_uri(key.public_key())}
+        {
+            "private": str(signing),
+            "public": str(verifying),
+            "algorithm": alg,
+            "thumbprint": keys.thumbprint_uri(key.public_key()),
+        }
     )
     return 0
 
@@ -87,8 +118,16 @@ def show(
     shown = []
     for path in files:
         for key in _public(path):
-            voice.result(f"{path}: key {keys.thumbprint(key).hex()[:16]}: {keys.thumbprint_uri(key)}")
-            shown.append({"file": path, "thumbprint": keys.thumbprint_uri(key), "kid": keys.thumbprint(key).hex()})
+            voice.result(
+                f"{path}: key {keys.thumbprint(key).hex()[:16]}: {keys.thumbprint_uri(key)}"
+            )
+            shown.append(
+                {
+                    "file": path,
+                    "thumbprint": keys.thumbprint_uri(key),
+                    "kid": keys.thumbprint(key).hex(),
+                }
+            )
     voice.data({"keys": shown})
     return 0
 

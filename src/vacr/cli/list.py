@@ -24,7 +24,12 @@ _WIDE = 120
 
 
 @click.command()
-@click.option("--agent", metavar="NAME", shell_complete=options.complete_agent, help="Only the sessions of this agent.")
+@click.option(
+    "--agent",
+    metavar="NAME",
+    shell_complete=options.complete_agent,
+    help="Only the sessions of this agent.",
+)
 @click.option("-n", "--limit", type=click.IntRange(1), metavar="N", help="Only the newest N.")
 @options.streaming_voice_options
 def command(
@@ -34,11 +39,12 @@ def command(
     quiet: bool,  # noqa: FBT001 - click passes flags so
     verbose: int,
 ) -> int:
-    """List the sessions of all agents on this machine, the newest first; sub-agents are counted with their session.
+    """List the sessions of all agents on this machine, the newest first; sub-agents are counted
+    with their session.
 
-    They are looked for where the agents keep them, also where their own environment variables say (CLAUDE_CONFIG_DIR, CODEX_HOME,
-    GEMINI_CLI_HOME, XDG_CONFIG_HOME, XDG_DATA_HOME, OPENCODE_DB, CURSOR_DATA_DIR). -v shows the paths, to be given to
-    `vacr record`.
+    They are looked for where the agents keep them, also where their own environment variables say
+    (CLAUDE_CONFIG_DIR, CODEX_HOME, GEMINI_CLI_HOME, XDG_CONFIG_HOME, XDG_DATA_HOME, OPENCODE_DB,
+    CURSOR_DATA_DIR). -v shows the paths, to be given to `vacr record`.
 
     \b
     Example:
@@ -49,7 +55,9 @@ def command(
     failed: list[UnreadableInput] = []
     found = newest_first(agent, failed)[:limit]
     errors = [{"path": error.where, "error": error.message} for error in failed]
-    voice.data({"sessions": [_document(session, helpers) for session, helpers in found], "errors": errors})
+    voice.data(
+        {"sessions": [_document(session, helpers) for session, helpers in found], "errors": errors}
+    )
     for error in failed:
         voice.error(f"vacr: {error}", error.hint)
     for session, helpers in found:
@@ -62,21 +70,34 @@ def command(
     for (session, _), row in zip(found, rows, strict=True):
         voice.result(row)
         if voice.verbose:
-            voice.result(f"  {session.path}{f' --session {session.session}' if session.session else ''}")
+            voice.result(
+                f"  {session.path}{f' --session {session.session}' if session.session else ''}"
+            )
     return 0
 
 
 def looked_in(agent: str | None) -> str:
     """Name the folders in which sessions are looked for."""
-    found = [root for name, reader in readers().items() if agent in (None, name) for root, _ in roots(reader)]
+    found = [
+        root
+        for name, reader in readers().items()
+        if agent in (None, name)
+        for root, _ in roots(reader)
+    ]
     return ", ".join(dict.fromkeys(_below_home(str(root)) for root in found))
 
 
-def newest_first(agent: str | None, failed: list[UnreadableInput] | None = None) -> list[tuple[Session, list[Session]]]:
+def newest_first(
+    agent: str | None, failed: list[UnreadableInput] | None = None
+) -> list[tuple[Session, list[Session]]]:
     """Give the sessions, the newest first, each with its sub-agents; and what could not be read."""
     found = list(sessions(agent, failed=failed))
     found.sort(key=lambda session: (-(session.updated or 0), session.path, session.session_id))
-    parents = {session.session_id: session.parent for session in found if session.parent != session.session_id}
+    parents = {
+        session.session_id: session.parent
+        for session in found
+        if session.parent != session.session_id
+    }
     own: list[Session] = []
     helpers = defaultdict[str, list[Session]](list)
     for session in found:
@@ -86,7 +107,9 @@ def newest_first(agent: str | None, failed: list[UnreadableInput] | None = None)
 
 
 def _first(session_id: str, parents: dict[str, str | None]) -> str:
-    """Give the session that a sub-agent worked for in the end: its parent may be a sub-agent itself."""
+    """Give the session that a sub-agent worked for in the end: its parent may be a sub-agent
+    itself.
+    """
     passed = {session_id}
     while (parent := parents.get(session_id)) in parents:
         if parent in passed:
@@ -106,7 +129,11 @@ def table(found: list[tuple[Session, list[Session]]], width: int | None) -> list
         when = [shown_time(session.start), *([shown_time(session.updated)] if both else [])]
         large = "–" if session.size is None else size(session.size)
         project = _below_home(session.project) or "–"
-        project = project if width is None else end_of(printable(project), max(_NARROWEST_PROJECT, width // 5))
+        project = (
+            project
+            if width is None
+            else end_of(printable(project), max(_NARROWEST_PROJECT, width // 5))
+        )
         rows.append((session.agent, project, *when, large, f"{more}{session.title}" or "–"))
     return laid_out(rows, right=frozenset((len(rows[0]) - 2,)), width=width)
 
@@ -114,7 +141,9 @@ def table(found: list[tuple[Session, list[Session]]], width: int | None) -> list
 def _below_home(path: str) -> str:
     """Write a path as a person knows it."""
     home = home_folder(os.environ)
-    return f"~{path[len(home) :]}" if home and (path == home or path.startswith(f"{home}/")) else path
+    return (
+        f"~{path[len(home) :]}" if home and (path == home or path.startswith(f"{home}/")) else path
+    )
 
 
 def shown_time(moment: int | None) -> str:

@@ -1,4 +1,6 @@
-"""Keys of this machine, for whoever names none: one signs records and evidence, one signs what this machine makes of evidence."""
+"""Keys of this machine, for whoever names none: one signs records and evidence, one signs what this
+machine makes of evidence.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,10 @@ def machine_key(state: Path, name: str = SIGNING) -> str:
     """
     private, public = state / "keys" / f"{name}.pem", state / "keys" / f"{name}.pub.pem"
     if public.exists() and not private.exists():
-        hint = f"Name another with --key. To have a new one made, move {public} away; what it signed is verified by it."
+        hint = (
+            f"Name another with --key. To have a new one made, move {public} away; what it "
+            "signed is verified by it."
+        )
         raise UnreadableInput("the key of this machine is gone", where=str(private), hint=hint)
     try:
         if not private.exists():
@@ -34,7 +39,9 @@ def machine_key(state: Path, name: str = SIGNING) -> str:
         if not public.exists():
             # It comes last: where it is, the disk has the other.
             sync_path(private.parent)
-            durable.write(public, keys.public_pem(keys.load_private(read_bytes(private)).public_key()))
+            durable.write(
+                public, keys.public_pem(keys.load_private(read_bytes(private)).public_key())
+            )
         # Whoever wrote them may have been killed before the disk had their names.
         sync_path(private.parent)
     except OSError as error:

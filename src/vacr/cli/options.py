@@ -28,11 +28,17 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class _Path(click.Path):
-    """A path that the shell completes and that we check ourselves, but for one that is none: a variable that was not set."""
+    """A path that the shell completes and that we check ourselves, but for one that is none: a
+    variable that was not set.
+    """
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Refuse an empty name."""
-        return super().convert(value, param, ctx) if value else self.fail("the name is empty", param, ctx)
+        return (
+            super().convert(value, param, ctx)
+            if value
+            else self.fail("the name is empty", param, ctx)
+        )
 
 
 PATH = _Path(readable=False)
@@ -93,7 +99,9 @@ class Voice:
 def writing_options(function: F, default: str = "the current folder") -> F:
     """Add `-o` and `--overwrite` to a verb that writes a file for each one it is given."""
     where = f"Where to write; a folder ends in /.  [default: {default}]"
-    function = click.option("--overwrite", is_flag=True, help="Replace a file that is there and differs.")(function)
+    function = click.option(
+        "--overwrite", is_flag=True, help="Replace a file that is there and differs."
+    )(function)
     return click.option("-o", "--output", metavar="FILE|FOLDER/|-", type=PATH, help=where)(function)
 
 
@@ -103,7 +111,9 @@ def voice_options(function: F) -> F:
 
 
 def streaming_voice_options(function: F) -> F:
-    """Add the same to a verb whose result may be long, with one more format that prints it as it comes."""
+    """Add the same to a verb whose result may be long, with one more format that prints it as it
+    comes.
+    """
     return _with_voice(function, ["text", "json", "jsonl"])
 
 
@@ -111,7 +121,13 @@ def _with_voice(function: F, formats: list[str]) -> F:
     for option in (
         click.option("-v", "--verbose", count=True, help="Say more."),
         click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors."),
-        click.option("--format", type=click.Choice(formats), default="text", show_default=True, help="How to print the result."),
+        click.option(
+            "--format",
+            type=click.Choice(formats),
+            default="text",
+            show_default=True,
+            help="How to print the result.",
+        ),
     ):
         function = option(function)
     return function
@@ -131,7 +147,11 @@ def complete_rule(context: click.Context, _parameter: click.Parameter, typed: st
     """Complete the name of a rule."""
     from vacr.cli.schemas import load_schema
 
-    return [name for name in load_schema(context.params.get("schema") or "v3").rules if name.startswith(typed)]
+    return [
+        name
+        for name in load_schema(context.params.get("schema") or "v3").rules
+        if name.startswith(typed)
+    ]
 
 
 def complete_agent(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
@@ -142,7 +162,9 @@ def complete_agent(_context: click.Context, _parameter: click.Parameter, typed: 
 
 
 @contextmanager
-def progress(count: Callable[[], int], voice: Voice, doing: str = "recording") -> Iterator[Callable[[], None]]:
+def progress(
+    count: Callable[[], int], voice: Voice, doing: str = "recording"
+) -> Iterator[Callable[[], None]]:
     """Show on a terminal how far a long run is; give the function to call when one more is done."""
     total = count() if _shows_progress(voice) else 1
     if total == 1:
@@ -155,7 +177,9 @@ def progress(count: Callable[[], int], voice: Voice, doing: str = "recording") -
 
 @contextmanager
 def advancing(what: str, voice: Voice) -> Iterator[Callable[[int, int], None]]:
-    """Show on a terminal how far a long job is; give the function to call with how much is done, of how much."""
+    """Show on a terminal how far a long job is; give the function to call with how much is done, of
+    how much.
+    """
     if not _shows_progress(voice):
         yield lambda _done, _of: None
         return
@@ -165,7 +189,12 @@ def advancing(what: str, voice: Voice) -> Iterator[Callable[[int, int], None]]:
 
 
 def _shows_progress(voice: Voice) -> bool:
-    return not voice.quiet and not voice.json and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    return (
+        not voice.quiet
+        and not voice.json
+        and sys.stderr.isatty()
+        and os.environ.get("TERM") != "dumb"
+    )
 
 
 def _bar() -> Any:
@@ -184,12 +213,15 @@ def printable(text: str) -> str:
 def encoded(document: dict[str, Any]) -> bytes:
     """Give a document for programs as it is printed, with the version of what it consists of."""
     text = canonical_json.encode(_writable({"schema_version": SCHEMA_VERSION, **document})).decode()
-    # JSON leaves characters as they are that drive a terminal, or turn the order of letters round; spelled, they say the same.
+    # JSON leaves characters as they are that drive a terminal, or turn the order of letters round;
+    # spelled, they say the same.
     return _ACTING.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode()
 
 
 def _writable(value: Any) -> Any:
-    """Replace what is no character in texts: names of files, and messages with such names, may hold any bytes."""
+    """Replace what is no character in texts: names of files, and messages with such names, may hold
+    any bytes.
+    """
     if isinstance(value, str):
         return _NO_CHARACTER.sub("\ufffd", value)
     if isinstance(value, dict):

@@ -13,7 +13,9 @@ from vacr.sources import STDIN
 
 
 def is_folder(output: str | None) -> bool:
-    """Tell whether an output is a folder: the current one by default, one that exists, or a name that ends in a slash."""
+    """Tell whether an output is a folder: the current one by default, one that exists, or a name
+    that ends in a slash.
+    """
     return output is None or (output != STDIN and (output.endswith("/") or os.path.isdir(output)))  # noqa: PTH112
 
 
@@ -24,18 +26,31 @@ def refuse_one_file_for_many(files: Sequence[str], output: str | None) -> None:
         UsageError: there are several, and the output is neither a folder nor standard output.
     """
     if len(files) > 1 and not is_folder(output) and output != STDIN:
-        raise UsageError(f"several results cannot go into one file, {output}", hint="End the name in / for a folder.")
+        raise UsageError(
+            f"several results cannot go into one file, {output}",
+            hint="End the name in / for a folder.",
+        )
 
 
 def unused(name: str, names: set[str]) -> str:
     """Give a name that nothing else has that this run writes, on any file system, and keep it."""
-    found = next(one for one in chain([name], (f"{name}-{number}" for number in count(2))) if one.lower() not in names)
+    found = next(
+        one
+        for one in chain([name], (f"{name}-{number}" for number in count(2)))
+        if one.lower() not in names
+    )
     names.add(found.lower())
     return found
 
 
 def write_new(
-    target: Path, data: bytes, source: str, files: tuple[str, ...], *, overwrite: bool, also: Sequence[str] = ()
+    target: Path,
+    data: bytes,
+    source: str,
+    files: tuple[str, ...],
+    *,
+    overwrite: bool,
+    also: Sequence[str] = (),
 ) -> str:
     """Write what was made of a file, and perhaps of others also; tell whether it was there already.
 
@@ -47,6 +62,8 @@ def write_new(
             return "unchanged"
         refuse_input(target, files)
         if not overwrite:
-            raise UsageError(f"{target} is there and differs", hint="Give --overwrite, or another place with -o.")
+            raise UsageError(
+                f"{target} is there and differs", hint="Give --overwrite, or another place with -o."
+            )
     write(target, [data], *(Path(one) for one in (source, *also) if one != STDIN))
     return "written"

@@ -43,19 +43,47 @@ _NOTHING_FOUND = 1
     type=PATH,
     help="Where to write; a folder ends in /.  [default: the current folder]",
 )
-@click.option("--session", metavar="ID", help="Only this one of the sessions in a database or an agent's folder.")
+@click.option(
+    "--session",
+    metavar="ID",
+    help="Only this one of the sessions in a database or an agent's folder.",
+)
 @click.option("--cbor", is_flag=True, help="Write deterministic CBOR instead of canonical JSON.")
 @click.option(
-    "--agent", metavar="NAME", shell_complete=options.complete_agent, help="Whose session it is, whatever its content tells."
+    "--agent",
+    metavar="NAME",
+    shell_complete=options.complete_agent,
+    help="Whose session it is, whatever its content tells.",
 )
-@click.option("--seal-source", is_flag=True, help="Keep the native bytes beside the record, for `vacr restore`.")
-@click.option("--sub-agents/--no-sub-agents", default=True, help="Also record the sub-agents' own files.  [default: yes]")
 @click.option(
-    "--overwrite", is_flag=True, help="Replace any file that is there, also a record with a signature (.cose) beside it."
+    "--seal-source",
+    is_flag=True,
+    help="Keep the native bytes beside the record, for `vacr restore`.",
 )
-@click.option("--jobs", type=click.IntRange(1), metavar="N", help="How many processes to use.  [default: one for each core]")
-@click.option("--cluster", metavar="ADDRESS", help="Work on a Dask cluster, by its scheduler's address; needs vacr[cluster].")
-@click.option("--strict", is_flag=True, help="Exit 5 when something was unknown or could not be decoded.")
+@click.option(
+    "--sub-agents/--no-sub-agents",
+    default=True,
+    help="Also record the sub-agents' own files.  [default: yes]",
+)
+@click.option(
+    "--overwrite",
+    is_flag=True,
+    help="Replace any file that is there, also a record with a signature (.cose) beside it.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    metavar="N",
+    help="How many processes to use.  [default: one for each core]",
+)
+@click.option(
+    "--cluster",
+    metavar="ADDRESS",
+    help="Work on a Dask cluster, by its scheduler's address; needs vacr[cluster].",
+)
+@click.option(
+    "--strict", is_flag=True, help="Exit 5 when something was unknown or could not be decoded."
+)
 @options.streaming_voice_options
 def command(
     paths: tuple[str, ...],
@@ -71,12 +99,13 @@ def command(
 ) -> int:
     """Turn native sessions into canonical records that lose nothing.
 
-    FILE is a session as the agent wrote it, a database of sessions, or - for standard input. The agent is recognised by the
-    content. A FOLDER is gone through with all below it: its tree is that of the records, a second run does only what is new or
-    changed, and what is no session is counted; -v names it. Without either, the sessions on this machine are offered.
+    FILE is a session as the agent wrote it, a database of sessions, or - for standard input. The
+    agent is recognised by the content. A FOLDER is gone through with all below it: its tree is that
+    of the records, a second run does only what is new or changed, and what is no session is
+    counted; -v names it. Without either, the sessions on this machine are offered.
 
-    The record is reproducible: the same bytes from the same session, on any machine. With -o - the records themselves are the
-    output, one a line.
+    The record is reproducible: the same bytes from the same session, on any machine. With -o - the
+    records themselves are the output, one a line.
 
     \b
     Example:
@@ -90,19 +119,27 @@ def command(
     voice = Voice("text" if output == STDIN else format, quiet, verbose)
     helpers: list[Session] = []
     if session is not None and len(paths) != 1:
-        raise UsageError("--session is one of the sessions of one file or folder", hint="Name that, and only that.")
+        raise UsageError(
+            "--session is one of the sessions of one file or folder",
+            hint="Name that, and only that.",
+        )
     if not paths:
         from vacr.cli.choose import choose
         from vacr.cli.list import looked_in
 
         picked = choose(wishes["agent"], voice)
         if picked is None:
-            voice.error(f"vacr: no sessions found in {looked_in(wishes['agent'])}", "Name a file or a folder.")
+            voice.error(
+                f"vacr: no sessions found in {looked_in(wishes['agent'])}",
+                "Name a file or a folder.",
+            )
             return _NOTHING_FOUND
         chosen, helpers = picked
         paths, session = (chosen.path,), chosen.session
     if wishes["cbor"] and (output or "").endswith(".json"):
-        raise UsageError(f"{output} is the name of a JSON file", hint="End it in .cbor, or leave --cbor out.")
+        raise UsageError(
+            f"{output} is the name of a JSON file", hint="End it in .cbor, or leave --cbor out."
+        )
     wish = Wish(
         cbor=wishes["cbor"] or (output or "").endswith(".cbor"),
         seal=wishes["seal_source"],
@@ -114,13 +151,18 @@ def command(
         not_in_stores=output is None,
     )
     if wish.seal and output == STDIN:
-        raise UsageError("--seal-source has no place beside standard output", hint="Give a file or a folder with -o.")
+        raise UsageError(
+            "--seal-source has no place beside standard output",
+            hint="Give a file or a folder with -o.",
+        )
     folders = [path for path in paths if path not in wish.named and session is None]
     report = Report(voice, folder=bool(folders))
     if folders:
         exit_code = _folders(folders, output, wish, report, jobs, cluster)
     elif cluster:
-        raise UsageError("--cluster is for folders", hint="Name the folder that holds the sessions.")
+        raise UsageError(
+            "--cluster is for folders", hint="Name the folder that holds the sessions."
+        )
     else:
         exit_code = _files(paths, session, output, wish, report, jobs)
     if wish.sub_agents:
@@ -128,7 +170,14 @@ def command(
     return FINDINGS if strict and report.findings and exit_code == 0 else exit_code
 
 
-def _files(paths: tuple[str, ...], session: str | None, output: str | None, wish: Wish, report: Report, jobs: int | None) -> int:
+def _files(
+    paths: tuple[str, ...],
+    session: str | None,
+    output: str | None,
+    wish: Wish,
+    report: Report,
+    jobs: int | None,
+) -> int:
     """Record files that were named one by one, or one session; give the exit code."""
     outputs.refuse_one_file_for_many(paths, output)
     if output == STDIN:
@@ -144,11 +193,18 @@ def _files(paths: tuple[str, ...], session: str | None, output: str | None, wish
 
 
 def _tell_of(helpers: list[Session], report: Report) -> None:
-    """Tell of the sub-agents of a session that was picked which nothing but the search for sessions finds."""
-    elsewhere = [shlex.quote(helper.path) for helper in helpers if helper.session_id not in report.sessions]
+    """Tell of the sub-agents of a session that was picked which nothing but the search for sessions
+    finds.
+    """
+    elsewhere = [
+        shlex.quote(helper.path) for helper in helpers if helper.session_id not in report.sessions
+    ]
     if elsewhere:
         how = f"for that: vacr record {' '.join(elsewhere)}"
-        report.voice.notice(f"vacr: {plural(len(elsewhere), 'sub-agent')} of it in files elsewhere, not recorded; {how}")
+        report.voice.notice(
+            f"vacr: {plural(len(elsewhere), 'sub-agent')} of it in files elsewhere, not "
+            f"recorded; {how}"
+        )
 
 
 def _in_order(tasks: list[Task], report: Report, jobs: int | None) -> None:
@@ -182,16 +238,32 @@ def _print(paths: tuple[str, ...], session: str | None, wish: Wish, report: Repo
         write_bytes([b"\n"])
 
 
-def _folders(folders: list[str], output: str | None, wish: Wish, report: Report, jobs: int | None, cluster: str | None) -> int:
-    """Record all that lies in folders, going on where an earlier run stopped; give the exit code."""
+def _folders(
+    folders: list[str],
+    output: str | None,
+    wish: Wish,
+    report: Report,
+    jobs: int | None,
+    cluster: str | None,
+) -> int:
+    """Record all that lies in folders, going on where an earlier run stopped; give the
+    exit code.
+    """
     if output is None or output == STDIN or (os.path.exists(output) and not os.path.isdir(output)):  # noqa: PTH110, PTH112
         raise UsageError("the records of a folder need a folder", hint="Say which with -o FOLDER/.")
     if not outputs.is_folder(output) and Path(output).suffix in (".json", ".cbor", ".acr"):
-        raise UsageError(f"the records of a folder cannot go into one file, {output}", hint="End the name in / for a folder.")
+        raise UsageError(
+            f"the records of a folder cannot go into one file, {output}",
+            hint="End the name in / for a folder.",
+        )
     # In a folder, sub-agents' files are places of their own.
     wish = replace(wish, sub_agents=False, not_in_stores=False)
     target = Path(output).absolute() if cluster else Path(output)
-    trees = plan.trees([Path(folder).absolute() if cluster else Path(folder) for folder in folders], target, wish.named)
+    trees = plan.trees(
+        [Path(folder).absolute() if cluster else Path(folder) for folder in folders],
+        target,
+        wish.named,
+    )
     journal = Journal(target)
 
     def tasks() -> Iterator[Task]:
@@ -208,7 +280,11 @@ def _folders(folders: list[str], output: str | None, wish: Wish, report: Report,
 
         def undone() -> Iterator[Task]:
             for task in tasks():
-                done = Outcome(task, skipped=task.passed_over) if task.passed_over else journal.done(task)
+                done = (
+                    Outcome(task, skipped=task.passed_over)
+                    if task.passed_over
+                    else journal.done(task)
+                )
                 if done is None:
                     yield task
                 else:
@@ -222,7 +298,10 @@ def _folders(folders: list[str], output: str | None, wish: Wish, report: Report,
     if cluster or run.broken:
         tidy_all(target)  # another process may have died while it wrote
     if journal.failed:
-        report.voice.notice(f"vacr: what is done cannot be noted, so that the next run begins anew: {journal.failed}")
+        report.voice.notice(
+            "vacr: what is done cannot be noted, so that the next run begins anew: "
+            f"{journal.failed}"
+        )
     report.finish()
     if run.stopping:
         report.voice.error("vacr: interrupted; run the same again to go on from here")
@@ -234,7 +313,9 @@ def _folders(folders: list[str], output: str | None, wish: Wish, report: Report,
 
 
 @contextmanager
-def _workers(cluster: str | None, sources: list[Path], target: Path, jobs: int | None, voice: Voice) -> Iterator[Run]:
+def _workers(
+    cluster: str | None, sources: list[Path], target: Path, jobs: int | None, voice: Voice
+) -> Iterator[Run]:
     """Give the run with its workers: processes here, or those of a cluster."""
     if cluster is None:
         yield Run(jobs or cores(), voice.notice)

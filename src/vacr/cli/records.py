@@ -28,5 +28,7 @@ def value_in(data: bytes) -> tuple[Any, Form]:
     try:
         return codec.decode_either(data)
     except UnreadableInput as error:
-        hint = error.hint or "If it is a native session, make a record of it first: vacr record FILE."
+        hint = (
+            error.hint or "If it is a native session, make a record of it first: vacr record FILE."
+        )
         raise UnreadableInput(error.message, where=error.where, hint=hint) from error

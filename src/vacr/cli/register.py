@@ -39,10 +39,12 @@ def command(
     verbose: int,
     **reached: Any,
 ) -> int:
-    """Register statements in a transparency service: FILE is a statement, or lies beside its statement, FILE.cose.
+    """Register statements in a transparency service: FILE is a statement, or lies beside its
+    statement, FILE.cose.
 
-    The receipt is verified and put into the statement, which proves from then on that the log has it. Registering again gives
-    the same entry. When the service cannot be reached, the statement is remembered in the outbox.
+    The receipt is verified and put into the statement, which proves from then on that the log has
+    it. Registering again gives the same entry. When the service cannot be reached, the statement is
+    remembered in the outbox.
 
     \b
     Example:
@@ -55,14 +57,17 @@ def command(
     services = Services.of(**reached)
     if pending:
         if files or output is not None:
-            raise UsageError("--pending is for what is in the outbox", hint="Leave files and -o out.")
+            raise UsageError(
+                "--pending is for what is in the outbox", hint="Leave files and -o out."
+            )
         return _pending(services, service, voice, again=again)
     if not files:
         raise UsageError("nothing to register", hint="Name statements, or give --pending.")
     if service is None:
         raise UsageError("no service", hint="Name one: --service https://log.example.org")
     outputs.refuse_one_file_for_many(files, output)
-    # What goes elsewhere leaves the statement as it is, and later there would be nobody to write it.
+    # What goes elsewhere leaves the statement as it is, and later there would be nobody to write
+    # it.
     settings: dict[str, Any] = {"outbox": None} if output is not None else {}
     registrar = services.registrar(service, again=again, **settings)
     found = [pair for path in files for pair in pairs(path)]
@@ -73,16 +78,27 @@ def command(
                 outcome = Outcome(pair.name, FAILED, error=_unsigned(pair.name))
                 done.append(tell(outcome, service, voice))
             else:
-                done.append(_one(registrar, pair.statement, output, files, voice, overwrite=overwrite))
+                done.append(
+                    _one(registrar, pair.statement, output, files, voice, overwrite=overwrite)
+                )
             step()
     if not found:
-        voice.error(f"nothing to register in {', '.join(files)}", "The names of statements end in .cose; vacr sign makes them.")
+        voice.error(
+            f"nothing to register in {', '.join(files)}",
+            "The names of statements end in .cose; vacr sign makes them.",
+        )
     voice.data({"statements": done, "left": sum(one["exit"] != 0 for one in done)})
     return worst([one["exit"] for one in done] or [1])
 
 
 def _one(
-    registrar: Registrar, statement: str, output: str | None, files: tuple[str, ...], voice: Voice, *, overwrite: bool
+    registrar: Registrar,
+    statement: str,
+    output: str | None,
+    files: tuple[str, ...],
+    voice: Voice,
+    *,
+    overwrite: bool,
 ) -> dict[str, Any]:
     """Register one statement, and write it where it goes."""
     target = target_of(output, statement)
@@ -94,14 +110,21 @@ def _one(
             outputs.write_new(target, data, statement, (*files, statement), overwrite=overwrite)
 
     outcome = registrar.register(statement, elsewhere if output is not None else None)
-    return tell(outcome, registrar.client.url, voice, str(target) if target is not None and not outcome.error else None)
+    return tell(
+        outcome,
+        registrar.client.url,
+        voice,
+        str(target) if target is not None and not outcome.error else None,
+    )
 
 
 def _unsigned(name: str) -> InvalidStatement | UnreadableInput:
     if not Path(name).exists():
         return UnreadableInput("there is no such file", where=name)
     hint = f"vacr sign {name} --key KEY makes a statement."
-    return InvalidStatement("not signed: there is no statement beside it", reason="not-signed", where=name, hint=hint)
+    return InvalidStatement(
+        "not signed: there is no statement beside it", reason="not-signed", where=name, hint=hint
+    )
 
 
 def _pending(services: Services, service: str | None, voice: Voice, *, again: bool) -> int:
@@ -117,7 +140,10 @@ def _pending(services: Services, service: str | None, voice: Voice, *, again: bo
             others += 1
     urls = {item.service for item in items}
     if services.access.token is not None and len(urls) > 1:
-        raise UsageError("there is more than one service in the outbox, and a token is for one", hint="Name it with --service.")
+        raise UsageError(
+            "there is more than one service in the outbox, and a token is for one",
+            hint="Name it with --service.",
+        )
     registrars: dict[str, Registrar] = {}
     done = []
     with options.progress(lambda: len(items), voice, "registering") as step:
@@ -136,9 +162,14 @@ def _pending(services: Services, service: str | None, voice: Voice, *, again: bo
     finished = len(items) - sum(one["exit"] != 0 for one in done)
     whose = f" for {service}" if service is not None else ""
     more = f"; {plural(others, 'item')} for other services" if others else ""
-    voice.result(f"{plural(len(items), 'item')} in the outbox{whose}: {finished} done, {left} left{more}")
+    voice.result(
+        f"{plural(len(items), 'item')} in the outbox{whose}: {finished} done, {left} left{more}"
+    )
     if left:
-        voice.notice(f"  The outbox is {services.outbox.folder}; an item that is of no use any more can be removed there.")
+        voice.notice(
+            f"  The outbox is {services.outbox.folder}; an item that is of no use any more can "
+            "be removed there."
+        )
     voice.data({"statements": done, "left": left})
     return worst(exits)
 
@@ -146,4 +177,7 @@ def _pending(services: Services, service: str | None, voice: Voice, *, again: bo
 def _tell_of_lost(outcome: Outcome, item: Item, services: Services, voice: Voice) -> None:
     """Say how to be rid of an item that will never be done."""
     if outcome.state == FAILED and isinstance(outcome.error, UnreadableInput):
-        voice.notice(f"  It stays in the outbox; if it is of no use any more, remove {services.outbox.path(item)}")
+        voice.notice(
+            "  It stays in the outbox; if it is of no use any more, remove "
+            f"{services.outbox.path(item)}"
+        )

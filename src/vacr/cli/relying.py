@@ -31,8 +31,14 @@ class WantedEvidence:
             UsageError: it does not.
         """
         if (self.policy is None) == (not self.verifier_keys):
-            hint = "Give --evidence-policy to appraise evidence, or --verifier-key to believe a verifier's result."
-            raise UsageError("evidence is appraised here, or its result believed: one of both has to be chosen", hint=hint)
+            hint = (
+                "Give --evidence-policy to appraise evidence, or --verifier-key to believe "
+                "a verifier's result."
+            )
+            raise UsageError(
+                "evidence is appraised here, or its result believed: one of both has to be chosen",
+                hint=hint,
+            )
         if self.policy is not None and self.nonce is None:
             hint = "Give --nonce, the one that the evidence was asked for with."
             raise UsageError("evidence cannot be appraised without its nonce", hint=hint)
@@ -68,11 +74,15 @@ def evidence_for(pair: Pair, wanted: WantedEvidence) -> bytes | None:
 
 
 def hint_for(pair: Pair, wanted: WantedEvidence) -> str | None:
-    """Say what to do where there is evidence and a result was asked for, or a result where evidence was."""
+    """Say what to do where there is evidence and a result was asked for, or a result where evidence
+    was.
+    """
     found = _beside(pair, results=not wanted.verifier_keys)
     if found is None:
         return None
-    return f"{found} is evidence. {ASK}" if wanted.verifier_keys else f"{found} is a result. {BELIEVE}"
+    return (
+        f"{found} is evidence. {ASK}" if wanted.verifier_keys else f"{found} is a result. {BELIEVE}"
+    )
 
 
 def _beside(pair: Pair, *, results: bool) -> str | None:

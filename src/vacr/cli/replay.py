@@ -23,8 +23,14 @@ from vacr.sources.git import base_of
 
 @click.command(no_args_is_help=True)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PATH)
-@click.option("--base", metavar="REPOSITORY[@REVISION]", help="The files as they were before: a git repository, bare or not.")
-@click.option("--out", metavar="FOLDER", type=PATH, help="Where to write the files that are known whole.")
+@click.option(
+    "--base",
+    metavar="REPOSITORY[@REVISION]",
+    help="The files as they were before: a git repository, bare or not.",
+)
+@click.option(
+    "--out", metavar="FOLDER", type=PATH, help="Where to write the files that are known whole."
+)
 @click.option("--overwrite", is_flag=True, help="Replace files that are there and differ.")
 @options.voice_options
 def command(
@@ -36,11 +42,13 @@ def command(
     quiet: bool,  # noqa: FBT001
     verbose: int,
 ) -> int:
-    """Rebuild the files that sessions left, from what the sessions show, and from the base where one is given.
+    """Rebuild the files that sessions left, from what the sessions show, and from the base where
+    one is given.
 
-    FILEs are records or native sessions, replayed together in the order of time. A file is written only when all of it is known,
-    byte for byte; nothing is removed from the folder, and without --overwrite nothing in it is replaced. The report names every
-    file that the sessions changed, whether it is known whole or deleted, and what proves it.
+    FILEs are records or native sessions, replayed together in the order of time. A file is written
+    only when all of it is known, byte for byte; nothing is removed from the folder, and without
+    --overwrite nothing in it is replaced. The report names every file that the sessions changed,
+    whether it is known whole or deleted, and what proves it.
 
     \b
     Example:
@@ -49,18 +57,26 @@ def command(
     """
     voice = Voice(format, quiet, verbose)
     tree = base_of(base) if base is not None else None
-    records = [one.record for one in distinct([one for path in files for one in given(path)], voice)]
+    records = [
+        one.record for one in distinct([one for path in files for one in given(path)], voice)
+    ]
     replay, roots = replayed(records, tree)
     report: list[dict[str, Any]] = []
     left = list(left_files(replay, roots))
     clashing = _clashing(left)
-    known = {path: data for path, data, _ in left if data is not None and path not in clashing and not _is_of_git(path)}
+    known = {
+        path: data
+        for path, data, _ in left
+        if data is not None and path not in clashing and not _is_of_git(path)
+    }
     if out is not None:
         _write(Path(out), known, overwrite=overwrite)
     for path, _, about in left:
         report.append({"path": path, **about})
         if path in clashing:
-            voice.notice(f"{path}: sessions of several folders left it differently, so it is not written")
+            voice.notice(
+                f"{path}: sessions of several folders left it differently, so it is not written"
+            )
         elif out is not None and _is_of_git(path):
             voice.notice(f"{path}: what git keeps for itself is not written")
         state = "deleted" if about.get("deleted") else "whole" if about["complete"] else "in part"
@@ -78,9 +94,16 @@ def _clashing(left: Iterable[tuple[str, bytes | None, dict[str, Any]]]) -> set[s
 
 
 def _is_of_git(path: str) -> bool:
-    """Tell whether a path leads into the folder of git, where a file can have commands run, on any file system."""
-    seen = "".join(char for char in path if unicodedata.category(char) != "Cf")  # which some file systems pass over
-    return any(part.partition(":")[0].rstrip(". ").casefold() in (".git", "git~1") for part in re.split(r"[/\\]", seen))
+    """Tell whether a path leads into the folder of git, where a file can have commands run, on any
+    file system.
+    """
+    seen = "".join(
+        char for char in path if unicodedata.category(char) != "Cf"
+    )  # which some file systems pass over
+    return any(
+        part.partition(":")[0].rstrip(". ").casefold() in (".git", "git~1")
+        for part in re.split(r"[/\\]", seen)
+    )
 
 
 def _write(folder: Path, files: dict[str, bytes], *, overwrite: bool) -> None:
@@ -92,8 +115,13 @@ def _write(folder: Path, files: dict[str, bytes], *, overwrite: bool) -> None:
     for path, data in files.items():
         target = folder / path
         if not Path(os.path.realpath(target)).is_relative_to(os.path.realpath(folder)):
-            raise UsageError(f"a link leads {target} out of the folder", hint="Give an empty folder with --out.")
+            raise UsageError(
+                f"a link leads {target} out of the folder", hint="Give an empty folder with --out."
+            )
         if not overwrite and target.is_file() and not same(target, [data]):
-            raise UsageError(f"{target} is there and differs", hint="Give an empty folder with --out, or --overwrite.")
+            raise UsageError(
+                f"{target} is there and differs",
+                hint="Give an empty folder with --out, or --overwrite.",
+            )
     for path, data in files.items():
         write(folder / path, [data])

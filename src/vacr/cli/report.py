@@ -1,4 +1,6 @@
-"""What a run of `vacr record` has to say: a line for each record, or a table by agent when there are many."""
+"""What a run of `vacr record` has to say: a line for each record, or a table by agent when there
+are many.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +19,15 @@ COLUMNS = ("records", "entries", "bytes", "written", "replaced", "unchanged", "d
 
 @dataclass
 class Report:
-    """The result of a run, while it comes in. Only what is asked for as one document is kept whole."""
+    """The result of a run, while it comes in. Only what is asked for as one document is
+    kept whole.
+    """
 
     voice: Voice
     folder: bool
-    """Whether a folder was gone through: then there are many records, and files that are no sessions are to be expected."""
+    """Whether a folder was gone through: then there are many records, and files that are no
+    sessions are to be expected.
+    """
     records: list[dict[str, Any]] = field(default_factory=list)
     errors: list[dict[str, Any]] = field(default_factory=list)
     skipped: list[dict[str, Any]] = field(default_factory=list)
@@ -41,7 +47,11 @@ class Report:
         for record in outcome.records:
             self._record(record)
         if outcome.skipped and self.folder:
-            self._skip(outcome.errors[0] if outcome.errors else {"source": as_text(outcome.task.path), "error": outcome.skipped})
+            self._skip(
+                outcome.errors[0]
+                if outcome.errors
+                else {"source": as_text(outcome.task.path), "error": outcome.skipped}
+            )
             return
         self.exit_code = max(self.exit_code, outcome.exit_code)
         for error in outcome.errors:
@@ -67,7 +77,12 @@ class Report:
         names = [f"{kind[:-1]} {name}" for kind, found in record["drift"].items() for name in found]
         self.drift.update(names)
         counts.update(
-            {"records": 1, "entries": record["entries"], "bytes": record["bytes"], record["state"]: 1}
+            {
+                "records": 1,
+                "entries": record["entries"],
+                "bytes": record["bytes"],
+                record["state"]: 1,
+            }
             | {"drift": len(names), "notices": len(record["notices"]) + len(record["left-out"])}
         )
         if not self.folder:
@@ -86,7 +101,9 @@ class Report:
             voice.notice(f"vacr: {name}{line}: {notice['message']}", level)
         if len(record["notices"]) > _NOTICES:
             more = plural(len(record["notices"]) - _NOTICES, "more line")
-            voice.notice(f"vacr: {name}: and {more} like these; --format json lists them all", level)
+            voice.notice(
+                f"vacr: {name}: and {more} like these; --format json lists them all", level
+            )
         for left in record["left-out"]:
             voice.notice(f"vacr: left out: {left['file']}: {left['reason']}", level)
         if record["drift"]:
@@ -97,22 +114,38 @@ class Report:
         if record["output"] is None or voice.verbose < level:
             return
         agent = f"{record['agent']} {record['cli-version'] or ''}".rstrip()
-        state = {"written": "", "unchanged": ", unchanged", "replaced": ", replaced an older record"}[record["state"]]
+        state = {
+            "written": "",
+            "unchanged": ", unchanged",
+            "replaced": ", replaced an older record",
+        }[record["state"]]
         sealed = ", source sealed" if record["sealed"] else ""
-        told = f"{agent}, {plural(record['entries'], 'entry')}, {size(record['bytes'])}{state}{sealed}"
+        told = (
+            f"{agent}, {plural(record['entries'], 'entry')}, {size(record['bytes'])}{state}{sealed}"
+        )
         voice.result(f"{record['output']}: {told}")
         models = ", ".join(record["models"]) or "unknown"
         voice.notice(f"  session {record['session-id']}, models {models}, id {record['id']}", 1)
 
     def summary(self) -> dict[str, Any]:
         """Give the counts by agent, for programs."""
-        agents = {agent: {name: counts[name] for name in COLUMNS} for agent, counts in sorted(self.agents.items())}
-        return {"agents": agents, "drift": dict(sorted(self.drift.items())), "failed": self.failed, "skipped": self.not_sessions}
+        agents = {
+            agent: {name: counts[name] for name in COLUMNS}
+            for agent, counts in sorted(self.agents.items())
+        }
+        return {
+            "agents": agents,
+            "drift": dict(sorted(self.drift.items())),
+            "failed": self.failed,
+            "skipped": self.not_sessions,
+        }
 
     def finish(self) -> None:
         """Say what the whole run came to."""
         found = {"records": self.records, "errors": self.errors}
-        self.voice.data(found | ({"skipped": self.skipped, "summary": self.summary()} if self.folder else {}))
+        self.voice.data(
+            found | ({"skipped": self.skipped, "summary": self.summary()} if self.folder else {})
+        )
         if not self.folder:
             return
         self.voice.line({"kind": "summary", **self.summary()})
@@ -122,7 +155,9 @@ class Report:
         self.tell_remarks()
 
     def tell_remarks(self) -> None:
-        """Say what is worth knowing of a folder as a whole, such as that some files in it are no sessions."""
+        """Say what is worth knowing of a folder as a whole, such as that some files in it are no
+        sessions.
+        """
         if not self.folder:
             return
         told = [plural(self.failed, "failure")] if self.failed else []
@@ -130,7 +165,10 @@ class Report:
         if notices:
             told.append(f"{plural(notices, 'notice')} (-v shows them)")
         if self.secrets:
-            told.append(f"{plural(self.secrets, 'record')} with a secret in it, at the pointers in vacr.secrets")
+            told.append(
+                f"{plural(self.secrets, 'record')} with a secret in it, at the pointers in "
+                "vacr.secrets"
+            )
         if self.not_sessions:
             told.append(f"{plural(self.not_sessions, 'file')} without a session (-v names them)")
         if self.drift:
@@ -145,7 +183,15 @@ class Report:
             counted.append(("all", sum((counts for _, counts in counted), Counter())))
         rows = [["agent", *COLUMNS]]
         for agent, counts in counted:
-            rows.append([agent, *(size(counts[name]) if name == "bytes" else str(counts[name]) for name in COLUMNS)])
+            rows.append(
+                [
+                    agent,
+                    *(
+                        size(counts[name]) if name == "bytes" else str(counts[name])
+                        for name in COLUMNS
+                    ),
+                ]
+            )
         return laid_out(rows, right=frozenset(range(1, len(COLUMNS) + 1)))
 
 

@@ -24,8 +24,17 @@ _LARGEST = 1 << 40
 
 @click.command(no_args_is_help=True)
 @click.argument("record", metavar="RECORD", type=PATH)
-@click.option("-o", "--output", required=True, metavar="FOLDER/", type=PATH, help="The folder to restore into; made if need be.")
-@click.option("--source", metavar="FILE", type=PATH, help="The sealed source.  [default: beside the record]")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="FOLDER/",
+    type=PATH,
+    help="The folder to restore into; made if need be.",
+)
+@click.option(
+    "--source", metavar="FILE", type=PATH, help="The sealed source.  [default: beside the record]"
+)
 @click.option("--overwrite", is_flag=True, help="Replace files that are there and differ.")
 @options.voice_options
 def command(
@@ -39,7 +48,8 @@ def command(
 ) -> None:
     """Give back the native files of a record, byte for byte, from its sealed source.
 
-    The record must be as it was made, and every file is compared with the digest in it before anything is written.
+    The record must be as it was made, and every file is compared with the digest in it before
+    anything is written.
 
     \b
     Example:
@@ -47,7 +57,10 @@ def command(
       vacr restore abc.acr.json -o restored/
     """
     if output == STDIN:
-        raise UsageError("a folder is needed, for a source may have several files", hint="Give one with -o FOLDER/.")
+        raise UsageError(
+            "a folder is needed, for a source may have several files",
+            hint="Give one with -o FOLDER/.",
+        )
     voice = Voice(format, quiet, verbose)
     manifest = _manifest(record)
     sealed = Path(source) if source else sealing.sealed_path(Path(record))
@@ -55,15 +68,22 @@ def command(
     try:
         parts = [(folder / name, data) for name, data in sealing.unseal(sealed, manifest)]
     except (InvalidRecord, UnreadableInput) as error:
-        raise type(error)(error.message, where=error.where, hint=error.hint or "Nothing was restored.") from error
+        raise type(error)(
+            error.message, where=error.where, hint=error.hint or "Nothing was restored."
+        ) from error
     _refuse_clashes(folder, [path for path, _ in parts])
     for path, data in parts:
         if path.exists() and not overwrite and (not path.is_file() or path.read_bytes() != data):
-            raise UsageError(f"{path} is there and differs", hint="Give --overwrite, or another folder.")
+            raise UsageError(
+                f"{path} is there and differs", hint="Give --overwrite, or another folder."
+            )
     for path, data in parts:
         write(path, [data], sealed)
         voice.result(f"{path}: {size(len(data))}, as recorded")
-    files = [{"path": str(path), "bytes": len(data), "sha-256": hashlib.sha256(data).hexdigest()} for path, data in parts]
+    files = [
+        {"path": str(path), "bytes": len(data), "sha-256": hashlib.sha256(data).hexdigest()}
+        for path, data in parts
+    ]
     voice.data({"record": record, "files": files})
 
 
@@ -79,9 +99,15 @@ def _refuse_clashes(folder: Path, paths: list[Path]) -> None:
     for path in paths:
         if times[path] > 1 or path in folders:
             hint = "Record the session again, or find the record as it was made."
-            raise InvalidRecord(f"the record names {path.name} twice", where="/vacr/source/parts", hint=hint)
+            raise InvalidRecord(
+                f"the record names {path.name} twice", where="/vacr/source/parts", hint=hint
+            )
         if not Path(os.path.realpath(path)).is_relative_to(root):
-            raise InvalidRecord(f"a link leads {path} out of the folder", where=str(folder), hint="Restore into a new folder.")
+            raise InvalidRecord(
+                f"a link leads {path} out of the folder",
+                where=str(folder),
+                hint="Restore into a new folder.",
+            )
 
 
 def _manifest(path: str) -> list[dict[str, Any]]:
@@ -95,10 +121,15 @@ def _manifest(path: str) -> list[dict[str, Any]]:
         record, _ = load(path)
     except UnreadableInput as error:
         place = error.where if error.where.startswith(path) else f"{path}: {error.where}"
-        raise UnreadableInput(error.message, where=place, hint="Give the record, such as abc.acr.json.") from error
+        raise UnreadableInput(
+            error.message, where=place, hint="Give the record, such as abc.acr.json."
+        ) from error
     try:
         parts = record["vacr"]["source"]["parts"]
-        manifest = [{"name": part["name"], "size": part["size"], "sha-256": part["sha-256"]} for part in parts]
+        manifest = [
+            {"name": part["name"], "size": part["size"], "sha-256": part["sha-256"]}
+            for part in parts
+        ]
         well_formed = all(
             type(part["name"]) is str
             and type(part["sha-256"]) is str
@@ -109,9 +140,14 @@ def _manifest(path: str) -> list[dict[str, Any]]:
     except (TypeError, KeyError, IndexError):
         well_formed, manifest = False, []
     if not well_formed or not manifest:
-        hint = "Give a record that vacr made with --seal-source; one of another version is converted first: vacr convert --to v3."
+        hint = (
+            "Give a record that vacr made with --seal-source; one of another version is "
+            "converted first: vacr convert --to v3."
+        )
         raise InvalidRecord("no source is named in it", where=path, hint=hint)
     if made_by_vacr(record) and record.get("id") != record_id(record):
         changed = "the record was changed after it was made: its id is not that of its content"
-        raise InvalidRecord(changed, where=path, hint="Record the session again, or find the record as it was made.")
+        raise InvalidRecord(
+            changed, where=path, hint="Record the session again, or find the record as it was made."
+        )
     return manifest

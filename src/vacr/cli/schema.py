@@ -29,7 +29,9 @@ def command() -> None:
 
 
 @command.command(short_help="Print a schema in CDDL.")
-@click.option("--rule", metavar="RULE", shell_complete=options.complete_rule, help="Show this rule only.")
+@click.option(
+    "--rule", metavar="RULE", shell_complete=options.complete_rule, help="Show this rule only."
+)
 @options.schema_option(default="v3", show_default=True, help="The schema.")
 @options.voice_options
 def show(rule: str | None, schema: str, format: str, quiet: bool, verbose: int) -> None:  # noqa: A002, FBT001 - click
@@ -43,7 +45,9 @@ def show(rule: str | None, schema: str, format: str, quiet: bool, verbose: int) 
     voice = Voice(format, quiet=False, verbose=verbose)
     compiled = load_schema(schema)
     if rule and rule not in compiled.rules:
-        raise UsageError(f"{schema} has no rule {rule!r}", hint=f"Its rules are {', '.join(compiled.rules)}.")
+        raise UsageError(
+            f"{schema} has no rule {rule!r}", hint=f"Its rules are {', '.join(compiled.rules)}."
+        )
     text = compiled.rule_text(rule) if rule else load_text(schema).rstrip("\n")
     voice.lines(text)
     voice.data({"schema": schema, "rules": list(compiled.rules), "text": text})
@@ -56,8 +60,20 @@ def show(rule: str | None, schema: str, format: str, quiet: bool, verbose: int) 
     shell_complete=options.complete_rule,
     help="The rule or type to make.  [default: the schema's first]",
 )
-@click.option("--count", metavar="N", type=click.IntRange(1), default=1, show_default=True, help="How many to make.")
-@click.option("--seed", metavar="N", type=int, help="Make the same ones again.  [default: a new one each time, told with -v]")
+@click.option(
+    "--count",
+    metavar="N",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="How many to make.",
+)
+@click.option(
+    "--seed",
+    metavar="N",
+    type=int,
+    help="Make the same ones again.  [default: a new one each time, told with -v]",
+)
 @options.schema_option(default="v3", show_default=True, help="The schema.")
 @click.option("--cbor", is_flag=True, help="Write a sequence of CBOR items instead of JSON lines.")
 @options.voice_options
@@ -79,7 +95,10 @@ def generate(
     """
     voice = Voice(format, quiet, verbose)
     if cbor and voice.json:
-        raise UsageError("--cbor and --format json exclude each other", hint="CBOR items cannot be shown in JSON.")
+        raise UsageError(
+            "--cbor and --format json exclude each other",
+            hint="CBOR items cannot be shown in JSON.",
+        )
     compiled = load_schema(schema)
     if rule:
         refuse_unknown_rule(rule, compiled)
@@ -91,12 +110,18 @@ def generate(
         if voice.json:
             instances.append(instance)
         else:
-            write_bytes([codec.encode(instance, "cbor")] if cbor else [codec.encode(instance), b"\n"])
-    voice.data({"schema": schema, "rule": rule or compiled.root, "seed": first, "instances": instances})
+            write_bytes(
+                [codec.encode(instance, "cbor")] if cbor else [codec.encode(instance), b"\n"]
+            )
+    voice.data(
+        {"schema": schema, "rule": rule or compiled.root, "seed": first, "instances": instances}
+    )
 
 
 def _versioned(instance: Any, schema: str) -> Any:
-    """Let a record of our own schemas name their version, which they leave open, so that it is checked by the same one."""
+    """Let a record of our own schemas name their version, which they leave open, so that it is
+    checked by the same one.
+    """
     if schema in VERSIONS and isinstance(instance, dict) and {"version", "id"} <= instance.keys():
         return instance | {"version": VERSIONS[schema]}
     return instance

@@ -53,7 +53,10 @@ def refuse_unknown_rule(rule: str, schema: Schema | None) -> None:
             problems.append(error)
         else:
             return
-    raise UsageError(f"--rule {rule}: {problems[0].message}", hint=problems[0].hint or f"See {_listing(schema)} for the rules.")
+    raise UsageError(
+        f"--rule {rule}: {problems[0].message}",
+        hint=problems[0].hint or f"See {_listing(schema)} for the rules.",
+    )
 
 
 def _listing(schema: Schema | None) -> str:

@@ -1,4 +1,6 @@
-"""`vacr seal`: native sessions → records that are attributed, signed, registered and verified, in one go."""
+"""`vacr seal`: native sessions → records that are attributed, signed, registered and verified, in
+one go.
+"""
 
 from __future__ import annotations
 
@@ -33,15 +35,37 @@ _NOTHING_FOUND = 1
 @click.command(no_args_is_help=True)
 @click.argument("paths", nargs=-1, required=True, metavar="FILE|FOLDER...", type=PATH)
 @signing_options
-@click.option("--service", metavar="URL", help="The transparency service to register in.  [default: none]")
-@service_options
-@click.option("--base", metavar="REPOSITORY[@REVISION]", help="The files as they were before: a git repository, bare or not.")
 @click.option(
-    "--agent", metavar="NAME", shell_complete=options.complete_agent, help="Whose session it is, whatever its content tells."
+    "--service", metavar="URL", help="The transparency service to register in.  [default: none]"
 )
-@click.option("--seal-source", is_flag=True, help="Keep the native bytes beside the record, for `vacr restore`.")
-@click.option("-o", "--output", metavar="FOLDER", type=PATH, default=".", help="Where to write.  [default: the current folder]")
-@click.option("--overwrite", is_flag=True, help="Replace records and statements that are there and differ.")
+@service_options
+@click.option(
+    "--base",
+    metavar="REPOSITORY[@REVISION]",
+    help="The files as they were before: a git repository, bare or not.",
+)
+@click.option(
+    "--agent",
+    metavar="NAME",
+    shell_complete=options.complete_agent,
+    help="Whose session it is, whatever its content tells.",
+)
+@click.option(
+    "--seal-source",
+    is_flag=True,
+    help="Keep the native bytes beside the record, for `vacr restore`.",
+)
+@click.option(
+    "-o",
+    "--output",
+    metavar="FOLDER",
+    type=PATH,
+    default=".",
+    help="Where to write.  [default: the current folder]",
+)
+@click.option(
+    "--overwrite", is_flag=True, help="Replace records and statements that are there and differ."
+)
 @options.voice_options
 def command(
     paths: tuple[str, ...],
@@ -58,28 +82,34 @@ def command(
 ) -> int:
     """Record, validate, attribute, sign, register and verify native sessions in one go.
 
-    For each session there is a record with `file-attribution`, and its statement beside it with the receipt of the log. Run it
-    again, and what holds stays as it is: nothing is signed twice. When the service cannot be reached, all else is done, and the
-    statement is remembered in the outbox.
+    For each session there is a record with `file-attribution`, and its statement beside it with the
+    receipt of the log. Run it again, and what holds stays as it is: nothing is signed twice. When
+    the service cannot be reached, all else is done, and the statement is remembered in the outbox.
 
     \b
     Example:
       vacr seal abc.jsonl --key keys/signing.pem --service https://log.example.org -o sealed/
-      vacr seal ~/.codex/sessions --key keys/signing.pem --service https://log.example.org -o sealed/
-      vacr seal abc.jsonl --key keys/signing.pem --base ~/repo@HEAD~3
+      vacr seal ~/.codex/sessions --key keys/signing.pem --service https://log.example.org -o
+      sealed/ vacr seal abc.jsonl --key keys/signing.pem --base ~/repo@HEAD~3
     """
     voice = Voice(format, quiet, verbose)
     if STDIN in (*paths, output) or (os.path.exists(output) and not os.path.isdir(output)):  # noqa: PTH110, PTH112
-        raise UsageError("sessions are sealed from files, into a folder", hint="Say which with -o FOLDER/.")
+        raise UsageError(
+            "sessions are sealed from files, into a folder", hint="Say which with -o FOLDER/."
+        )
     signing = Signing.of(**{name: asked.pop(name) for name in _SIGNING})
     registrar = Services.of(**asked).registrar(service) if service is not None else None
-    sealer = Sealer(signing, base_of(base) if base is not None else None, registrar, overwrite, voice)
+    sealer = Sealer(
+        signing, base_of(base) if base is not None else None, registrar, overwrite, voice
+    )
     named = tuple(path for path in paths if not os.path.isdir(path))  # noqa: PTH112
     wish = Wish(seal=seal_source, agent=agent, named=named, not_in_stores=output == ".")
     report = Report(voice, folder=len(named) < len(paths))
     done: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory(prefix="vacr-seal-") as work:
-        groups = _recorded(_tasks(paths, wish, Path(work), Path(output)), Path(work), Path(output), report)
+        groups = _recorded(
+            _tasks(paths, wish, Path(work), Path(output)), Path(work), Path(output), report
+        )
         with options.progress(lambda: len(groups), voice, "sealing") as step:
             for together in groups:
                 done += _seal(sealer, together, service, voice)
@@ -88,12 +118,22 @@ def command(
         voice.error(f"vacr: {', '.join(paths)}: no session in it")
         return _NOTHING_FOUND
     if service is None and done:
-        voice.notice("Not registered in a log: no --service was named. vacr register does that later.")
+        voice.notice(
+            "Not registered in a log: no --service was named. vacr register does that later."
+        )
     left = [one["exit"] for one in done if one["exit"]]
     if len(done) > 1:
-        voice.result(f"{plural(len(done), 'session')}: {len(done) - len(left)} sealed, {len(left)} not")
+        voice.result(
+            f"{plural(len(done), 'session')}: {len(done) - len(left)} sealed, {len(left)} not"
+        )
     report.tell_remarks()
-    voice.data({"sealed": done, "errors": report.errors, **({"skipped": report.skipped} if report.folder else {})})
+    voice.data(
+        {
+            "sealed": done,
+            "errors": report.errors,
+            **({"skipped": report.skipped} if report.folder else {}),
+        }
+    )
     return services.worst([*left, *([report.exit_code] if report.exit_code else [])])
 
 
@@ -101,7 +141,9 @@ _SIGNING = ("key", "alg", "x5chain", "issuer", "timestamp", "passphrase_file", "
 
 
 def _tasks(paths: tuple[str, ...], wish: Wish, work: Path, output: Path) -> Iterator[Task]:
-    """Give what is to be recorded; records go where nobody sees them, for they are not yet what will be sealed."""
+    """Give what is to be recorded; records go where nobody sees them, for they are not yet what
+    will be sealed.
+    """
     yield from plan.file_tasks(list(wish.named), str(work), wish)
     folders = [Path(path) for path in paths if path not in wish.named]
     for folder, place in plan.trees(folders, work, wish.named) if folders else ():
@@ -109,36 +151,60 @@ def _tasks(paths: tuple[str, ...], wish: Wish, work: Path, output: Path) -> Iter
         yield from plan.folder_tasks(folder, place, output, alone)
 
 
-def _recorded(tasks: Iterator[Task], work: Path, output: Path, report: Report) -> list[list[Recorded]]:
-    """Record, and tell what went wrong; gives the records of each session with those of its sub-agents."""
+def _recorded(
+    tasks: Iterator[Task], work: Path, output: Path, report: Report
+) -> list[list[Recorded]]:
+    """Record, and tell what went wrong; gives the records of each session with those of its
+    sub-agents.
+    """
     groups: dict[tuple[str, int], list[Recorded]] = {}
     seen: Counter[str] = Counter()
     for task in tasks:
-        outcome = Outcome(task, skipped=task.passed_over) if task.passed_over else record_place(task)
+        outcome = (
+            Outcome(task, skipped=task.passed_over) if task.passed_over else record_place(task)
+        )
         for record in outcome.records:
             path, session = Path(record["output"]), record["session-id"]
             record["output"] = None  # it is not there for long
             if not path.exists():
-                error = UnreadableInput("its name is no text", where=record["source"], hint="Give the file another name.")
-                outcome.errors.append({"source": record["source"], "error": str(error), "where": "", "hint": error.hint})
+                error = UnreadableInput(
+                    "its name is no text",
+                    where=record["source"],
+                    hint="Give the file another name.",
+                )
+                outcome.errors.append(
+                    {
+                        "source": record["source"],
+                        "error": str(error),
+                        "where": "",
+                        "hint": error.hint,
+                    }
+                )
                 outcome.exit_code = max(outcome.exit_code, error.exit_code)
                 continue
             # The same session may have been copied: each copy is one of its own.
             group = (session.partition("/")[0], seen[session])
             seen[session] += 1
-            groups.setdefault(group, []).append(Recorded(task.path, path, output / path.relative_to(work)))
+            groups.setdefault(group, []).append(
+                Recorded(task.path, path, output / path.relative_to(work))
+            )
         report.add(outcome)
     return list(groups.values())
 
 
-def _seal(sealer: Sealer, together: list[Recorded], service: str | None, voice: Voice) -> list[dict[str, Any]]:
+def _seal(
+    sealer: Sealer, together: list[Recorded], service: str | None, voice: Voice
+) -> list[dict[str, Any]]:
     """Seal a session with its sub-agents, and tell what came of it."""
     try:
         return [_told(one, service, voice) for one in sealer.seal(together)]
     except VacrError as error:
         voice.error(f"vacr: {together[0].source}: not sealed: {error}", error.hint)
         told = {"error": str(error), "hint": error.hint, "exit": error.exit_code}
-        return [{"source": one.source, "record": str(one.target), "state": "failed", **told} for one in together]
+        return [
+            {"source": one.source, "record": str(one.target), "state": "failed", **told}
+            for one in together
+        ]
 
 
 def _told(sealed: Sealed, service: str | None, voice: Voice) -> dict[str, Any]:

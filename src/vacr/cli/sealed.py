@@ -1,6 +1,8 @@
-"""A conversation, sealed: its record, attributed, with a statement beside it that a log may have. What `vacr seal` does for each.
+"""A conversation, sealed: its record, attributed, with a statement beside it that a log may have.
+What `vacr seal` does for each.
 
-What is there already and holds is left as it is: the same record is not signed twice, nor registered twice.
+What is there already and holds is left as it is: the same record is not signed twice, nor
+registered twice.
 """
 
 from __future__ import annotations
@@ -83,7 +85,9 @@ class Sealer:
             tell_unknown(one, record["vacr"]["attribution"].get("unknown-tools", {}), self.voice)
             tell_doubt(one, record, self.base, self.voice)
         joint = Joint(list(records))
-        return [self._one(one, record, joint) for one, record in zip(together, records, strict=True)]
+        return [
+            self._one(one, record, joint) for one, record in zip(together, records, strict=True)
+        ]
 
     def _given(self, one: Recorded) -> Given:
         (found,) = given(str(one.path))
@@ -93,7 +97,13 @@ class Sealer:
         data = codec.encode(record)
         kept = sealing.sealed_path(one.path)
         if kept.exists():
-            outputs.write_new(sealing.sealed_path(one.target), read_bytes(kept), str(kept), (), overwrite=self.overwrite)
+            outputs.write_new(
+                sealing.sealed_path(one.target),
+                read_bytes(kept),
+                str(kept),
+                (),
+                overwrite=self.overwrite,
+            )
         outputs.write_new(one.target, data, str(one.path), (one.source,), overwrite=self.overwrite)
         statement = one.target.with_name(one.target.name + COSE)
         signed = not self._holds(statement, data, joint)
@@ -101,7 +111,9 @@ class Sealer:
             made = self.signing.statement(signable(str(one.target), whole=False))
             outputs.write_new(statement, made, str(one.target), (), overwrite=self.overwrite)
         outcome = self.registrar.register(str(statement)) if self.registrar is not None else None
-        verified = self._verified(read_bytes(statement), data, joint, log_keys=self._log_keys(outcome))
+        verified = self._verified(
+            read_bytes(statement), data, joint, log_keys=self._log_keys(outcome)
+        )
         return Sealed(one, record, signed, outcome, verified)
 
     def _holds(self, statement: Path, data: bytes, joint: Joint) -> bool:
@@ -122,8 +134,17 @@ class Sealer:
 
     def _verified(self, statement: bytes, data: bytes, joint: Joint, **asked: Any) -> Verified:
         rule = self.registrar.entry_rule if self.registrar is not None else STATEMENT
-        policy = Policy(keys=(self.signing.signer.public_key,), entry_rule=rule, needs_record=True, **asked)
-        return verify(statement, policy, payload=data, base=self.base, joint=lambda: joint, now=datetime.now(UTC))
+        policy = Policy(
+            keys=(self.signing.signer.public_key,), entry_rule=rule, needs_record=True, **asked
+        )
+        return verify(
+            statement,
+            policy,
+            payload=data,
+            base=self.base,
+            joint=lambda: joint,
+            now=datetime.now(UTC),
+        )
 
 
 def told(sealed: Sealed) -> str:

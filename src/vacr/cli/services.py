@@ -32,10 +32,23 @@ F = TypeVar("F", bound=Callable[..., Any])
 def certificate_options(function: F) -> F:
     """Add to a verb the certificates of both sides."""
     for option in (
-        click.option("--client-key", metavar="FILE", type=PATH, help="The key of that certificate, where it is in another file."),
-        click.option("--client-cert", metavar="FILE", type=PATH, help="A certificate that shows who you are, in PEM."),
         click.option(
-            "--ca", metavar="FILE", type=PATH, help="The authorities that certify the service.  [default: the system's]"
+            "--client-key",
+            metavar="FILE",
+            type=PATH,
+            help="The key of that certificate, where it is in another file.",
+        ),
+        click.option(
+            "--client-cert",
+            metavar="FILE",
+            type=PATH,
+            help="A certificate that shows who you are, in PEM.",
+        ),
+        click.option(
+            "--ca",
+            metavar="FILE",
+            type=PATH,
+            help="The authorities that certify the service.  [default: the system's]",
         ),
     ):
         function = option(function)
@@ -54,7 +67,12 @@ def service_options(function: F) -> F:
             help="How long to wait for the service.",
         ),
         certificate_options,
-        click.option("--token-file", metavar="FILE", type=PATH, help="Where the token is that shows who you are."),
+        click.option(
+            "--token-file",
+            metavar="FILE",
+            type=PATH,
+            help="Where the token is that shows who you are.",
+        ),
         click.option(
             "--entry-rule",
             type=click.Choice(RULES),
@@ -62,7 +80,12 @@ def service_options(function: F) -> F:
             show_default=True,
             help="What of a statement is in the log.",
         ),
-        options.log_key_option(help="A key of the log, or its folder; may be given again.  [default: what the service says]"),
+        options.log_key_option(
+            help=(
+                "A key of the log, or its folder; may be given again.  [default: what the "
+                "service says]"
+            )
+        ),
     ):
         function = option(function)
     return function
@@ -90,13 +113,17 @@ class Services:
         entry_rule: str,
         patience: float,
     ) -> Services:
-        """Take the options of a verb, and read the files they name; the token may also be in the environment."""
+        """Take the options of a verb, and read the files they name; the token may also be in the
+        environment.
+        """
         verb = click.get_current_context().info_name or ""
         token = os.environ.get(f"VACR_{verb.upper()}_TOKEN") or None
         if token_file is not None:
             token = passphrase_in(token_file).decode("utf-8", "replace").strip()
             if not token:
-                raise UsageError(f"the first line of {token_file} is empty", hint="It holds the token.")
+                raise UsageError(
+                    f"the first line of {token_file} is empty", hint="It holds the token."
+                )
         access = Access(token, ca, client_cert, client_key)
         keys = tuple(key for name in log_key for key in log_keys_in(name))
         return cls(access, Patience(patience), keys, entry_rule, Outbox(outbox_folder(os.environ)))
@@ -104,18 +131,28 @@ class Services:
     def registrar(self, url: str, **settings: Any) -> Registrar:
         """Give what registers in a service."""
         client = Client(url, self.access, replace(self.patience))
-        return Registrar(client, self.log_keys, self.entry_rule, **{"outbox": self.outbox, **settings})
+        return Registrar(
+            client, self.log_keys, self.entry_rule, **{"outbox": self.outbox, **settings}
+        )
 
 
 def tell(outcome: Outcome, url: str, voice: Voice, target: str | None = None) -> dict[str, Any]:
     """Say what came of a statement; gives it for programs."""
     name = target or outcome.statement
-    told: dict[str, Any] = {"statement": name, "service": url, "state": outcome.state, "exit": exit_of(outcome)}
+    told: dict[str, Any] = {
+        "statement": name,
+        "service": url,
+        "state": outcome.state,
+        "exit": exit_of(outcome),
+    }
     if outcome.logged is not None:
         state = "has a receipt already" if outcome.state == UNCHANGED else "registered"
         whose = ", by a key as the service says" if outcome.as_the_service_says else ""
         voice.result(f"{name}: {state}, {outcome.logged}{whose}")
-        told |= {"receipt": receipt_told(outcome.logged), "as-the-service-says": outcome.as_the_service_says}
+        told |= {
+            "receipt": receipt_told(outcome.logged),
+            "as-the-service-says": outcome.as_the_service_says,
+        }
     if outcome.error is not None:
         hint = _hint(outcome, outcome.error)
         where = "" if name in str(outcome.error) else f"{name}: "
@@ -139,7 +176,9 @@ def exit_of(outcome: Outcome) -> int:
 
 
 def worst(exits: Sequence[int]) -> int:
-    """Give the exit code of all: that something was refused is worth more than that something cannot be reached."""
+    """Give the exit code of all: that something was refused is worth more than that something
+    cannot be reached.
+    """
     return CHECKED_AND_FAILED if CHECKED_AND_FAILED in exits else max(exits, default=0)
 
 

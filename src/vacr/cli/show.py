@@ -29,10 +29,19 @@ _NOTHING_MATCHED = 1
 
 @click.command(no_args_is_help=True)
 @click.argument("path", metavar="RECORD|SESSION|FOLDER", type=PATH)
-@click.option("--detail", type=click.Choice(DETAILS), default=NORMAL, show_default=True, help="How much is shown of each.")
+@click.option(
+    "--detail",
+    type=click.Choice(DETAILS),
+    default=NORMAL,
+    show_default=True,
+    help="How much is shown of each.",
+)
 @filter_options
 @click.option(
-    "--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colours.  [default: on a terminal]"
+    "--color",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    help="Colours.  [default: on a terminal]",
 )
 @click.option("--no-pager", is_flag=True, help="Print it all at once.")
 @options.streaming_voice_options
@@ -46,12 +55,13 @@ def command(
     verbose: int,
     **asked: Any,
 ) -> int:
-    """Show a conversation: what was asked, what was answered, each tool call in a line, edits as diffs, and what it adds up to.
+    """Show a conversation: what was asked, what was answered, each tool call in a line, edits as
+    diffs, and what it adds up to.
 
-    It takes a record, or a native session. Of a FOLDER, all conversations in it are shown, or those in which a filter finds
-    something, each under the name of its file. -v tells where in the record each row is, for --entry and for links. What is shown
-    is not verified: `vacr verify` does that. Nothing in a session can drive the terminal: control characters are shown as what
-    they are.
+    It takes a record, or a native session. Of a FOLDER, all conversations in it are shown, or those
+    in which a filter finds something, each under the name of its file. -v tells where in the record
+    each row is, for --entry and for links. What is shown is not verified: `vacr verify` does that.
+    Nothing in a session can drive the terminal: control characters are shown as what they are.
 
     \b
     Example:
@@ -66,9 +76,20 @@ def command(
     if voice.json:
         shown.print_rows()
     else:
-        teller = Teller(detail, bool("event" in chosen.kinds or chosen.text or chosen.names), chosen.text, places=bool(verbose))
-        coloured = color == "always" or (color == "auto" and sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
-        _print((_painted(lines, coloured=coloured) for lines in shown.lines(teller)), coloured=coloured, paged=not no_pager)
+        teller = Teller(
+            detail,
+            bool("event" in chosen.kinds or chosen.text or chosen.names),
+            chosen.text,
+            places=bool(verbose),
+        )
+        coloured = color == "always" or (
+            color == "auto" and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        )
+        _print(
+            (_painted(lines, coloured=coloured) for lines in shown.lines(teller)),
+            coloured=coloured,
+            paged=not no_pager,
+        )
     if shown.count or chosen == Filter():
         return shown.exit_code
     voice.notice(f"vacr: {path}: nothing in it is what was asked for")
@@ -78,7 +99,9 @@ def command(
 
 
 class _Shown:
-    """What is asked for, record by record and row by row: the first row is on the screen before the last is made."""
+    """What is asked for, record by record and row by row: the first row is on the screen before the
+    last is made.
+    """
 
     def __init__(self, path: str, chosen: Filter, voice: Voice) -> None:
         """Take what a user named, and which rows are asked for."""
@@ -99,7 +122,9 @@ class _Shown:
         self.voice.data({"rows": found})
 
     def lines(self, teller: Teller) -> Iterator[Iterable[Line]]:
-        """Give the lines of each row, between those about its session; one in which nothing is found has none."""
+        """Give the lines of each row, between those about its session; one in which nothing is
+        found has none.
+        """
         between: list[Line] = []
         for one in given(self.path, changed=True, failed=self._failed):
             totals = Totals(sessions=1)
@@ -150,7 +175,8 @@ def _print(text: Iterator[str], *, coloured: bool, paged: bool) -> None:
             if not print_text(piece, color=coloured, newline=False):
                 break
         return
-    # As git has it: less shows colours, ends by itself where a screen is enough, and leaves there what it showed.
+    # As git has it: less shows colours, ends by itself where a screen is enough, and leaves there
+    # what it showed.
     os.environ.setdefault("LESS", "-FRX")
     click.echo_via_pager(text, color=None if coloured else False)
 
@@ -173,13 +199,21 @@ def _head(one: Given, *, named: bool) -> Iterator[Line]:
     called = name.hex() if isinstance(name, bytes) else name
     start = as_text(session["session-start"]) if "session-start" in session else None
     yield Line(
-        visible_line(" · ".join(str(part) for part in (called, where, (start or "")[:19].replace("T", " ")) if part)),
+        visible_line(
+            " · ".join(
+                str(part) for part in (called, where, (start or "")[:19].replace("T", " ")) if part
+            )
+        ),
         "dim",
     )
 
 
 def _sum(found: Totals) -> str:
-    told = [plural(found.prompts, "prompt"), plural(found.calls, "tool call"), plural(found.errors, "error")]
+    told = [
+        plural(found.prompts, "prompt"),
+        plural(found.calls, "tool call"),
+        plural(found.errors, "error"),
+    ]
     if found.files:
         told.append(f"{plural(len(found.files), 'file')} (+{found.added} -{found.removed})")
     if found.tokens:

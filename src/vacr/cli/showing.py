@@ -16,16 +16,38 @@ F = TypeVar("F", bound=Callable[..., Any])
 def filter_options(function: F) -> F:
     """Add to a verb what says which rows it takes."""
     for option in (
-        click.option("--entry", metavar="ID|POINTER", multiple=True, help="Only this entry; may be given again."),
+        click.option(
+            "--entry",
+            metavar="ID|POINTER",
+            multiple=True,
+            help="Only this entry; may be given again.",
+        ),
         click.option("--errors", is_flag=True, help="Only what failed."),
-        click.option("--grep", metavar="TEXT", default="", help="Only what has this text in it, in any case of letters."),
-        click.option("--tool", metavar="NAME", multiple=True, help="Only the calls of this tool; may be given again."),
-        click.option("--only", type=click.Choice(KINDS), multiple=True, help="Only this kind of rows; may be given again."),
+        click.option(
+            "--grep",
+            metavar="TEXT",
+            default="",
+            help="Only what has this text in it, in any case of letters.",
+        ),
+        click.option(
+            "--tool",
+            metavar="NAME",
+            multiple=True,
+            help="Only the calls of this tool; may be given again.",
+        ),
+        click.option(
+            "--only",
+            type=click.Choice(KINDS),
+            multiple=True,
+            help="Only this kind of rows; may be given again.",
+        ),
     ):
         function = option(function)
     return function
 
 
-def filter_of(*, only: tuple[str, ...], tool: tuple[str, ...], grep: str, errors: bool, entry: tuple[str, ...]) -> Filter:
+def filter_of(
+    *, only: tuple[str, ...], tool: tuple[str, ...], grep: str, errors: bool, entry: tuple[str, ...]
+) -> Filter:
     """Give what the options ask for."""
     return Filter(frozenset(only), frozenset(tool), grep, errors, frozenset(entry))

@@ -23,9 +23,17 @@ from vacr.sources.statements import COSE, RECORDS
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=PATH)
 @signing_options
 @click.option(
-    "--profile", type=click.Choice(PROFILES), default=HASH_ENVELOPE, show_default=True, help="The form of the statement."
+    "--profile",
+    type=click.Choice(PROFILES),
+    default=HASH_ENVELOPE,
+    show_default=True,
+    help="The form of the statement.",
 )
-@click.option("--subject", metavar="TEXT", help="What it is about.  [default: the record's id, or the digest of the bytes]")
+@click.option(
+    "--subject",
+    metavar="TEXT",
+    help="What it is about.  [default: the record's id, or the digest of the bytes]",
+)
 @partial(options.writing_options, default="beside a record, else the current folder")
 @options.voice_options
 def command(
@@ -40,13 +48,15 @@ def command(
 ) -> int:
     """Sign records, or native sessions as they are: FILE.cose says who signed which bytes.
 
-    The file itself stays as it is. The statement of a record is written beside it, that of another file into the current folder.
+    The file itself stays as it is. The statement of a record is written beside it, that of another
+    file into the current folder.
 
     \b
     Example:
       vacr sign abc.acr.json --key keys/signing.pem        writes abc.acr.json.cose
       vacr sign abc.acr.json --key keys/signing.pem --profile attached
-      vacr sign abc.jsonl --key keys/signing.pem --x5chain chain.pem --timestamp https://tsa.example.org/
+      vacr sign abc.jsonl --key keys/signing.pem --x5chain chain.pem --timestamp
+      https://tsa.example.org/
     """
     voice = Voice(format, quiet, verbose)
     outputs.refuse_one_file_for_many(files, output)
@@ -55,16 +65,27 @@ def command(
     for path in files:
         found = signable(path, whole=signing.profile != HASH_ENVELOPE)
         if found.data is None:
-            voice.notice(f"{path}: larger than {options.size(LARGE)}, so its trace-metadata is left out")
+            voice.notice(
+                f"{path}: larger than {options.size(LARGE)}, so its trace-metadata is left out"
+            )
         statement = signing.statement(found, subject)
-        done.append(_write(path, statement, signing.signer, output, files, voice, overwrite=overwrite))
+        done.append(
+            _write(path, statement, signing.signer, output, files, voice, overwrite=overwrite)
+        )
     if output != STDIN:
         voice.data({"statements": done})
     return 0
 
 
 def _write(
-    path: str, statement: bytes, signer: Signer, output: str | None, files: tuple[str, ...], voice: Voice, *, overwrite: bool
+    path: str,
+    statement: bytes,
+    signer: Signer,
+    output: str | None,
+    files: tuple[str, ...],
+    voice: Voice,
+    *,
+    overwrite: bool,
 ) -> dict[str, Any]:
     if output == STDIN:
         write_bytes([statement])

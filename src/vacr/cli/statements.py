@@ -25,16 +25,26 @@ F = TypeVar("F", bound=Callable[..., Any])
 def key_options(function: F, *, required: bool = True, default: str = "one of this machine") -> F:
     """Add to a verb what it takes to sign with a key."""
     for option in (
-        click.option("--force", is_flag=True, help="Take a key that others on this machine can read."),
         click.option(
-            "--passphrase-file", metavar="FILE", type=PATH, help="Where the passphrase of the key is, in the first line."
+            "--force", is_flag=True, help="Take a key that others on this machine can read."
         ),
-        click.option("--alg", metavar="NAME", help="Another algorithm than the usual one of the key, such as Ed25519 or ESP256."),
+        click.option(
+            "--passphrase-file",
+            metavar="FILE",
+            type=PATH,
+            help="Where the passphrase of the key is, in the first line.",
+        ),
+        click.option(
+            "--alg",
+            metavar="NAME",
+            help="Another algorithm than the usual one of the key, such as Ed25519 or ESP256.",
+        ),
         click.option(
             "--key",
             required=required,
             metavar="FILE|pkcs11:…",
-            help="The private key in PEM, or one in a device, by its URI." + ("" if required else f"  [default: {default}]"),
+            help="The private key in PEM, or one in a device, by its URI."
+            + ("" if required else f"  [default: {default}]"),
         ),
     ):
         function = option(function)
@@ -55,9 +65,18 @@ def signing_options(function: F, *, key_required: bool = True) -> F:
     """Add to a verb what it takes to sign statements."""
     function = key_options(function, required=key_required)
     for option in (
-        click.option("--timestamp", metavar="URL", help="Have the signature timestamped by an authority (RFC 3161)."),
+        click.option(
+            "--timestamp",
+            metavar="URL",
+            help="Have the signature timestamped by an authority (RFC 3161).",
+        ),
         click.option("--issuer", metavar="URI", help="Who signs.  [default: the name of the key]"),
-        click.option("--x5chain", metavar="FILE", type=PATH, help="The certificates of the key in PEM, the signer's first."),
+        click.option(
+            "--x5chain",
+            metavar="FILE",
+            type=PATH,
+            help="The certificates of the key in PEM, the signer's first.",
+        ),
     ):
         function = option(function)
     return function
@@ -129,7 +148,9 @@ def _passphrase(key: str, passphrase_file: str | None) -> bytes | None:
     if not is_encrypted(key_bytes(key)):
         return None
     if sys.stdin is None or not sys.stdin.isatty():
-        raise UsageError("the key is encrypted", hint="Give --passphrase-file, or sign at a terminal.")
+        raise UsageError(
+            "the key is encrypted", hint="Give --passphrase-file, or sign at a terminal."
+        )
     typed: str = click.prompt("Passphrase", hide_input=True, err=True)
     return typed.encode()
 
@@ -141,4 +162,6 @@ def _timestamped(statement: bytes, url: str) -> bytes:
     message = parse(statement)
     token = tokens.token_of(ask(url, tokens.request(message.signature)), message.signature)
     unprotected = {**message.unprotected, labels.COSE_THEN_TIMESTAMP: token}
-    return Sign1(message.protected_bytes, message.protected, unprotected, message.payload, message.signature).encode()
+    return Sign1(
+        message.protected_bytes, message.protected, unprotected, message.payload, message.signature
+    ).encode()

@@ -21,7 +21,17 @@ _NARROWEST_KEY = 12
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _MOST = 8
 _SECONDS = 1000
-_HEAD = ("sessions", "prompts", "calls", "errors", "tokens in", "cached", "tokens out", "cost", "time")
+_HEAD = (
+    "sessions",
+    "prompts",
+    "calls",
+    "errors",
+    "tokens in",
+    "cached",
+    "tokens out",
+    "cost",
+    "time",
+)
 _LEAST = ("", "cost", "cached", "time", "prompts", "errors", "calls", "sessions")
 """What is left out where a terminal is too narrow, in this order; the bars have no name."""
 _NOTHING = 1
@@ -29,7 +39,13 @@ _NOTHING = 1
 
 @click.command(no_args_is_help=True)
 @click.argument("paths", nargs=-1, required=True, metavar="RECORD|SESSION|FOLDER...", type=PATH)
-@click.option("--by", type=click.Choice(GROUPINGS), default=AGENT, show_default=True, help="What to add up by.")
+@click.option(
+    "--by",
+    type=click.Choice(GROUPINGS),
+    default=AGENT,
+    show_default=True,
+    help="What to add up by.",
+)
 @options.voice_options
 def command(
     paths: tuple[str, ...],
@@ -38,10 +54,12 @@ def command(
     quiet: bool,  # noqa: FBT001 - click passes flags so
     verbose: int,
 ) -> int:
-    """Add up sessions: tokens, cost, models, tools, errors and time, as their records say. Nothing is priced here.
+    """Add up sessions: tokens, cost, models, tools, errors and time, as their records say. Nothing
+    is priced here.
 
-    It takes records and native sessions, files and folders. A session that was recorded more than once counts once, by its
-    longest recording. What was copied from another session is not counted again.
+    It takes records and native sessions, files and folders. A session that was recorded more than
+    once counts once, by its longest recording. What was copied from another session is not counted
+    again.
 
     \b
     Example:
@@ -60,14 +78,22 @@ def command(
             else:
                 failed.append(one)
     groups, total = found.groups(), found.total()
-    errors = [{"error": error.message, "where": error.where, "hint": error.hint} for error in failed]
-    described = {"by": by, "groups": [{"key": key, **_described(one)} for key, one in groups.items()], "total": _described(total)}
+    errors = [
+        {"error": error.message, "where": error.where, "hint": error.hint} for error in failed
+    ]
+    described = {
+        "by": by,
+        "groups": [{"key": key, **_described(one)} for key, one in groups.items()],
+        "total": _described(total),
+    }
     voice.data({**described, "repeated": found.repeated, "errors": errors})
     if groups:
         for line in _table(by, groups, total):
             voice.result(line)
     if found.repeated:
-        voice.notice(f"vacr: {plural(found.repeated, 'other recording')} of the same sessions left out")
+        voice.notice(
+            f"vacr: {plural(found.repeated, 'other recording')} of the same sessions left out"
+        )
     for error in failed:
         voice.error(f"vacr: {error}", error.hint)
     return max((error.exit_code for error in failed), default=0 if groups else _NOTHING)
@@ -86,7 +112,9 @@ def _all(path: str) -> Any:
         return
     if not found:
         yield UnreadableInput(
-            "there is no record in it, and no session", where=path, hint="vacr list -v shows where sessions are."
+            "there is no record in it, and no session",
+            where=path,
+            hint="vacr list -v shows where sessions are.",
         )
 
 
@@ -102,7 +130,8 @@ def _described(one: Totals) -> dict[str, Any]:
         "lines-removed": one.removed,
         "milliseconds": one.milliseconds,
         "micro-dollars": round(one.cost * 1_000_000),
-        # Not every agent says what its tokens add up to, and a sum of those that do is no sum of all.
+        # Not every agent says what its tokens add up to, and a sum of those that do is no sum of
+        # all.
         "tokens": {name: one.tokens[name] for name in COUNTED} | {"total": tokens(one)},
         "models": dict(one.models),
         "tools": dict(one.tools),
@@ -124,12 +153,16 @@ def _table(by: str, groups: dict[str, Totals], total: Totals) -> list[str]:
     for name, counts in (("models, by tokens out", total.models), ("tools", total.tools)):
         if counts:
             told = [
-                f"{key} {count:,}{_failed(total, key) if name == 'tools' else ''}" for key, count in counts.most_common(_MOST)
+                f"{key} {count:,}{_failed(total, key) if name == 'tools' else ''}"
+                for key, count in counts.most_common(_MOST)
             ]
             rest = f", and {len(counts) - _MOST} more" if len(counts) > _MOST else ""
             lines.append(f"{name}: {', '.join(told)}{rest}")
     if total.files:
-        lines.append(f"files: {len(total.files):,} that calls asked to change (+{total.added:,} -{total.removed:,})")
+        lines.append(
+            f"files: {len(total.files):,} that calls asked to change (+{total.added:,} "
+            f"-{total.removed:,})"
+        )
     return lines
 
 
@@ -137,7 +170,9 @@ def _fitting(rows: list[list[str]], width: int | None) -> list[str]:
     """Lay rows out; on a terminal with as many columns as it has room for."""
     left = list(_LEAST)
     while True:
-        lines = laid_out(rows, right=frozenset(at for at, name in enumerate(rows[0]) if name in _HEAD))
+        lines = laid_out(
+            rows, right=frozenset(at for at, name in enumerate(rows[0]) if name in _HEAD)
+        )
         if width is None or not left or max(map(cell_len, lines)) <= width:
             return lines
         name = left.pop(0)
@@ -147,8 +182,20 @@ def _fitting(rows: list[list[str]], width: int | None) -> list[str]:
 
 
 def _cells(one: Totals) -> list[str]:
-    counts = [one.sessions, one.prompts, one.calls, one.errors, one.tokens["input"], one.tokens["cached"], one.tokens["output"]]
-    return [*(f"{count:,}" for count in counts), f"{one.cost:.2f} $" if one.cost else "", _time(one.milliseconds // _SECONDS)]
+    counts = [
+        one.sessions,
+        one.prompts,
+        one.calls,
+        one.errors,
+        one.tokens["input"],
+        one.tokens["cached"],
+        one.tokens["output"],
+    ]
+    return [
+        *(f"{count:,}" for count in counts),
+        f"{one.cost:.2f} $" if one.cost else "",
+        _time(one.milliseconds // _SECONDS),
+    ]
 
 
 def _failed(total: Totals, tool: str) -> str:

@@ -2,13 +2,16 @@
 
 Every verb follows the same three rules:
 
-- Nobody reads standard output any more (`vacr verify … | head`): the verb ends with its own exit code, without printing more.
-- Standard output cannot be written (a full disk): the result is lost, so the verb stops with exit code 3.
+- Nobody reads standard output any more (`vacr verify … | head`): the verb ends with its own exit
+  code, without printing more.
+- Standard output cannot be written (a full disk): the result is lost, so the verb stops with exit
+  code 3.
 - Standard error cannot be written: only messages are lost, so the verb ends with its own exit code.
 
-Two properties of Python get in the way. An unbuffered stream drops the rest of a text that was written in part, so
-`prepare_streams` gives every stream a buffer. And Python flushes both streams at exit and replaces the exit code by 120 if that
-fails, so `flush_streams` runs just before and leaves nothing to flush.
+Two properties of Python get in the way. An unbuffered stream drops the rest of a text that was
+written in part, so `prepare_streams` gives every stream a buffer. And Python flushes both streams
+at exit and replaces the exit code by 120 if that fails, so `flush_streams` runs just before and
+leaves nothing to flush.
 """
 
 from __future__ import annotations
@@ -42,7 +45,8 @@ def prepare_streams() -> None:
     if sys.platform == "win32":
         return  # The console there has streams of its own kind.
     if sys.stderr is None:
-        # The next file to be opened would take its descriptor, and child processes would write their errors into that file.
+        # The next file to be opened would take its descriptor, and child processes would write
+        # their errors into that file.
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, _STDERR)
         os.set_inheritable(_STDERR, True)  # noqa: FBT003 - the library's parameter
@@ -50,13 +54,17 @@ def prepare_streams() -> None:
             os.close(null)
         sys.stderr = _open_stream(io.FileIO(_STDERR, "w", closefd=False), "utf-8")
     elif _has_descriptor(sys.stderr):
-        sys.stderr = _open_stream(_LossyFile(sys.stderr.fileno(), "w", closefd=False), sys.stderr.encoding)
+        sys.stderr = _open_stream(
+            _LossyFile(sys.stderr.fileno(), "w", closefd=False), sys.stderr.encoding
+        )
     if sys.stdout is None:
         raise UnwritableOutput("is closed", where="standard output")
     if _has_descriptor(sys.stdout):
         # Text from before would be written too late, or not at all.
         check_output()
-        sys.stdout = _open_stream(io.FileIO(sys.stdout.fileno(), "w", closefd=False), sys.stdout.encoding)
+        sys.stdout = _open_stream(
+            io.FileIO(sys.stdout.fileno(), "w", closefd=False), sys.stdout.encoding
+        )
 
 
 def print_text(text: str | bytes, *, newline: bool = True, color: bool | None = None) -> bool:
@@ -125,7 +133,8 @@ def flush_streams() -> None:
 def discard_output() -> None:
     """Send standard output to the null device, and forget the text that could not be written.
 
-    The stream object is replaced too: its buffer still holds that text, and the exit code must not depend on one more write.
+    The stream object is replaced too: its buffer still holds that text, and the exit code must not
+    depend on one more write.
     """
     try:
         fd = sys.stdout.fileno()
@@ -135,7 +144,8 @@ def discard_output() -> None:
         os.close(null)
         sys.stdout = _open_stream(io.FileIO(fd, "w", closefd=False), "utf-8")
     except OSError:
-        # No descriptor is left to open the null device. Python and click print nothing to a stream that is None.
+        # No descriptor is left to open the null device. Python and click print nothing to a stream
+        # that is None.
         sys.stdout = None
 
 
@@ -170,8 +180,12 @@ def _has_descriptor(stream: TextIO) -> bool:
 
 def _open_stream(file: io.FileIO, encoding: str) -> TextIO:
     """Open a text stream with a buffer, which holds no finished line back."""
-    return io.TextIOWrapper(io.BufferedWriter(file), encoding=encoding, errors="backslashreplace", line_buffering=True)
+    return io.TextIOWrapper(
+        io.BufferedWriter(file), encoding=encoding, errors="backslashreplace", line_buffering=True
+    )
 
 
 def _describe(error: OSError) -> UnwritableOutput:
-    return UnwritableOutput(f"cannot be written: {error.strerror or error}", where="standard output")
+    return UnwritableOutput(
+        f"cannot be written: {error.strerror or error}", where="standard output"
+    )

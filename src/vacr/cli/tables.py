@@ -1,4 +1,6 @@
-"""Rows of text laid out in columns, as wide as they look: some characters take two places, some take none."""
+"""Rows of text laid out in columns, as wide as they look: some characters take two places, some
+take none.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +24,22 @@ def columns_of(stream: TextIO) -> int | None:
         return None
 
 
-def laid_out(rows: Sequence[Sequence[str]], *, right: frozenset[int], width: int | None = None) -> list[str]:
-    """Align the columns of rows, some of them to the right; the last is cut to what a width leaves for it."""
+def laid_out(
+    rows: Sequence[Sequence[str]], *, right: frozenset[int], width: int | None = None
+) -> list[str]:
+    """Align the columns of rows, some of them to the right; the last is cut to what a width leaves
+    for it.
+    """
     cells = [[printable(text) for text in row] for row in rows]
     widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
     if width is not None:
-        widths[-1] = min(widths[-1], max(_NARROWEST, width - sum(widths[:-1]) - 2 * (len(widths) - 1)))
-    return ["  ".join(cell(text, widths[i], right=i in right) for i, text in enumerate(row)).rstrip() for row in cells]
+        widths[-1] = min(
+            widths[-1], max(_NARROWEST, width - sum(widths[:-1]) - 2 * (len(widths) - 1))
+        )
+    return [
+        "  ".join(cell(text, widths[i], right=i in right) for i, text in enumerate(row)).rstrip()
+        for row in cells
+    ]
 
 
 def end_of(text: str, width: int) -> str:

@@ -1,4 +1,6 @@
-"""Evidence, results and endorsements as a person reads them: the claims in their wrappers, true or not."""
+"""Evidence, results and endorsements as a person reads them: the claims in their wrappers, true or
+not.
+"""
 
 from __future__ import annotations
 
@@ -29,11 +31,17 @@ _MODULES = "submods"
 
 
 def tokens_in(data: bytes) -> list[tuple[str, dict[Any, Any]]]:
-    """Give the tokens in a file, each with what it is and its claims by name; nothing where there are none."""
+    """Give the tokens in a file, each with what it is and its claims by name; nothing where there
+    are none.
+    """
     try:
         if jwt.looks_like_one(data) or data.startswith(cwt.TAG):
             return [_bare(data)]
-        records = [one.value for one in cmw.records_in(cmw.decode(data)) if one.media_type in (labels.EAT_CWT, labels.EAT_JWT)]
+        records = [
+            one.value
+            for one in cmw.records_in(cmw.decode(data))
+            if one.media_type in (labels.EAT_CWT, labels.EAT_JWT)
+        ]
         return [(f"{kind} in a CMW", claims) for kind, claims in map(_bare, records)]
     except InvalidStatement:
         return []
@@ -48,9 +56,16 @@ def _bare(data: bytes) -> tuple[str, dict[Any, Any]]:
 def _named(claims: dict[Any, Any]) -> dict[Any, Any]:
     said = {_name(label): value for label, value in claims.items()}
     if isinstance(said.get(_MODULES), dict):
-        said[_MODULES] = {name: _named(one) if isinstance(one, dict) else one for name, one in said[_MODULES].items()}
+        said[_MODULES] = {
+            name: _named(one) if isinstance(one, dict) else one
+            for name, one in said[_MODULES].items()
+        }
     if isinstance(said.get("manifests"), dict):
-        said["manifests"] = {name: f"{len(one)} files" for name, one in said["manifests"].items() if isinstance(one, dict)}
+        said["manifests"] = {
+            name: f"{len(one)} files"
+            for name, one in said["manifests"].items()
+            if isinstance(one, dict)
+        }
     if isinstance(said.get("measurements"), list):
         said["measurements"] = [_component(one) for one in said["measurements"]]
     return said

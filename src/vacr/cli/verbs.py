@@ -1,4 +1,6 @@
-"""Groups of verbs, each verb in the module of its name, which is loaded when the verb is used and not to be listed."""
+"""Groups of verbs, each verb in the module of its name, which is loaded when the verb is used and
+not to be listed.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ import click
 class Verbs(click.Group):
     """A group whose verbs are the modules of a package."""
 
-    def __init__(self, *args: Any, package: str = "", verbs: dict[str, str] | None = None, **settings: Any) -> None:
+    def __init__(
+        self, *args: Any, package: str = "", verbs: dict[str, str] | None = None, **settings: Any
+    ) -> None:
         """Take the verbs, each with what it does, in the order in which they are listed."""
         super().__init__(*args, **settings)
         self.package = package
@@ -40,7 +44,9 @@ class Verbs(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(self.verbs.items()))
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the verb; for one that does not exist, name the one that was likely meant."""
         close = get_close_matches(args[0], self.verbs, 1) if args[0] not in self.verbs else []
         if close:
@@ -49,7 +55,9 @@ class Verbs(click.Group):
 
 
 class InOrder(click.Group):
-    """A group whose verbs are listed in the order in which they stand in their module, which is that of use."""
+    """A group whose verbs are listed in the order in which they stand in their module, which is
+    that of use.
+    """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """List the verbs as they were added."""

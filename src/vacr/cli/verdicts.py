@@ -1,4 +1,6 @@
-"""The verdict about one statement, made of files: what `vacr verify` does for each, in this process or in another."""
+"""The verdict about one statement, made of files: what `vacr verify` does for each, in this process
+or in another.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,11 @@ def policy_of(wanted: Wanted) -> Policy:
         try:
             certified = b"-----BEGIN CERTIFICATE-----" in data
             roots += load_certificates(data) if certified else []
-            trusted += keys.load_public(data) if not certified or b"-----BEGIN PUBLIC KEY-----" in data else []
+            trusted += (
+                keys.load_public(data)
+                if not certified or b"-----BEGIN PUBLIC KEY-----" in data
+                else []
+            )
         except UnreadableInput as error:
             raise UnreadableInput(error.message, where=name, hint=error.hint) from error
     return Policy(
@@ -75,7 +81,9 @@ def policy_of(wanted: Wanted) -> Policy:
         subject=wanted.subject,
         algorithms=frozenset(map(number_of, wanted.algorithms)) or frozenset(ALGORITHMS),
         extended_key_usage=wanted.usage,
-        timestamp_roots=tuple(one for name in wanted.timestamp_trust for one in certificates_in(name)),
+        timestamp_roots=tuple(
+            one for name in wanted.timestamp_trust for one in certificates_in(name)
+        ),
         needs_timestamp=wanted.needs_timestamp,
         log_keys=tuple(one for name in wanted.log_keys for one in log_keys_in(name)),
         entry_rule=wanted.entry_rule,
@@ -90,18 +98,38 @@ def _base(name: str) -> Base:
 
 
 def judge(pair: Pair, wanted: Wanted, beside: tuple[str, ...], now: datetime) -> dict[str, Any]:
-    """Verify one statement, and tell all about it; `beside` are the files that are verified in the same run."""
-    told: dict[str, Any] = {"file": pair.file, "statement": pair.statement, "verified": False, "checks": []}
+    """Verify one statement, and tell all about it; `beside` are the files that are verified in the
+    same run.
+    """
+    told: dict[str, Any] = {
+        "file": pair.file,
+        "statement": pair.statement,
+        "verified": False,
+        "checks": [],
+    }
     try:
         verified = _verified(pair, wanted, beside, now)
     except VerificationFailed as error:
         checks = [_check(one) for one in error.checks]
         asked = wanted.evidence if error.reason == "evidence-missing" else None
         hint = (hint_for(pair, asked) if asked is not None else None) or error.hint
-        return {**told, "reason": error.reason, "message": error.message, "hint": hint, "checks": checks, "exit": FAILED}
+        return {
+            **told,
+            "reason": error.reason,
+            "message": error.message,
+            "hint": hint,
+            "checks": checks,
+            "exit": FAILED,
+        }
     except VacrError as error:
         reason = error.reason if isinstance(error, InvalidStatement) else "unreadable"
-        return {**told, "reason": reason, "message": str(error), "hint": error.hint, "exit": error.exit_code}
+        return {
+            **told,
+            "reason": reason,
+            "message": str(error),
+            "hint": error.hint,
+            "exit": error.exit_code,
+        }
     return {**told, "verified": True, **_about(verified), "exit": 0}
 
 
@@ -110,16 +138,31 @@ def _verified(pair: Pair, wanted: Wanted, beside: tuple[str, ...], now: datetime
         if pair.file is not None and not Path(pair.file).exists():
             raise UnreadableInput("there is no such file", where=pair.file)
         hint = (
-            f"Whoever signed it has the statement: put it beside as {pair.file}{COSE}. Your own: vacr sign {pair.file} --key KEY."
+            f"Whoever signed it has the statement: put it beside as {pair.file}{COSE}. Your "
+            f"own: vacr sign {pair.file} --key KEY."
         )
-        raise InvalidStatement("not signed: there is no statement beside it", reason="not-signed", hint=hint)
+        raise InvalidStatement(
+            "not signed: there is no statement beside it", reason="not-signed", hint=hint
+        )
     payload = read_bytes(pair.file) if pair.file is not None else None
     statement = read_bytes(pair.statement, _LARGEST_STATEMENT)
-    sources, base = _sources(wanted.source) if wanted.source else (), _base(wanted.base) if wanted.base else None
+    sources, base = (
+        _sources(wanted.source) if wanted.source else (),
+        _base(wanted.base) if wanted.base else None,
+    )
     policy = replace(policy_of(wanted), needs_record=pair.is_record or wanted.source is not None)
     evidence = evidence_for(pair, wanted.evidence) if wanted.evidence is not None else None
     joint = partial(joint_of, beside)
-    return verify(statement, policy, payload=payload, source=sources, base=base, joint=joint, evidence=evidence, now=now)
+    return verify(
+        statement,
+        policy,
+        payload=payload,
+        source=sources,
+        base=base,
+        joint=joint,
+        evidence=evidence,
+        now=now,
+    )
 
 
 @cache
@@ -143,7 +186,9 @@ def _sources(path: str) -> tuple[Source, ...]:
 
 
 def _about(verified: Verified) -> dict[str, Any]:
-    issued = datetime.fromtimestamp(verified.issued_at, UTC) if verified.issued_at is not None else None
+    issued = (
+        datetime.fromtimestamp(verified.issued_at, UTC) if verified.issued_at is not None else None
+    )
     return {
         "profile": verified.profile,
         "algorithm": ALGORITHMS[verified.message.protected[ALG]].name,
@@ -173,7 +218,9 @@ def receipt_told(logged: Logged) -> dict[str, Any]:
 
 
 def _check(one: Any) -> dict[str, str]:
-    return {"name": one.name, "outcome": one.outcome, "told": one.told} | ({"reason": one.reason} if one.reason else {})
+    return {"name": one.name, "outcome": one.outcome, "told": one.told} | (
+        {"reason": one.reason} if one.reason else {}
+    )
 
 
 def _moment(when: datetime | None) -> str | None:

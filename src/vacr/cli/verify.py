@@ -35,12 +35,19 @@ _HANDFUL = 16
 @click.command(no_args_is_help=True)
 @click.argument("files", nargs=-1, required=True, metavar="FILE|FOLDER...", type=PATH)
 @click.option(
-    "--trust", metavar="FILE", type=PATH, multiple=True, help="A public key, or a root certificate; may be given again."
+    "--trust",
+    metavar="FILE",
+    type=PATH,
+    multiple=True,
+    help="A public key, or a root certificate; may be given again.",
 )
 @click.option("--issuer", metavar="URI", help="Who has to have signed.")
 @click.option("--subject", metavar="TEXT", help="What it has to be about.")
 @click.option(
-    "--alg", metavar="NAME", multiple=True, help="An algorithm that is allowed; may be given again.  [default: all known]"
+    "--alg",
+    metavar="NAME",
+    multiple=True,
+    help="An algorithm that is allowed; may be given again.  [default: all known]",
 )
 @click.option("--eku", metavar="OID", help="A usage that the signer's certificate has to have.")
 @click.option(
@@ -53,25 +60,58 @@ _HANDFUL = 16
 @click.option("--require-timestamp", is_flag=True, help="Fail when there is no timestamp.")
 @options.log_key_option(help="A key of a log, or a log's folder: there has to be a receipt of one.")
 @click.option(
-    "--entry-rule", type=click.Choice(RULES), default=STATEMENT, show_default=True, help="What of a statement is in the log."
+    "--entry-rule",
+    type=click.Choice(RULES),
+    default=STATEMENT,
+    show_default=True,
+    help="What of a statement is in the log.",
 )
-@click.option("--schema-version", metavar="N", help="The version of the schema that records have to follow, such as 3.")
-@click.option("--source", metavar="PATH", type=PATH, help="The native session: make the record again, and compare.")
-@click.option("--base", metavar="REPOSITORY[@REVISION]", help="The repository that an attribution was made with.")
+@click.option(
+    "--schema-version",
+    metavar="N",
+    help="The version of the schema that records have to follow, such as 3.",
+)
+@click.option(
+    "--source",
+    metavar="PATH",
+    type=PATH,
+    help="The native session: make the record again, and compare.",
+)
+@click.option(
+    "--base",
+    metavar="REPOSITORY[@REVISION]",
+    help="The repository that an attribution was made with.",
+)
 @click.option(
     "--require-evidence",
     type=click.Choice([tier.label for tier in (Tier.AFFIRMING, Tier.WARNING)]),
     help="How well something has to vouch for how it was recorded.",
 )
 @click.option(
-    "--evidence", metavar="FILE", type=PATH, help="Evidence, or a result.  [default: beside the file, or in the statement]"
+    "--evidence",
+    metavar="FILE",
+    type=PATH,
+    help="Evidence, or a result.  [default: beside the file, or in the statement]",
 )
-@click.option("--evidence-policy", metavar="FILE", type=PATH, help="Appraise evidence here, by a policy in TOML.")
 @click.option(
-    "--verifier-key", metavar="FILE", type=PATH, multiple=True, help="A verifier whose results are believed; may be given again."
+    "--evidence-policy",
+    metavar="FILE",
+    type=PATH,
+    help="Appraise evidence here, by a policy in TOML.",
+)
+@click.option(
+    "--verifier-key",
+    metavar="FILE",
+    type=PATH,
+    multiple=True,
+    help="A verifier whose results are believed; may be given again.",
 )
 @click.option("--nonce", metavar="HEX", help="The nonce that evidence was asked for with.")
-@click.option("--require-hardware", is_flag=True, help="Fail unless certified hardware vouches for it, not a key in software.")
+@click.option(
+    "--require-hardware",
+    is_flag=True,
+    help="Fail unless certified hardware vouches for it, not a key in software.",
+)
 @options.voice_options
 def command(
     files: tuple[str, ...],
@@ -97,10 +137,11 @@ def command(
     quiet: bool,  # noqa: FBT001
     verbose: int,
 ) -> int:
-    """Verify signed records and sessions: FILE is one that lies beside its statement, FILE.cose, or the statement.
+    """Verify signed records and sessions: FILE is one that lies beside its statement, FILE.cose, or
+    the statement.
 
-    Nobody is trusted unless you say so. ✓ holds, ✗ does not, ? cannot be decided with what is at hand. Of a FOLDER, all
-    statements in it are verified, and a record without one fails.
+    Nobody is trusted unless you say so. ✓ holds, ✗ does not, ? cannot be decided with what is at
+    hand. Of a FOLDER, all statements in it are verified, and a record without one fails.
 
     \b
     Example:
@@ -108,13 +149,22 @@ def command(
       vacr verify abc.acr.json --trust ca.pem --issuer https://example.org --source abc.jsonl
       vacr verify abc.acr.json --trust keys/signing.pub.pem --log-key mylog/
       vacr verify records/ --trust keys/signing.pub.pem --format json
-      vacr verify abc.acr.json --trust keys/signing.pub.pem --require-evidence affirming --verifier-key verifier.pub.pem
+      vacr verify abc.acr.json --trust keys/signing.pub.pem --require-evidence affirming
+      --verifier-key verifier.pub.pem
     """
     voice = Voice(format, quiet, verbose)
-    if require_evidence is None and (evidence or evidence_policy or verifier_key or nonce or require_hardware):
-        raise UsageError("evidence is looked at when it is asked for", hint="Give --require-evidence affirming as well.")
+    if require_evidence is None and (
+        evidence or evidence_policy or verifier_key or nonce or require_hardware
+    ):
+        raise UsageError(
+            "evidence is looked at when it is asked for",
+            hint="Give --require-evidence affirming as well.",
+        )
     if STDIN in files:
-        raise UsageError("what comes through a pipe has no statement beside it", hint="Name the file, or the statement.")
+        raise UsageError(
+            "what comes through a pipe has no statement beside it",
+            hint="Name the file, or the statement.",
+        )
     asked = (evidence, evidence_policy, verifier_key, nonce, require_hardware)
     needed = WantedEvidence(require_evidence, *asked) if require_evidence else None
     wanted = Wanted(
@@ -141,10 +191,15 @@ def command(
     elif results:
         tell_all(results, voice)
     else:
-        voice.error(f"nothing to verify in {', '.join(files)}", "The names of statements end in .cose; vacr sign makes them.")
+        voice.error(
+            f"nothing to verify in {', '.join(files)}",
+            "The names of statements end in .cose; vacr sign makes them.",
+        )
     again = shlex.join(["vacr", "verify", *sys.argv[2:]])
     voice.result(f"again: {again}")
-    voice.data({"results": results, "verified": sum(one["verified"] for one in results), "again": again})
+    voice.data(
+        {"results": results, "verified": sum(one["verified"] for one in results), "again": again}
+    )
     # That something does not hold is worth more than that something else cannot be read.
     exits = {one["exit"] for one in results}
     return FAILED if FAILED in exits else max(exits, default=FAILED)
@@ -175,7 +230,9 @@ def _tell(result: dict[str, Any], voice: Voice) -> None:
     for one in result["checks"]:
         voice.result(f"{_MARKS[one['outcome']]} {one['name']}: {one['told']}")
     if not result["verified"]:
-        voice.error(f"{name}: not verified ({result['reason']}): {result['message']}", result["hint"])
+        voice.error(
+            f"{name}: not verified ({result['reason']}): {result['message']}", result["hint"]
+        )
         return
     sure, said_at = surely(result), result["issued-at"]
     said = f" {sure}" if sure else f", as they say at {said_at}" if said_at else ""
@@ -185,7 +242,9 @@ def _tell(result: dict[str, Any], voice: Voice) -> None:
 
 def surely(result: dict[str, Any]) -> str | None:
     """Give the earliest time at which a signature surely existed, by a timestamp or a receipt."""
-    return min((result[name] for name in ("timestamp", "logged-at") if result.get(name)), default=None)
+    return min(
+        (result[name] for name in ("timestamp", "logged-at") if result.get(name)), default=None
+    )
 
 
 def tell_all(results: list[dict[str, Any]], voice: Voice) -> None:
@@ -194,7 +253,15 @@ def tell_all(results: list[dict[str, Any]], voice: Voice) -> None:
     for one in results:
         mark = "✓" if one["verified"] else "✗"
         when = surely(one) or one.get("issued-at") or ""
-        rows.append([mark, one["file"] or one["statement"], one.get("signer", ""), when, one.get("message", "")])
+        rows.append(
+            [
+                mark,
+                one["file"] or one["statement"],
+                one.get("signer", ""),
+                when,
+                one.get("message", ""),
+            ]
+        )
     for line in laid_out(rows, right=frozenset(), width=columns_of(sys.stdout)):
         voice.result(line)
     good = sum(one["verified"] for one in results)

@@ -1,7 +1,8 @@
 """Pages served to a browser on this machine: `vacr view --serve`.
 
-Other pages in the same browser must not read them: a request has to name this host (a foreign name that leads here is refused),
-and must not come from another origin. Beyond this machine, a token in the address is needed, too.
+Other pages in the same browser must not read them: a request has to name this host (a foreign name
+that leads here is refused), and must not come from another origin. Beyond this machine, a token in
+the address is needed, too.
 """
 
 from __future__ import annotations
@@ -58,7 +59,9 @@ class PageServer(ThreadingHTTPServer):
         except (OSError, OverflowError) as error:
             told = getattr(error, "strerror", None) or str(error)
             raise UnreadableInput(
-                f"cannot be listened at: {told}", where=f"{host}:{port}", hint="Choose with --host, --port."
+                f"cannot be listened at: {told}",
+                where=f"{host}:{port}",
+                hint="Choose with --host, --port.",
             ) from error
 
     @property
@@ -68,7 +71,9 @@ class PageServer(ThreadingHTTPServer):
         return f"http://{host}:{self.server_port}/{f'{self.token}/' if self.token else ''}"
 
     def is_named_by(self, host: str | None) -> bool:
-        """Tell whether a request's Host is one of ours; a name that somebody lets lead here is not."""
+        """Tell whether a request's Host is one of ours; a name that somebody lets lead here
+        is not.
+        """
         if self.token and self.is_everywhere:
             return True  # Nobody knows by which names others reach it; what keeps them out is the token.
         try:
@@ -107,7 +112,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, *, with_body: bool) -> None:
         scheme, separator, host = self.headers.get("Origin", "http://").partition("://")
-        foreign = "Origin" in self.headers and (scheme + separator != "http://" or not self.server.is_named_by(host))
+        foreign = "Origin" in self.headers and (
+            scheme + separator != "http://" or not self.server.is_named_by(host)
+        )
         if foreign or not self.server.is_named_by(self.headers.get("Host")):
             self.send_error(HTTPStatus.FORBIDDEN, "Not from there")
             return
@@ -128,7 +135,9 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing: what is read is nobody else's business."""
 
 
-def serve_pages(pages: Mapping[str, Path], host: str, port: int, voice: Voice, *, opens: bool) -> int:
+def serve_pages(
+    pages: Mapping[str, Path], host: str, port: int, voice: Voice, *, opens: bool
+) -> int:
     """Serve until it is interrupted.
 
     Raises:

@@ -1,4 +1,6 @@
-"""What `vacr view` shows: records as they are stored, with their statements, and what verification finds of each."""
+"""What `vacr view` shows: records as they are stored, with their statements, and what verification
+finds of each.
+"""
 
 from __future__ import annotations
 
@@ -36,12 +38,22 @@ class Conversation:
     @property
     def verdict(self) -> str:
         """What came of verifying all of it: the worst counts."""
-        return min((verdict_of(one.found) for one in self.shown), key=(FAILED, UNSIGNED, SIGNED, VERIFIED).index)
+        return min(
+            (verdict_of(one.found) for one in self.shown),
+            key=(FAILED, UNSIGNED, SIGNED, VERIFIED).index,
+        )
 
     @property
     def told(self) -> str:
         """Why it does not hold, if it does not."""
-        return next((str(one.found["message"]) for one in self.shown if one.found and not one.found["verified"]), "")
+        return next(
+            (
+                str(one.found["message"])
+                for one in self.shown
+                if one.found and not one.found["verified"]
+            ),
+            "",
+        )
 
     def page(self, trust: Trust, chosen: Filter | None, index: str = "") -> Page:
         """Make the page of it."""
@@ -61,7 +73,9 @@ def template() -> str:
     try:
         return files("vacr.viewer").joinpath("page.html").read_text("utf-8")
     except OSError as error:
-        raise UnreadableInput("the viewer is not in the package", where="page.html", hint="make web builds it.") from error
+        raise UnreadableInput(
+            "the viewer is not in the package", where="page.html", hint="make web builds it."
+        ) from error
 
 
 def trust_of(wanted: Wanted) -> Trust:
@@ -71,9 +85,11 @@ def trust_of(wanted: Wanted) -> Trust:
 
 
 def conversations(path: str, wanted: Wanted) -> Iterator[Conversation | VacrError]:
-    """Give what is in a file or a folder; in a folder, what cannot be read comes as an error among the others.
+    """Give what is in a file or a folder; in a folder, what cannot be read comes as an error among
+    the others.
 
-    A folder may hold more than fits into memory: of records only the names are kept, and each is read again when its turn comes.
+    A folder may hold more than fits into memory: of records only the names are kept, and each is
+    read again when its turn comes.
 
     Raises:
         UnreadableInput: the path itself cannot be read, or there is nothing in it.
@@ -85,7 +101,11 @@ def conversations(path: str, wanted: Wanted) -> Iterator[Conversation | VacrErro
         elif not isinstance(one, NotASession):
             yield one
     if not found:
-        raise UnreadableInput("there is no record in it, and no session", where=path, hint="vacr list -v shows where some are.")
+        raise UnreadableInput(
+            "there is no record in it, and no session",
+            where=path,
+            hint="vacr list -v shows where some are.",
+        )
     beside = tuple(one.path for one in found if one.made is None)
     for together in _together(found):
         try:
@@ -114,7 +134,13 @@ class _Named:
         # What vacr does not know of a record may be of any type.
         parent = said if isinstance(said, str | bytes) else None
         session = one.record["session"].get("session-id")
-        return cls(one.path, one.stem, session, parent, one if not one.stored or one.data is not None else None)
+        return cls(
+            one.path,
+            one.stem,
+            session,
+            parent,
+            one if not one.stored or one.data is not None else None,
+        )
 
     def given(self) -> Given:
         """Give the record.
@@ -143,14 +169,20 @@ def _about(path: str) -> str:
         return path
     about = path.removesuffix(COSE)
     if not Path(about).is_file():
-        raise UnreadableInput("the record that the statement is about is not beside it", where=path, hint=f"Put {about} there.")
+        raise UnreadableInput(
+            "the record that the statement is about is not beside it",
+            where=path,
+            hint=f"Put {about} there.",
+        )
     return about
 
 
 def _together(found: list[_Named]) -> list[list[_Named]]:
     """Put the sessions of sub-agents to that of their parent, where it is there."""
     sessions = {one.session: one for one in found if one.parent is None}
-    groups: dict[int, list[_Named]] = {id(one): [one] for one in found if one.parent not in sessions}
+    groups: dict[int, list[_Named]] = {
+        id(one): [one] for one in found if one.parent not in sessions
+    }
     for one in found:
         if (parent := sessions.get(one.parent)) is not None:
             groups[id(parent)].append(one)
@@ -158,7 +190,9 @@ def _together(found: list[_Named]) -> list[list[_Named]]:
 
 
 def _shown(one: Given, wanted: Wanted, beside: tuple[str, ...]) -> Shown:
-    """Take a record as it is stored; one that was just made of a session is stored nowhere, and nobody signed it."""
+    """Take a record as it is stored; one that was just made of a session is stored nowhere, and
+    nobody signed it.
+    """
     name = Path(one.path).name
     if not one.stored:
         return Shown(name, codec.encode(one.record, one.form), None, _unsigned(wanted))
@@ -167,7 +201,12 @@ def _shown(one: Given, wanted: Wanted, beside: tuple[str, ...]) -> Shown:
     (pair,) = pairs(one.path)
     statement = read_bytes(pair.statement) if pair.statement is not None else None
     data = read_bytes(one.path)
-    return Shown(name, data, statement, _unsigned(wanted) if statement is None else _found(pair, statement, data, wanted, beside))
+    return Shown(
+        name,
+        data,
+        statement,
+        _unsigned(wanted) if statement is None else _found(pair, statement, data, wanted, beside),
+    )
 
 
 def _unsigned(wanted: Wanted) -> dict[str, Any] | None:
@@ -177,21 +216,44 @@ def _unsigned(wanted: Wanted) -> dict[str, Any] | None:
     return {"verified": False, "trusted": False, "message": "it is not signed", "checks": []}
 
 
-def _found(pair: Pair, statement: bytes, data: bytes, wanted: Wanted, beside: tuple[str, ...]) -> dict[str, Any]:
-    """Verify a record; where nobody is said to be trusted, by the key that the statement carries."""
+def _found(
+    pair: Pair, statement: bytes, data: bytes, wanted: Wanted, beside: tuple[str, ...]
+) -> dict[str, Any]:
+    """Verify a record; where nobody is said to be trusted, by the key that the statement
+    carries.
+    """
     now = datetime.now(UTC)
     if wanted.trust:
         told = judge(pair, wanted, beside, now)
-        return {"verified": told["verified"], "trusted": True, "message": told.get("message", ""), "checks": told["checks"]}
+        return {
+            "verified": told["verified"],
+            "trusted": True,
+            "message": told.get("message", ""),
+            "checks": told["checks"],
+        }
     try:
         key = carried.carried_key(parse(statement))
-        policy: Policy = replace(policy_of(wanted), keys=(key,) if key is not None else (), needs_record=True)
-        made = verify(statement, policy, payload=data, joint=lambda: joint_of(beside), now=now).checks
+        policy: Policy = replace(
+            policy_of(wanted), keys=(key,) if key is not None else (), needs_record=True
+        )
+        made = verify(
+            statement, policy, payload=data, joint=lambda: joint_of(beside), now=now
+        ).checks
     except VerificationFailed as error:
-        return {"verified": False, "trusted": False, "message": error.message, "checks": [_check(one) for one in error.checks]}
+        return {
+            "verified": False,
+            "trusted": False,
+            "message": error.message,
+            "checks": [_check(one) for one in error.checks],
+        }
     except InvalidStatement as error:
         return {"verified": False, "trusted": False, "message": error.message, "checks": []}
-    return {"verified": True, "trusted": False, "message": "", "checks": [_check(one) for one in made]}
+    return {
+        "verified": True,
+        "trusted": False,
+        "message": "",
+        "checks": [_check(one) for one in made],
+    }
 
 
 def _check(one: checks.Check) -> dict[str, str]:

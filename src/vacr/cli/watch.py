@@ -42,24 +42,51 @@ _FAILED = 3
 
 @click.command()
 @click.option(
-    "--agent", metavar="NAME", multiple=True, shell_complete=options.complete_agent, help="Only this agent; may be given again."
+    "--agent",
+    metavar="NAME",
+    multiple=True,
+    shell_complete=options.complete_agent,
+    help="Only this agent; may be given again.",
 )
 @click.option("--no-ui", is_flag=True, help="Print a line for what happens, instead of a table.")
 @click.option("--all", is_flag=True, help="Capture also what was there before, however old.")
-@click.option("--once", is_flag=True, help="Capture what there is now, seal what has ended, and end.")
-@click.option("--poll", is_flag=True, help="Look for changes, where the system cannot tell (network folders).")
+@click.option(
+    "--once", is_flag=True, help="Capture what there is now, seal what has ended, and end."
+)
+@click.option(
+    "--poll", is_flag=True, help="Look for changes, where the system cannot tell (network folders)."
+)
 @click.option("--no-seal", is_flag=True, help="Capture only.")
 @click.option(
-    "-o", "--output", metavar="FOLDER", type=PATH, help="Where sealed records go.  [default: sealed/ in the state folder]"
+    "-o",
+    "--output",
+    metavar="FOLDER",
+    type=PATH,
+    help="Where sealed records go.  [default: sealed/ in the state folder]",
 )
 @click.option(
-    "--quiet-after", metavar="MINUTES", type=Number(0), default=30, show_default=True, help="When a quiet session has ended."
+    "--quiet-after",
+    metavar="MINUTES",
+    type=Number(0),
+    default=30,
+    show_default=True,
+    help="When a quiet session has ended.",
 )
 @click.option(
-    "--checkpoint", metavar="SECONDS", type=Number(0), default=10, show_default=True, help="How often a checkpoint is signed."
+    "--checkpoint",
+    metavar="SECONDS",
+    type=Number(0),
+    default=10,
+    show_default=True,
+    help="How often a checkpoint is signed.",
 )
 @click.option(
-    "--epoch", metavar="HOURS", type=Number(0), default=24, show_default=True, help="How long a key of the journal lasts."
+    "--epoch",
+    metavar="HOURS",
+    type=Number(0),
+    default=24,
+    show_default=True,
+    help="How long a key of the journal lasts.",
 )
 @click.option(
     "--anchor",
@@ -69,11 +96,23 @@ _FAILED = 3
     show_default=True,
     help="How often a checkpoint is registered, with --service.",
 )
-@click.option("--keep", metavar="DAYS", type=Number(0), help="Delete journals that were sealed so long ago.  [default: never]")
 @click.option(
-    "--limit", metavar="MB", type=Number(0), help="Delete sealed journals, oldest first, above so many.  [default: none]"
+    "--keep",
+    metavar="DAYS",
+    type=Number(0),
+    help="Delete journals that were sealed so long ago.  [default: never]",
 )
-@click.option("--service", metavar="URL", help="The transparency service for checkpoints and records.  [default: none]")
+@click.option(
+    "--limit",
+    metavar="MB",
+    type=Number(0),
+    help="Delete sealed journals, oldest first, above so many.  [default: none]",
+)
+@click.option(
+    "--service",
+    metavar="URL",
+    help="The transparency service for checkpoints and records.  [default: none]",
+)
 @partial(signing_options, key_required=False)
 @service_options
 @options.voice_options
@@ -97,11 +136,12 @@ def command(
     verbose: int,
     **asked: Any,
 ) -> int:
-    """Follow the sessions of all agents on this machine into a journal that keeps what was first seen.
+    """Follow the sessions of all agents on this machine into a journal that keeps what was first
+    seen.
 
-    It needs no hook, and takes what hooks tell where they are installed. A session that has ended is sealed, as by `vacr seal`,
-    from the journal. Ctrl-C ends it; nothing that was captured is lost, and the next one goes on from there. Without --key a key
-    of this machine is made and used.
+    It needs no hook, and takes what hooks tell where they are installed. A session that has ended
+    is sealed, as by `vacr seal`, from the journal. Ctrl-C ends it; nothing that was captured is
+    lost, and the next one goes on from there. Without --key a key of this machine is made and used.
 
     \b
     Example:
@@ -113,7 +153,9 @@ def command(
     state = state_folder(os.environ)
     roots = watched(agent)
     if output is not None and Path(output).exists() and not Path(output).is_dir():
-        raise UsageError(f"{output} is no folder", hint="Sealed records go into a folder: name one with -o.")
+        raise UsageError(
+            f"{output} is no folder", hint="Sealed records go into a folder: name one with -o."
+        )
     signing = {name: asked.pop(name) for name in _SIGNING}
     # What is wrong with a key that was named is told before anything is begun.
     named = Signing.of(**signing) if signing["key"] and not no_seal else None
@@ -133,17 +175,36 @@ def command(
             how = named or Signing.of(**{**signing, "key": machine_key(state)})
             registrar = services.registrar(service) if service is not None else None
             (state / "sealed").mkdir(_OWNER_ONLY, exist_ok=True)
-            sealing = Sealing(journal, seal(how, registrar, Path(output) if output else state / "sealed", voice), table.tell)
+            sealing = Sealing(
+                journal,
+                seal(how, registrar, Path(output) if output else state / "sealed", voice),
+                table.tell,
+            )
         anchoring = None
         if service is not None:
             client = Client(service, services.access)
-            anchoring = Anchoring(client, services.log_keys, anchor, table.tell, pending(services, service, table.tell))
+            anchoring = Anchoring(
+                client,
+                services.log_keys,
+                anchor,
+                table.tell,
+                pending(services, service, table.tell),
+            )
         watcher = Watcher(
-            journal, roots, state, settings, sealing=sealing, anchoring=anchoring, limits=Limits.of(keep, limit), tell=table.tell
+            journal,
+            roots,
+            state,
+            settings,
+            sealing=sealing,
+            anchoring=anchoring,
+            limits=Limits.of(keep, limit),
+            tell=table.tell,
         )
         identity = keys.uri_of(journal.covered.identity)
         voice.notice(f"The journal is in {journal.folder}; its name is {identity}.")
-        changes = Changes([*(root.path for root in roots), state / spool.FOLDER], polling=poll, tell=table.tell)
+        changes = Changes(
+            [*(root.path for root in roots), state / spool.FOLDER], polling=poll, tell=table.tell
+        )
         with table.showing(watcher), _stopping(changes):
             for changed in changes:
                 watcher.step(changed)
@@ -153,14 +214,21 @@ def command(
             watcher.finish()
             table.refresh(watcher, is_last=True)
     if once and not watcher.capturing.followed:
-        voice.notice("No session has changed in the last day, or since the last watch. --all takes older ones.")
-    voice.data({"journal": str(journal.folder), "identity": identity, "sessions": table.rows(watcher)})
+        voice.notice(
+            "No session has changed in the last day, or since the last watch. --all takes "
+            "older ones."
+        )
+    voice.data(
+        {"journal": str(journal.folder), "identity": identity, "sessions": table.rows(watcher)}
+    )
     # One who watches on tries again; whoever runs it by a timer wants to know.
     return _FAILED if once and watcher.fails else 0
 
 
 def _since(journal: Journal) -> float:
-    """Give the time from which on sessions are captured though they do not change: when the last watch was seen, or a day ago."""
+    """Give the time from which on sessions are captured though they do not change: when the last
+    watch was seen, or a day ago.
+    """
     last = journal.covered.last
     seen = last.time / 1000 if last is not None and last.number else time.time() - _DAY
     return min(seen, time.time() - _DAY)

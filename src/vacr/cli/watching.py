@@ -60,27 +60,46 @@ def pending(services: Services, url: str, tell: Callable[[str], None]) -> Callab
 
 def seal(signing: Signing, registrar: Registrar | None, output: Path, voice: Voice) -> Seal:
     """Give what seals a session into a folder."""
-    sealer = _Beside(signing, None, registrar, overwrite=False, voice=Voice(voice.format, quiet=True, verbose=0))
+    sealer = _Beside(
+        signing, None, registrar, overwrite=False, voice=Voice(voice.format, quiet=True, verbose=0)
+    )
 
     def sealed(agent: str, copy: Copy) -> list[SealedRecord]:
         wish = Wish(agent=agent)
-        outcome = record_place(plan.file_task(str(copy.path), str(copy.work / "records"), None, wish, copy.session))
+        outcome = record_place(
+            plan.file_task(str(copy.path), str(copy.work / "records"), None, wish, copy.session)
+        )
         if outcome.errors:
             raise UnreadableInput(outcome.errors[0]["error"], where=agent)
         together = []
         names = []
         for path in (Path(record["output"]) for record in outcome.records):
             parts = codec.decode(read_bytes(path))["vacr"]["source"]["parts"]
-            said = next((copy.inputs[part["sha-256"]] for part in parts if part["sha-256"] in copy.inputs), None)
+            said = next(
+                (copy.inputs[part["sha-256"]] for part in parts if part["sha-256"] in copy.inputs),
+                None,
+            )
             names.append(said["session"] if said else "")
-            together.append(Recorded(str(copy.path), path, output / agent / path.name, {"journal": said} if said else {}))
-        return [_kept(name, one.one.target) for name, one in zip(names, sealer.seal(together), strict=True) if name]
+            together.append(
+                Recorded(
+                    str(copy.path),
+                    path,
+                    output / agent / path.name,
+                    {"journal": said} if said else {},
+                )
+            )
+        return [
+            _kept(name, one.one.target)
+            for name, one in zip(names, sealer.seal(together), strict=True)
+            if name
+        ]
 
     return sealed
 
 
 def _kept(journal: str, record: Path) -> SealedRecord:
-    """Have a sealed record on the disk, with its statement: once the journal notes it, the journal may be deleted.
+    """Have a sealed record on the disk, with its statement: once the journal notes it, the journal
+    may be deleted.
 
     Raises:
         OSError: that failed.
@@ -89,17 +108,23 @@ def _kept(journal: str, record: Path) -> SealedRecord:
     for path in (record, statement):
         durable.write_again(path)
     sync_path(record.parent)
-    return SealedRecord(journal, _digest(record), bytes.fromhex(digest_of(read_bytes(statement))), record)
+    return SealedRecord(
+        journal, _digest(record), bytes.fromhex(digest_of(read_bytes(statement))), record
+    )
 
 
 class _Beside(Sealer):
-    """Seals a session that went on after it was sealed beside what it was; what was sealed as it is, is not sealed again."""
+    """Seals a session that went on after it was sealed beside what it was; what was sealed as it
+    is, is not sealed again.
+    """
 
     def _one(self, one: Recorded, record: dict[str, Any], joint: Joint) -> Sealed:
         data = codec.encode(record)
         number = 1
         while True:
-            target = one.target.with_name(one.target.name.replace(".acr", f".{number}.acr" if number > 1 else ".acr", 1))
+            target = one.target.with_name(
+                one.target.name.replace(".acr", f".{number}.acr" if number > 1 else ".acr", 1)
+            )
             if not target.exists() or same(target, [data]):
                 return super()._one(replace(one, target=target), record, joint)
             number += 1
@@ -115,7 +140,13 @@ class Table:
     def __init__(self, voice: Voice, journal: Journal, *, shown: bool) -> None:
         """Say where it is shown."""
         self._voice, self._journal = voice, journal
-        self._shown = shown and not voice.quiet and not voice.json and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+        self._shown = (
+            shown
+            and not voice.quiet
+            and not voice.json
+            and sys.stdout.isatty()
+            and os.environ.get("TERM") != "dumb"
+        )
         self._live: Any = None
         self._told: dict[str, tuple[int, float]] = {}
         self._entries = Entries(journal)
@@ -140,7 +171,9 @@ class Table:
             yield
 
     def refresh(self, watcher: Watcher, *, is_last: bool = False) -> None:
-        """Show what has changed; without a table, a session is told of at once, and then now and again."""
+        """Show what has changed; without a table, a session is told of at once, and then now and
+        again.
+        """
         if self._live is not None:
             self._live.update(self._drawn(watcher), refresh=True)
             return
@@ -153,7 +186,10 @@ class Table:
                 continue
             entries = self._entries.of(one, exactly=is_last)
             if not when or entries != told:
-                self.tell(f"{one.place.agent}: {one.project or one.place.path}: {plural(entries, 'entry')}")
+                self.tell(
+                    f"{one.place.agent}: {one.project or one.place.path}: "
+                    f"{plural(entries, 'entry')}"
+                )
                 self._told[name] = (entries, now)
 
     def rows(self, watcher: Watcher) -> list[dict[str, Any]]:
@@ -175,11 +211,19 @@ class Table:
         from rich.table import Table as Drawn
         from rich.text import Text
 
-        table = Drawn("agent", "project", "entries", "last change", "last anchor", box=None, pad_edge=False)
+        table = Drawn(
+            "agent", "project", "entries", "last change", "last anchor", box=None, pad_edge=False
+        )
         recent = sorted(watcher.capturing.followed.values(), key=lambda one: -one.changed)
         for one in recent[:_SHOWN]:
             entries = str(self._entries.of(one))
-            cells = (one.place.agent, one.project or one.place.path.name, entries, _ago(one.changed), self._anchored(one))
+            cells = (
+                one.place.agent,
+                one.project or one.place.path.name,
+                entries,
+                _ago(one.changed),
+                self._anchored(one),
+            )
             table.add_row(*(Text(printable(cell)) for cell in cells))
         if len(recent) > _SHOWN:
             table.caption = f"and {len(recent) - _SHOWN} more"
@@ -197,7 +241,9 @@ class Table:
 
 
 class Entries:
-    """How many entries sessions have: those of a transcript that only grows are its lines, all else is read for it."""
+    """How many entries sessions have: those of a transcript that only grows are its lines, all else
+    is read for it.
+    """
 
     def __init__(self, journal: Journal) -> None:
         """Say where they are captured."""
@@ -205,7 +251,9 @@ class Entries:
         self._known: dict[str, tuple[Head, int, float]] = {}
 
     def of(self, one: Followed, *, exactly: bool = False) -> int:
-        """Count the entries of a session; unless it has to be exact, reading takes no more than a twentieth of the time."""
+        """Count the entries of a session; unless it has to be exact, reading takes no more than a
+        twentieth of the time.
+        """
         if not one.is_rewritten:
             return one.lines
         head, entries, due = self._known.get(one.journal, (None, 0, 0.0))
@@ -214,7 +262,9 @@ class Entries:
             return entries
         with contextlib.suppress(VacrError):
             parts = self._journal.session(one.journal).state.parts
-            found = entries_in(one.place.agent, [(part.name, bytes(part.content.held or b"")) for part in parts])
+            found = entries_in(
+                one.place.agent, [(part.name, bytes(part.content.held or b"")) for part in parts]
+            )
             entries = entries if found is None else found
         now = time.monotonic()
         self._known[one.journal] = (one.head, entries, now + _SHARE * (now - began))
@@ -223,4 +273,10 @@ class Entries:
 
 def _ago(moment: float) -> str:
     passed = max(0, int(time.time() - moment))
-    return f"{passed} s" if passed < 120 else f"{passed // 60} min" if passed < 7200 else f"{passed // 3600} h"  # noqa: PLR2004
+    return (
+        f"{passed} s"
+        if passed < 120  # noqa: PLR2004
+        else f"{passed // 60} min"
+        if passed < 7200  # noqa: PLR2004
+        else f"{passed // 3600} h"
+    )

@@ -12,7 +12,8 @@ from vacr.errors import UnreadableInput, UsageError
 
 Form = Literal["json", "cbor"]
 
-# The tag that the published draft asks for around a record in CBOR: read where it stands, not written.
+# The tag that the published draft asks for around a record in CBOR: read where it stands, not
+# written.
 RECORD_TAG = 4149
 
 _FIRST_BINARY = 0x80
@@ -72,5 +73,7 @@ def decode_either(data: bytes) -> tuple[Any, Form]:
 
 
 def _looks_like_text(data: bytes) -> bool:
-    """Tell by the first byte: maps, arrays and tags of CBOR start with one that text does not have."""
+    """Tell by the first byte: maps, arrays and tags of CBOR start with one that text does
+    not have.
+    """
     return not data or data[0] < _FIRST_BINARY or data.startswith(canonical_json.BYTE_ORDER_MARK)

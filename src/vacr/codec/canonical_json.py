@@ -1,7 +1,9 @@
-"""Canonical JSON. Step: encode. A profile of RFC 8785 in which integers past 2^53 are exact instead of refused.
+"""Canonical JSON. Step: encode. A profile of RFC 8785 in which integers past 2^53 are exact instead
+of refused.
 
-Decoding is strict: a repeated member, text after the value, a number out of range, a lone surrogate, a byte that is not
-UTF-8 or too deep a nesting is refused with its place. Nothing here repairs: that is for the readers of native files.
+Decoding is strict: a repeated member, text after the value, a number out of range, a lone
+surrogate, a byte that is not UTF-8 or too deep a nesting is refused with its place. Nothing here
+repairs: that is for the readers of native files.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ def encode(value: Any) -> bytes:
     """Write a value as canonical JSON.
 
     Raises:
-        InvalidRecord: it holds what JSON cannot: bytes, tags, keys that are not text, lone surrogates, not-a-number.
+        InvalidRecord: it holds what JSON cannot: bytes, tags, keys that are not text, lone
+            surrogates, not-a-number.
     """
     if _is_plain(value):
         with suppress(InvalidRecord):
@@ -61,7 +64,8 @@ def decode(data: bytes) -> Any:
     """Read one JSON value, strictly.
 
     Raises:
-        UnreadableInput: the bytes are not one JSON value, or hold something that decoders disagree about.
+        UnreadableInput: the bytes are not one JSON value, or hold something that decoders disagree
+            about.
     """
     try:
         value = _decoder.decode(data)
@@ -84,10 +88,11 @@ def decode(data: bytes) -> Any:
 
 
 def says_it_all(value: Any, data: bytes) -> bool:
-    """Tell whether a decoded value surely holds every member of the text it came from, none of them repeated.
+    """Tell whether a decoded value surely holds every member of the text it came from, none of them
+    repeated.
 
-    Equal bytes after encoding again prove it, white space apart; so do equal counts of members, for a member that was lost
-    is one less.
+    Equal bytes after encoding again prove it, white space apart; so do equal counts of members, for
+    a member that was lost is one less.
     """
     again = native_text(value)
     if again == data:
@@ -100,14 +105,18 @@ def says_it_all(value: Any, data: bytes) -> bool:
 
 
 def _members(compact: bytes) -> int:
-    """Count the quotes before a colon that are not escaped: the ends of names, and texts that begin with a colon."""
+    """Count the quotes before a colon that are not escaped: the ends of names, and texts that begin
+    with a colon.
+    """
     if b'\\\\":' in compact:
         return len(_NAME_END.findall(compact))
     return compact.count(b'":') - compact.count(b'\\":')
 
 
 def _is_plain(value: Any) -> bool:
-    """Tell whether a value can be written as it is: only text keys, no float that the encoder would spell otherwise."""
+    """Tell whether a value can be written as it is: only text keys, no float that the encoder would
+    spell otherwise.
+    """
     level, depth = [value], 0
     while level:
         inner: list[Any] = []
@@ -139,7 +148,9 @@ def _prepare(value: Any, place: Place, depth: int) -> Any:
     if isinstance(value, float):
         if not math.isfinite(value):
             raise InvalidRecord(
-                f"{value} has no canonical form", where=pointer(place) or "/", hint="Only finite numbers can be in a record."
+                f"{value} has no canonical form",
+                where=pointer(place) or "/",
+                hint="Only finite numbers can be in a record.",
             )
         return numbers.canonical(value)
     if depth >= MAX_DEPTH:
@@ -149,7 +160,10 @@ def _prepare(value: Any, place: Place, depth: int) -> Any:
         members = {}
         for key, item in value.items():
             if type(key) is not str:
-                raise InvalidRecord(f"a key of type {type(key).__name__} cannot be written as JSON", where=pointer(place) or "/")
+                raise InvalidRecord(
+                    f"a key of type {type(key).__name__} cannot be written as JSON",
+                    where=pointer(place) or "/",
+                )
             members[_text(key, place)] = _prepare(item, (place, key), depth + 1)
         return members
     if isinstance(value, list | tuple):
@@ -165,7 +179,10 @@ def _text(text: str, place: Place) -> str:
         try:
             text.encode()
         except UnicodeEncodeError as error:
-            raise InvalidRecord("a lone surrogate cannot be written as UTF-8", where=_printable(pointer(place)) or "/") from error
+            raise InvalidRecord(
+                "a lone surrogate cannot be written as UTF-8",
+                where=_printable(pointer(place)) or "/",
+            ) from error
     return text
 
 
@@ -174,7 +191,9 @@ def _printable(text: str) -> str:
 
 
 def _has_astral_key(data: bytes) -> bool:
-    """Tell whether a key has a character past U+FFFF: only then can UTF-16 order differ from code point order."""
+    """Tell whether a key has a character past U+FFFF: only then can UTF-16 order differ from code
+    point order.
+    """
     if data.isascii():
         return False
     for lead in _ASTRAL_LEADS:

@@ -1,9 +1,10 @@
-"""A slow, strict reading of CBOR that keeps every tag and names the place of what it refuses. Step: encode.
+"""A slow, strict reading of CBOR that keeps every tag and names the place of what it refuses. Step:
+encode.
 
-Follows RFC 8949 section 3. The fast path of `deterministic_cbor` vouches for bytes that encode to themselves; all others
-come here. Refused: indefinite lengths, repeated keys, bytes after the item, not-a-number and infinities, text that is
-not UTF-8, reserved heads, too deep a nesting, lengths past the end. Heads that are longer than need be are read, unless only the
-shortest are asked for.
+Follows RFC 8949 section 3. The fast path of `deterministic_cbor` vouches for bytes that encode to
+themselves; all others come here. Refused: indefinite lengths, repeated keys, bytes after the item,
+not-a-number and infinities, text that is not UTF-8, reserved heads, too deep a nesting, lengths
+past the end. Heads that are longer than need be are read, unless only the shortest are asked for.
 """
 
 from __future__ import annotations
@@ -31,8 +32,12 @@ _BIGNUMS = (2, 3)
 class Scanner:
     """Reads one item of CBOR from bytes."""
 
-    def __init__(self, data: bytes, max_depth: int, *, shortest: bool = False, most: int | None = None) -> None:
-        """Start at the first byte; `shortest` refuses heads longer than need be, `most` is how many items there may be."""
+    def __init__(
+        self, data: bytes, max_depth: int, *, shortest: bool = False, most: int | None = None
+    ) -> None:
+        """Start at the first byte; `shortest` refuses heads longer than need be, `most` is how many
+        items there may be.
+        """
         self.data = data
         self.max_depth = max_depth
         self.shortest = shortest
@@ -59,7 +64,9 @@ class Scanner:
     def take(self, count: int, place: Place) -> bytes:
         """Take bytes, if there are as many as the head says."""
         if count > len(self.data) - self.position:
-            raise self.refusal(f"{count} bytes announced, {len(self.data) - self.position} left", place)
+            raise self.refusal(
+                f"{count} bytes announced, {len(self.data) - self.position} left", place
+            )
         self.position += count
         return self.data[self.position - count : self.position]
 
@@ -111,7 +118,9 @@ class Scanner:
     def enough(self, count: int, place: Place) -> None:
         """Refuse a count of items that the bytes left cannot hold, before making room for them."""
         if count > len(self.data) - self.position:
-            raise self.refusal(f"{count} items announced, {len(self.data) - self.position} bytes left", place)
+            raise self.refusal(
+                f"{count} items announced, {len(self.data) - self.position} bytes left", place
+            )
 
     def text(self, length: int, place: Place) -> str:
         """Read text."""
@@ -127,7 +136,8 @@ class Scanner:
         for _ in range(count):
             start = self.position
             key = _hashable(self.item(place, depth + 1))
-            # 1, 1.0 and true would be three keys in CBOR; a dict takes them for one, so they are refused as well.
+            # 1, 1.0 and true would be three keys in CBOR; a dict takes them for one, so they are
+            # refused as well.
             if key in members:
                 self.position = start
                 raise self.refusal(f"key {key!r} occurs more than once", place)

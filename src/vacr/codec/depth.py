@@ -1,7 +1,7 @@
 """How deep values may nest. Step: encode.
 
-One limit for every codec, well under what the C decoders and the interpreter's stack allow, so that the same input is
-accepted or refused on every machine.
+One limit for every codec, well under what the C decoders and the interpreter's stack allow, so that
+the same input is accepted or refused on every machine.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ _NOT_OPENING = bytes(byte for byte in range(256) if byte not in b"{[")
 
 
 def is_deeper_than(limit: int, value: Any, data: bytes) -> bool:
-    """Tell whether a value nests deeper than a limit; `data` is its text, whose length and brackets rule most values out."""
+    """Tell whether a value nests deeper than a limit; `data` is its text, whose length and brackets
+    rule most values out.
+    """
     return len(data) > 2 * limit and openings(data) > limit and depth(value, limit) > limit
 
 
@@ -31,5 +33,7 @@ def depth(value: Any, limit: int) -> int:
         if not containers:
             break
         reached += 1
-        items = [item for held in containers for item in (held.values() if type(held) is dict else held)]
+        items = [
+            item for held in containers for item in (held.values() if type(held) is dict else held)
+        ]
     return reached

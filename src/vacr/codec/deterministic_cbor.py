@@ -1,6 +1,8 @@
-"""Deterministic CBOR. Step: encode. Follows RFC 8949 section 4.2.1: shortest forms, definite lengths, keys in bytewise order.
+"""Deterministic CBOR. Step: encode. Follows RFC 8949 section 4.2.1: shortest forms, definite
+lengths, keys in bytewise order.
 
-Decoding is strict, see `cbor_scan`. Tags stay tags, but for big numbers; nothing becomes a date or a set by itself.
+Decoding is strict, see `cbor_scan`. Tags stay tags, but for big numbers; nothing becomes a date or
+a set by itself.
 """
 
 from __future__ import annotations
@@ -38,21 +40,31 @@ def _encode_spelled(encoder: cbor2.CBOREncoder, value: numbers.SpelledFloat) -> 
     encoder.encode(number if type(number) is int else float(number))
 
 
-_ENCODERS: dict[type, Callable[[cbor2.CBOREncoder, Any], Any]] = {numbers.SpelledFloat: _encode_spelled}
+_ENCODERS: dict[type, Callable[[cbor2.CBOREncoder, Any], Any]] = {
+    numbers.SpelledFloat: _encode_spelled
+}
 
 
 def encode(value: Any) -> bytes:
     """Write a value as deterministic CBOR.
 
     Raises:
-        InvalidRecord: it holds a number that is not finite, a lone surrogate, or a type that CBOR does not have.
+        InvalidRecord: it holds a number that is not finite, a lone surrogate, or a type that CBOR
+            does not have.
     """
     try:
         if _only_text_keys(value, None, 0):
-            # For text keys the library's length-first order is the bytewise order of their encodings.
+            # For text keys the library's length-first order is the bytewise order of their
+            # encodings.
             return cbor2.dumps(value, canonical=True, encoders=_ENCODERS)
         return _encode(value)
-    except (cbor2.CBOREncodeError, UnicodeEncodeError, TypeError, ValueError, RecursionError) as error:
+    except (
+        cbor2.CBOREncodeError,
+        UnicodeEncodeError,
+        TypeError,
+        ValueError,
+        RecursionError,
+    ) as error:
         raise InvalidRecord(f"cannot be written as CBOR: {error}") from error
 
 
@@ -65,7 +77,8 @@ def decode(data: bytes) -> Any:
     """Read one CBOR item, strictly.
 
     Raises:
-        UnreadableInput: the bytes are not one well-formed item, or hold something that decoders disagree about.
+        UnreadableInput: the bytes are not one well-formed item, or hold something that decoders
+            disagree about.
     """
     try:
         value = cbor2.loads(
@@ -78,7 +91,16 @@ def decode(data: bytes) -> Any:
         )
         if encode(value) == data:
             return value
-    except (_TagFound, cbor2.CBORError, InvalidRecord, ValueError, TypeError, RecursionError, OverflowError, MemoryError):
+    except (
+        _TagFound,
+        cbor2.CBORError,
+        InvalidRecord,
+        ValueError,
+        TypeError,
+        RecursionError,
+        OverflowError,
+        MemoryError,
+    ):
         pass
     try:
         return Scanner(data, MAX_DEPTH).whole()
@@ -87,12 +109,14 @@ def decode(data: bytes) -> Any:
 
 
 def decode_shortest(data: bytes, *, max_depth: int, most: int) -> Any:
-    """Read one CBOR item whose heads are all as short as can be; its keys may be in any order, and big numbers are refused.
+    """Read one CBOR item whose heads are all as short as can be; its keys may be in any order, and
+    big numbers are refused.
 
     `most` is how many items it may hold, so that the time is bounded.
 
     Raises:
-        UnreadableInput: the bytes are not one well-formed item, or hold something that decoders disagree about.
+        UnreadableInput: the bytes are not one well-formed item, or hold something that decoders
+            disagree about.
     """
     try:
         return Scanner(data, max_depth, shortest=True, most=most).whole()

@@ -1,4 +1,6 @@
-"""CBOR values as text for people. Step: inspect. Follows the diagnostic notation of RFC 8949 section 8, laid out over lines."""
+"""CBOR values as text for people. Step: inspect. Follows the diagnostic notation of RFC 8949
+section 8, laid out over lines.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ _BIG = 1 << 64
 
 
 def diagnostic(value: Any, indent: int = 0) -> str:
-    """Write a value; what is short stays on one line, and long byte strings are told by their length."""
+    """Write a value; what is short stays on one line, and long byte strings are told by their
+    length.
+    """
     flat = _flat(value)
     if len(flat) + indent <= _WIDE or not isinstance(value, dict | list | tuple | cbor2.CBORTag):
         return flat
@@ -22,9 +26,17 @@ def diagnostic(value: Any, indent: int = 0) -> str:
     if isinstance(value, cbor2.CBORTag):
         return f"{value.tag}({diagnostic(value.value, indent)})"
     if isinstance(value, dict):
-        members = [f"{inner}{_flat(key)}: {diagnostic(item, indent + 2)}" for key, item in value.items()]
+        members = [
+            f"{inner}{_flat(key)}: {diagnostic(item, indent + 2)}" for key, item in value.items()
+        ]
         return "{\n" + ",\n".join(members) + "\n" + " " * indent + "}"
-    return "[\n" + ",\n".join(inner + diagnostic(item, indent + 2) for item in value) + "\n" + " " * indent + "]"
+    return (
+        "[\n"
+        + ",\n".join(inner + diagnostic(item, indent + 2) for item in value)
+        + "\n"
+        + " " * indent
+        + "]"
+    )
 
 
 def _flat(value: Any) -> str:
@@ -46,4 +58,8 @@ def _flat(value: Any) -> str:
     if isinstance(value, int) and not -_BIG <= value < _BIG:
         number = value if value > 0 else -1 - value
         return f"{2 if value > 0 else 3}({_flat(number.to_bytes((number.bit_length() + 7) // 8, 'big'))})"
-    return {True: "true", False: "false", None: "null"}[value] if value is None or isinstance(value, bool) else repr(value)
+    return (
+        {True: "true", False: "false", None: "null"}[value]
+        if value is None or isinstance(value, bool)
+        else repr(value)
+    )

@@ -1,7 +1,9 @@
-"""A slow, forgiving look at JSON that the fast decoder refused or may have read wrongly. Step: encode.
+"""A slow, forgiving look at JSON that the fast decoder refused or may have read wrongly. Step:
+encode.
 
-It reads as much as can be read and names the first problems with their places: strict decoding raises the first one, the
-readers of native files keep the value and the problems. Never used on text that the fast path can vouch for.
+It reads as much as can be read and names the first problems with their places: strict decoding
+raises the first one, the readers of native files keep the value and the problems. Never used on
+text that the fast path can vouch for.
 """
 
 from __future__ import annotations
@@ -26,9 +28,11 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong with a text, and where: a JSON pointer, or a byte offset where no value could be read.
+    """What is wrong with a text, and where: a JSON pointer, or a byte offset where no value could
+    be read.
 
-    `detail` is the decoder's own word, which differs between versions of Python: for messages, never for records.
+    `detail` is the decoder's own word, which differs between versions of Python: for messages,
+    never for records.
     """
 
     reason: str
@@ -48,7 +52,9 @@ class Problem:
 
 @dataclass
 class Scan:
-    """What could be read of a text: the values, where the second starts, the bytes after the last one, the problems."""
+    """What could be read of a text: the values, where the second starts, the bytes after the last
+    one, the problems.
+    """
 
     values: list[Any] = field(default_factory=list)
     second: int = 0
@@ -70,7 +76,9 @@ class _Hooks:
         members = dict(pairs)
         if len(members) != len(pairs):
             counts = Counter(name for name, _ in pairs)
-            self.repeated.append((members, sorted(name for name, count in counts.items() if count > 1)))
+            self.repeated.append(
+                (members, sorted(name for name, count in counts.items() if count > 1))
+            )
         return members
 
 
@@ -109,7 +117,9 @@ def _text(data: bytes, result: Scan) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        result.problems.append(Problem(f"byte 0x{data[error.start]:02x} is not UTF-8", offset=error.start))
+        result.problems.append(
+            Problem(f"byte 0x{data[error.start]:02x} is not UTF-8", offset=error.start)
+        )
         return data.decode(errors="replace")
 
 
@@ -132,15 +142,22 @@ def _read_all(text: str, hooks: _Hooks, result: Scan) -> None:
             value, end = decoder.raw_decode(text, position)
         except json.JSONDecodeError as error:
             if decoder is strict and error.msg.startswith("Invalid control character"):
-                # From here on such characters are read; trying strictly first each time would cost the square.
-                result.problems.append(Problem("control character in a string", offset=_offset(text, error.pos)))
+                # From here on such characters are read; trying strictly first each time would cost
+                # the square.
+                result.problems.append(
+                    Problem("control character in a string", offset=_offset(text, error.pos))
+                )
                 decoder = lenient
                 continue
-            result.problems.append(Problem("not JSON", offset=_offset(text, error.pos), detail=error.msg))
+            result.problems.append(
+                Problem("not JSON", offset=_offset(text, error.pos), detail=error.msg)
+            )
             result.rest = text[position:].encode()
             return
         except (RecursionError, ValueError) as error:
-            result.problems.append(Problem("not JSON", offset=_offset(text, position), detail=str(error)))
+            result.problems.append(
+                Problem("not JSON", offset=_offset(text, position), detail=str(error))
+            )
             result.rest = text[position:].encode()
             return
         result.values.append(value)
@@ -175,7 +192,9 @@ def _mend(value: Any, place: Place, repeated: dict[int, list[str]], problems: li
 
 
 def _note(problems: list[Problem], reason: str, place: Place) -> None:
-    """Name a problem; when there are many, the first tell enough: each names its place, which may be long."""
+    """Name a problem; when there are many, the first tell enough: each names its place, which may
+    be long.
+    """
     if len(problems) < MOST:
         problems.append(Problem(reason, pointer=_SURROGATE.sub("\ufffd", pointer(place))))
 

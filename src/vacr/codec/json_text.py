@@ -1,7 +1,8 @@
-"""Writing JSON fast. Step: encode. The text of decoded values: as it was read, or with its members sorted.
+"""Writing JSON fast. Step: encode. The text of decoded values: as it was read, or with its members
+sorted.
 
-orjson is nearly twice as fast as msgspec and writes the same text, but it refuses what real sessions hold now and then:
-integers past 64 bits and nesting past 254 levels. msgspec writes those.
+orjson is nearly twice as fast as msgspec and writes the same text, but it refuses what real
+sessions hold now and then: integers past 64 bits and nesting past 254 levels. msgspec writes those.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from vacr.codec.numbers import SpelledFloat
 
 
 def native_text(value: Any, *, indented: bool = False) -> bytes:
-    """Write a decoded value as it was read, on one line or with the usual indentation of two spaces.
+    """Write a decoded value as it was read, on one line or with the usual indentation of two
+    spaces.
 
     Raises:
         TypeError: it holds what JSON has no type for.

@@ -1,7 +1,9 @@
-"""Numbers as canonical JSON writes them. Step: encode. Follows RFC 8785 section 3.2.2.3 (ECMAScript `Number::toString`).
+"""Numbers as canonical JSON writes them. Step: encode. Follows RFC 8785 section 3.2.2.3 (ECMAScript
+`Number::toString`).
 
-Integers are written exactly, however large: that is where our profile goes beyond RFC 8785, which refuses them. So that no
-float is taken for another integer, one past 2^53 whose shortest digits are not its exact value keeps its exponent.
+Integers are written exactly, however large: that is where our profile goes beyond RFC 8785, which
+refuses them. So that no float is taken for another integer, one past 2^53 whose shortest digits are
+not its exact value keeps its exponent.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ _SAME_BELOW = 1e15
 class SpelledFloat(float):
     """A float that remembers how it was written, for the encoder would write it otherwise.
 
-    JSON encoders do not know the type and ask us: so the native spelling and the canonical one are both at hand.
+    JSON encoders do not know the type and ask us: so the native spelling and the canonical one are
+    both at hand.
     """
 
     __slots__ = ("canonical", "native")
@@ -52,7 +55,9 @@ def float_text(value: float) -> str:
         InvalidRecord: the value is not finite, which JSON cannot say.
     """
     if not math.isfinite(value):
-        raise InvalidRecord(f"{value} has no canonical form", hint="Only finite numbers can be in a record.")
+        raise InvalidRecord(
+            f"{value} has no canonical form", hint="Only finite numbers can be in a record."
+        )
     if value == 0:
         return "0"
     mantissa, _, exponent = repr(float(value)).partition("e")
@@ -86,7 +91,8 @@ def _plain(digits: str, exponent: int) -> str:
 
 @lru_cache(maxsize=4096)
 def spelled(text: str) -> float:
-    """Read a JSON number that has a fraction or an exponent, and keep its spelling where the encoder has another.
+    """Read a JSON number that has a fraction or an exponent, and keep its spelling where the
+    encoder has another.
 
     Raises:
         ValueError: the number is past what a float can hold.
@@ -98,7 +104,8 @@ def spelled(text: str) -> float:
 
 
 def number(text: str) -> int | float:
-    """Read a JSON number that has a fraction or an exponent: an integral one becomes the integer it is written as.
+    """Read a JSON number that has a fraction or an exponent: an integral one becomes the integer it
+    is written as.
 
     Raises:
         ValueError: the number is past what a float can hold.

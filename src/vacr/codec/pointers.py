@@ -1,6 +1,7 @@
 """JSON pointers (RFC 6901) of places in a value. Step: encode, and validate.
 
-A place is a chain of steps back to the root, so that going down costs nothing; the text is made when somebody asks.
+A place is a chain of steps back to the root, so that going down costs nothing; the text is made
+when somebody asks.
 """
 
 from __future__ import annotations

@@ -11,7 +11,9 @@ from vacr.evidence.trust_tiers import Tier, tier_of, worst
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check: the claim of the vector that it is about, the value it gives, and what was found."""
+    """One check: the claim of the vector that it is about, the value it gives, and what
+    was found.
+    """
 
     name: str
     claim: str
@@ -45,7 +47,16 @@ class Appraisal:
     key_storage: str | None = None
     """Where the key is that vouches for the evidence, once that is known to be so."""
 
-    def found(self, name: str, claim: str, value: int, told: str, reason: str = "", *, stands: bool = False) -> None:
+    def found(
+        self,
+        name: str,
+        claim: str,
+        value: int,
+        told: str,
+        reason: str = "",
+        *,
+        stands: bool = False,
+    ) -> None:
         """Add what a check found."""
         self.checks.append(Check(name, claim, value, told, reason, stands=stands))
 
@@ -59,31 +70,55 @@ class Appraisal:
         self.found(name, "instance-identity", values.NOT_VALIDATED, told, reason)
 
     def settle(self) -> None:
-        """Take back what was found good, where nobody who is known stands behind it; that is so when all checks are made."""
-        stranger = tier_of(worst(one.value for one in self.checks if one.claim == "instance-identity")) is Tier.CONTRAINDICATED
+        """Take back what was found good, where nobody who is known stands behind it; that is so
+        when all checks are made.
+        """
+        stranger = (
+            tier_of(worst(one.value for one in self.checks if one.claim == "instance-identity"))
+            is Tier.CONTRAINDICATED
+        )
         if self.bound and not stranger:
             return
         self.key_storage = None
         for at, one in enumerate(self.checks):
             if one.tier <= Tier.AFFIRMING and one.decided and not one.stands:
-                self.checks[at] = replace(one, value=values.NO_CLAIM, told=f"{one.told}; not proven", decided=False)
+                self.checks[at] = replace(
+                    one, value=values.NO_CLAIM, told=f"{one.told}; not proven", decided=False
+                )
 
     @property
     def vector(self) -> dict[str, int]:
-        """The worst value of each claim; all are invalid where the evidence is not authentic, not fresh, or of something else."""
+        """The worst value of each claim; all are invalid where the evidence is not authentic, not
+        fresh, or of something else.
+        """
         claims = {check.claim for check in self.checks}
         if not self.bound:
-            return dict.fromkeys((claim for claim in values.CLAIMS if claim in claims), values.NOT_VALIDATED)
-        vector = {name: worst(one.value for one in self.checks if one.claim == name) for name in values.CLAIMS if name in claims}
+            return dict.fromkeys(
+                (claim for claim in values.CLAIMS if claim in claims), values.NOT_VALIDATED
+            )
+        vector = {
+            name: worst(one.value for one in self.checks if one.claim == name)
+            for name in values.CLAIMS
+            if name in claims
+        }
         # That no hardware vouches for it is said, and not left to be noticed by what is missing.
-        return {name: value for name, value in vector.items() if value != values.NO_CLAIM or name == "hardware"}
+        return {
+            name: value
+            for name, value in vector.items()
+            if value != values.NO_CLAIM or name == "hardware"
+        }
 
     @property
     def status(self) -> Tier:
-        """The worst tier of the vector; nothing is affirmed of a recorder whose files were not compared with anything."""
+        """The worst tier of the vector; nothing is affirmed of a recorder whose files were not
+        compared with anything.
+        """
         vector = self.vector
         status = tier_of(worst(vector.values()))
-        if status is Tier.AFFIRMING and tier_of(vector.get("file-system", values.NO_CLAIM)) is not Tier.AFFIRMING:
+        if (
+            status is Tier.AFFIRMING
+            and tier_of(vector.get("file-system", values.NO_CLAIM)) is not Tier.AFFIRMING
+        ):
             return Tier.NONE
         return status
 

@@ -1,7 +1,9 @@
-"""The attester: measurements and what they are about → evidence. Role: attester. Step: attest. Follows RFC 9711.
+"""The attester: measurements and what they are about → evidence. Role: attester. Step: attest.
+Follows RFC 9711.
 
-The claims are signed by the attester's key. Where there is a TPM, its quote over the claims goes along as a submodule, and the
-claims say so: without it they say that the key is in software, so that nobody can take the quote away unseen.
+The claims are signed by the attester's key. Where there is a TPM, its quote over the claims goes
+along as a submodule, and the claims say so: without it they say that the key is in software, so
+that nobody can take the quote away unseen.
 """
 
 from __future__ import annotations
@@ -67,7 +69,9 @@ def record_digest(record: bytes) -> bytes:
     return hashlib.sha256(record).digest()
 
 
-def attest(subject: Subject, nonce: bytes, issued_at: int, signer: Signer, quoter: Quoter | None = None) -> bytes:
+def attest(
+    subject: Subject, nonce: bytes, issued_at: int, signer: Signer, quoter: Quoter | None = None
+) -> bytes:
     """Make evidence: a signed token, with a TPM's quote in it where there is one to ask.
 
     Raises:
@@ -75,7 +79,9 @@ def attest(subject: Subject, nonce: bytes, issued_at: int, signer: Signer, quote
         Unreachable: the TPM gives no quote.
     """
     check_nonce(nonce)
-    claims = _claims(subject, nonce, issued_at, signer, labels.SOFTWARE if quoter is None else labels.TPM)
+    claims = _claims(
+        subject, nonce, issued_at, signer, labels.SOFTWARE if quoter is None else labels.TPM
+    )
     if quoter is not None:
         claims[labels.SUBMODS] = {labels.TPM: quoter(qualifying_data(claims)).claims()}
     return cwt.sign_claims(claims, signer)
@@ -89,10 +95,17 @@ def check_nonce(nonce: bytes) -> None:
     """
     if not LEAST_NONCE <= len(nonce) <= MOST_NONCE:
         told = f"a nonce has from {LEAST_NONCE} to {MOST_NONCE} bytes, not {len(nonce)}"
-        raise UsageError(told, hint="Take the one that whoever asks for evidence gave; openssl rand -hex 32 makes one.")
+        raise UsageError(
+            told,
+            hint=(
+                "Take the one that whoever asks for evidence gave; openssl rand -hex 32 makes one."
+            ),
+        )
 
 
-def _claims(subject: Subject, nonce: bytes, issued_at: int, signer: Signer, storage: str) -> dict[Any, Any]:
+def _claims(
+    subject: Subject, nonce: bytes, issued_at: int, signer: Signer, storage: str
+) -> dict[Any, Any]:
     claims: dict[Any, Any] = {
         labels.IAT: issued_at,
         labels.CNF: {cose.CNF_COSE_KEY: keys.to_cose(signer.public_key)},
@@ -100,10 +113,14 @@ def _claims(subject: Subject, nonce: bytes, issued_at: int, signer: Signer, stor
         labels.EAT_PROFILE: labels.PROFILE,
         labels.SWNAME: "vacr",
         labels.SWVERSION: [subject.version],
-        labels.MEASUREMENTS: [[labels.MEASURED_COMPONENT, one.encode()] for one in subject.components],
+        labels.MEASUREMENTS: [
+            [labels.MEASURED_COMPONENT, one.encode()] for one in subject.components
+        ],
         labels.RECORD: [labels.SHA256, subject.record],
         labels.KEY_STORAGE: storage,
-        labels.MANIFESTS: {one.name: one.manifest for one in subject.components if one.manifest is not None},
+        labels.MANIFESTS: {
+            one.name: one.manifest for one in subject.components if one.manifest is not None
+        },
     }
     if subject.journal is not None:
         claims[labels.JOURNAL] = subject.journal.claim()

@@ -1,4 +1,6 @@
-"""Bytes as text, as JSON Web Tokens and wrappers in JSON write them. Step: attest, appraise. Follows RFC 7515, section 2."""
+"""Bytes as text, as JSON Web Tokens and wrappers in JSON write them. Step: attest, appraise.
+Follows RFC 7515, section 2.
+"""
 
 from __future__ import annotations
 

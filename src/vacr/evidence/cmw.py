@@ -1,7 +1,9 @@
-"""Messages of RATS in their wrappers, by which their type is known. Step: attest, appraise. Follows RFC 9999 (CMW).
+"""Messages of RATS in their wrappers, by which their type is known. Step: attest, appraise. Follows
+RFC 9999 (CMW).
 
-A record is `[type, value, ind]`, a tag `#6.N(value)` stands for a type by its CoAP content format (RFC 9277), and a collection
-is a map of names to wrappers. In JSON values are base64url, and there are no tags. Reading is strict.
+A record is `[type, value, ind]`, a tag `#6.N(value)` stands for a type by its CoAP content format
+(RFC 9277), and a collection is a map of names to wrappers. In JSON values are base64url, and there
+are no tags. Reading is strict.
 """
 
 from __future__ import annotations
@@ -80,7 +82,11 @@ def encode_cbor(wrapped: Wrapped) -> bytes:
 def to_cbor(wrapped: Wrapped) -> Any:
     """Give a wrapper as values that CBOR holds."""
     if isinstance(wrapped, Record):
-        return [wrapped.type, wrapped.value, *([] if wrapped.indicator is None else [wrapped.indicator])]
+        return [
+            wrapped.type,
+            wrapped.value,
+            *([] if wrapped.indicator is None else [wrapped.indicator]),
+        ]
     said: dict[Any, Any] = {COLLECTION_TYPE: wrapped.type} if wrapped.type is not None else {}
     return said | {name: to_cbor(member) for name, member in wrapped.members.items()}
 
@@ -97,12 +103,21 @@ def encode_json(wrapped: Wrapped) -> bytes:
 def _to_json(wrapped: Wrapped) -> Any:
     if isinstance(wrapped, Record):
         if not isinstance(wrapped.type, str):
-            raise UsageError(f"content format {wrapped.type} cannot be written as JSON", hint="Name the media type.")
-        return [wrapped.type, base64url.encode(wrapped.value), *([] if wrapped.indicator is None else [wrapped.indicator])]
+            raise UsageError(
+                f"content format {wrapped.type} cannot be written as JSON",
+                hint="Name the media type.",
+            )
+        return [
+            wrapped.type,
+            base64url.encode(wrapped.value),
+            *([] if wrapped.indicator is None else [wrapped.indicator]),
+        ]
     said: dict[str, Any] = {COLLECTION_TYPE: wrapped.type} if wrapped.type is not None else {}
     for name, member in wrapped.members.items():
         if not isinstance(name, str):
-            raise UsageError(f"the name {name} cannot be written as JSON", hint="Name it by a text.")
+            raise UsageError(
+                f"the name {name} cannot be written as JSON", hint="Name it by a text."
+            )
         said[name] = _to_json(member)
     return said
 

@@ -1,7 +1,8 @@
 """What was measured: components, each with a digest. Step: attest, appraise. Follows RFC 10013.
 
-A component of many files is measured by its manifest, which has the SHA-256 of each file by its path. The digest of the
-component is that of the manifest in deterministic CBOR; the manifest goes along, so that a file that differs can be named.
+A component of many files is measured by its manifest, which has the SHA-256 of each file by its
+path. The digest of the component is that of the manifest in deterministic CBOR; the manifest goes
+along, so that a file that differs can be named.
 """
 
 from __future__ import annotations
@@ -59,12 +60,18 @@ def decode(data: bytes, manifests: dict[str, Manifest]) -> Component:
         (name, *versions), (algorithm, digest) = value[_ID], value[_DIGEST]
         version = versions[0][0] if versions else None
     except (UnreadableInput, LookupError, TypeError, ValueError) as error:
-        raise InvalidStatement("a measured component that cannot be read", reason="evidence-malformed") from error
+        raise InvalidStatement(
+            "a measured component that cannot be read", reason="evidence-malformed"
+        ) from error
     if algorithm != labels.SHA256:
-        raise InvalidStatement(f"{name} is measured by another hash than SHA-256", reason="evidence-malformed")
+        raise InvalidStatement(
+            f"{name} is measured by another hash than SHA-256", reason="evidence-malformed"
+        )
     manifest = manifests.get(name)
     if manifest is not None and manifest_digest(manifest) != digest:
-        raise InvalidStatement(f"the files listed of {name} are not those of its digest", reason="manifest-mismatch")
+        raise InvalidStatement(
+            f"the files listed of {name} are not those of its digest", reason="manifest-mismatch"
+        )
     return Component(name, digest, version, manifest)
 
 

@@ -1,7 +1,9 @@
-"""Signed claims: CBOR Web Tokens. Step: attest, appraise. Follows RFC 8392 and, for what type a token is of, RFC 9596.
+"""Signed claims: CBOR Web Tokens. Step: attest, appraise. Follows RFC 8392 and, for what type a
+token is of, RFC 9596.
 
-A token is `61(18([...]))`. Its protected header says that it is one: the same key may sign statements about files, and nobody can
-have such a statement taken for a token by having the right file signed.
+A token is `61(18([...]))`. Its protected header says that it is one: the same key may sign
+statements about files, and nobody can have such a statement taken for a token by having the right
+file signed.
 """
 
 from __future__ import annotations
@@ -38,14 +40,28 @@ class Token:
             InvalidStatement: it did not.
         """
         message = self.message
-        verify(message.protected.get(cose.ALG), key, message.signature, message.to_be_signed(message.payload or b""))
+        verify(
+            message.protected.get(cose.ALG),
+            key,
+            message.signature,
+            message.to_be_signed(message.payload or b""),
+        )
 
 
 def sign_claims(claims: dict[Any, Any], signer: Signer) -> bytes:
     """Sign claims."""
-    headers = {cose.ALG: signer.algorithm, cose.KID: keys.thumbprint(signer.public_key), cose.TYP: labels.EAT_CWT}
+    headers = {
+        cose.ALG: signer.algorithm,
+        cose.KID: keys.thumbprint(signer.public_key),
+        cose.TYP: labels.EAT_CWT,
+    }
     protected, payload = encode_protected(headers), deterministic_cbor.encode(claims)
-    return TAG + Sign1(protected, headers, {}, payload, signer.sign(to_be_signed(protected, payload))).encode()
+    return (
+        TAG
+        + Sign1(
+            protected, headers, {}, payload, signer.sign(to_be_signed(protected, payload))
+        ).encode()
+    )
 
 
 def read_token(data: bytes) -> Token:
@@ -58,7 +74,9 @@ def read_token(data: bytes) -> Token:
     if not message.tagged:
         raise InvalidStatement("a token without the tag of COSE_Sign1", reason="tag")
     if message.protected.get(cose.TYP) != labels.EAT_CWT:
-        raise InvalidStatement(f"a signed message that is no token: its typ is not {labels.EAT_CWT}", reason="typ")
+        raise InvalidStatement(
+            f"a signed message that is no token: its typ is not {labels.EAT_CWT}", reason="typ"
+        )
     if message.unprotected:
         raise InvalidStatement("a token with a header that nobody signed", reason="structure")
     if not message.payload:
@@ -76,9 +94,13 @@ def read_claims(payload: bytes) -> dict[Any, Any]:
         claims = deterministic_cbor.decode_shortest(payload, max_depth=_DEPTH, most=_MOST)
         again = deterministic_cbor.encode(claims)
     except (UnreadableInput, InvalidRecord) as error:
-        raise InvalidStatement(f"the claims are not CBOR: {error}", reason="claims-malformed") from error
+        raise InvalidStatement(
+            f"the claims are not CBOR: {error}", reason="claims-malformed"
+        ) from error
     if not isinstance(claims, dict):
         raise InvalidStatement("the claims are no map", reason="claims-malformed")
     if again != payload:
-        raise InvalidStatement("the claims are not in the one form that they have to be in", reason="claims-malformed")
+        raise InvalidStatement(
+            "the claims are not in the one form that they have to be in", reason="claims-malformed"
+        )
     return claims

@@ -1,7 +1,9 @@
-"""Attestation results: what a verifier found, signed. Step: appraise. Follows draft-ietf-rats-ear-03.
+"""Attestation results: what a verifier found, signed. Step: appraise. Follows
+draft-ietf-rats-ear-03.
 
-A result holds one appraisal, under the name `vacr`. Beside the status and the vector it names the record that the evidence was
-about, and the journal's head, so that it cannot be shown for another record. As a CWT claims have numbers, as a JWT names.
+A result holds one appraisal, under the name `vacr`. Beside the status and the vector it names the
+record that the evidence was about, and the journal's head, so that it cannot be shown for another
+record. As a CWT claims have numbers, as a JWT names.
 """
 
 from __future__ import annotations
@@ -46,7 +48,9 @@ class Result:
     """Where the key is that vouched for the evidence."""
 
 
-def encode(appraisal: Appraisal, signer: Signer, issued_at: int, validity: int, *, as_jwt: bool = False) -> bytes:
+def encode(
+    appraisal: Appraisal, signer: Signer, issued_at: int, validity: int, *, as_jwt: bool = False
+) -> bytes:
     """Write the result of an appraisal, and sign it.
 
     Raises:
@@ -75,7 +79,8 @@ def encode(appraisal: Appraisal, signer: Signer, issued_at: int, validity: int, 
 
 
 def decode(data: bytes, trusted: Sequence[PublicKey]) -> Result:
-    """Read a result, and check that a verifier who is trusted signed it; whether it holds now is not checked.
+    """Read a result, and check that a verifier who is trusted signed it; whether it holds now is
+    not checked.
 
     Raises:
         InvalidStatement: it is no result, or nobody who is trusted signed it.
@@ -86,7 +91,9 @@ def decode(data: bytes, trusted: Sequence[PublicKey]) -> Result:
     try:
         return _result(claims, verifier)
     except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise InvalidStatement("a result of another form than it has to be", reason="result-malformed") from error
+        raise InvalidStatement(
+            "a result of another form than it has to be", reason="result-malformed"
+        ) from error
 
 
 def _signer(token: cwt.Token | jwt.JsonToken, trusted: Sequence[PublicKey]) -> PublicKey:
@@ -97,28 +104,50 @@ def _signer(token: cwt.Token | jwt.JsonToken, trusted: Sequence[PublicKey]) -> P
             continue
         return key
     told = "no verifier who is trusted signed the result"
-    raise InvalidStatement(told, reason="verifier-untrusted", hint="Name the verifier's public key.")
+    raise InvalidStatement(
+        told, reason="verifier-untrusted", hint="Name the verifier's public key."
+    )
 
 
 def _result(claims: dict[Any, Any], verifier: PublicKey) -> Result:
     if claims[labels.EAT_PROFILE] != labels.EAR_PROFILE:
-        raise InvalidStatement(f"a result of the profile {claims[labels.EAT_PROFILE]!r}", reason="profile")
+        raise InvalidStatement(
+            f"a result of the profile {claims[labels.EAT_PROFILE]!r}", reason="profile"
+        )
     module = claims[labels.SUBMODS][SUBMODULE]
     numbers = {number: name for name, number in CLAIMS.items()}
     vector = {numbers[number]: value for number, value in module[labels.EAR_VECTOR].items()}
     status, (algorithm, record) = Tier(module[labels.EAR_STATUS]), module[labels.RECORD]
-    nonce, journal, policies = module[labels.NONCE], module.get(labels.JOURNAL), module.get(labels.EAR_POLICY_IDS, [])
+    nonce, journal, policies = (
+        module[labels.NONCE],
+        module.get(labels.JOURNAL),
+        module.get(labels.EAR_POLICY_IDS, []),
+    )
     issued, expires = claims[labels.IAT], claims.get(labels.EXP)
     if algorithm != labels.SHA256 or not isinstance(record, bytes) or not isinstance(nonce, bytes):
         raise ValueError("a digest or a nonce of another type")
-    if not all(type(value) is int for value in (issued, *vector.values(), *([] if expires is None else [expires]))):
+    if not all(
+        type(value) is int
+        for value in (issued, *vector.values(), *([] if expires is None else [expires]))
+    ):
         raise ValueError("a number of another type")
     if status is not Tier.NONE and status < tier_of(worst(vector.values())):
         raise ValueError("a status that is better than the vector allows")
     storage = module.get(labels.KEY_STORAGE)
     if storage not in (None, labels.SOFTWARE, labels.TPM):
         raise ValueError("a place for the key that is not known")
-    return Result(status, vector, record, nonce, journal, tuple(map(str, policies)), issued, expires, verifier, storage)
+    return Result(
+        status,
+        vector,
+        record,
+        nonce,
+        journal,
+        tuple(map(str, policies)),
+        issued,
+        expires,
+        verifier,
+        storage,
+    )
 
 
 def told(result: Result) -> str:

@@ -1,4 +1,6 @@
-"""The claims of a result in JSON: numbers ⇄ names. Step: appraise. Follows draft-ietf-rats-ear-03, section 3.2."""
+"""The claims of a result in JSON: numbers ⇄ names. Step: appraise. Follows draft-ietf-rats-ear-03,
+section 3.2.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,10 @@ def _to_json(label: int, value: Any) -> Any:
         case labels.RECORD:
             return [_HASH, base64url.encode(value[1])]
         case labels.JOURNAL:
-            return {name: base64url.encode(item) if isinstance(item, bytes) else item for name, item in value.items()}
+            return {
+                name: base64url.encode(item) if isinstance(item, bytes) else item
+                for name, item in value.items()
+            }
         case labels.SUBMODS:
             return {name: named(module) for name, module in value.items()}
     return value
@@ -44,9 +49,15 @@ def numbered(claims: dict[str, Any]) -> dict[int, Any]:
     """
     known = {name: label for label, name in labels.EAR_NAMES.items()}
     try:
-        return {known[name]: _from_json(known[name], value) for name, value in claims.items() if name in known}
+        return {
+            known[name]: _from_json(known[name], value)
+            for name, value in claims.items()
+            if name in known
+        }
     except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise InvalidStatement("a result of another form than it has to be", reason="result-malformed") from error
+        raise InvalidStatement(
+            "a result of another form than it has to be", reason="result-malformed"
+        ) from error
 
 
 def _from_json(label: int, value: Any) -> Any:

@@ -1,8 +1,9 @@
-"""Endorsements: that an attestation key is in a TPM which its maker certified. Role: verifier. Step: endorse. Follows RFC 9334.
+"""Endorsements: that an attestation key is in a TPM which its maker certified. Role: verifier.
+Step: endorse. Follows RFC 9334.
 
-A TPM's certificate is for a key that cannot sign. So whoever endorses sends a secret that only that TPM can read, and only if
-the attestation key is in it, too. What comes back proves it; that is written down and signed, and holds for as long as the TPM
-keeps the key.
+A TPM's certificate is for a key that cannot sign. So whoever endorses sends a secret that only that
+TPM can read, and only if the attestation key is in it, too. What comes back proves it; that is
+written down and signed, and holds for as long as the TPM keeps the key.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ class Challenge:
 
 def encode(kind: str, value: dict[str, Any], indicator: int | None = None) -> bytes:
     """Write a message of an enrolment in its wrapper."""
-    return cmw.encode_cbor(cmw.Record(labels.ENROLMENT[kind], deterministic_cbor.encode(value), indicator))
+    return cmw.encode_cbor(
+        cmw.Record(labels.ENROLMENT[kind], deterministic_cbor.encode(value), indicator)
+    )
 
 
 def decode(data: bytes, kind: str) -> dict[str, Any]:
@@ -55,7 +58,9 @@ def decode(data: bytes, kind: str) -> dict[str, Any]:
     try:
         value = deterministic_cbor.decode_shortest(wrapped.value, max_depth=_DEPTH, most=_MOST)
     except UnreadableInput as error:
-        raise InvalidStatement(f"a {kind} that is not CBOR: {error}", reason="enrolment-malformed") from error
+        raise InvalidStatement(
+            f"a {kind} that is not CBOR: {error}", reason="enrolment-malformed"
+        ) from error
     structure.check(value, f"enrolment-{kind}", f"parts of a {kind}")
     found: dict[str, Any] = value
     return found
@@ -68,10 +73,12 @@ def challenge(
     now: datetime,
     random: tuple[bytes, bytes],
 ) -> Challenge:
-    """Make the challenge for a request; `random` are a secret and a seed, which nobody else may know.
+    """Make the challenge for a request; `random` are a secret and a seed, which nobody else may
+    know.
 
     Raises:
-        InvalidStatement: the request is none, the certificate leads to nobody who is trusted, or the key could leave its TPM.
+        InvalidStatement: the request is none, the certificate leads to nobody who is trusted, or
+            the key could leave its TPM.
     """
     said = decode(request, "request")
     (certificate,) = chain_of(said["ek-certificate"])
@@ -79,7 +86,9 @@ def challenge(
     key = _attestation_key(said["attestation-key"])
     secret, seed = random
     ek = ek_of(certificate)
-    sent = encode("challenge", {"credential": make_credential(ek, key.name, secret, seed), "ek": kind_of(ek)})
+    sent = encode(
+        "challenge", {"credential": make_credential(ek, key.name, secret, seed), "ek": kind_of(ek)}
+    )
     kept = {"secret": secret, "name": key.name, "ek-certificate": _digest(certificate)}
     return Challenge(sent, encode("secret", kept))
 
@@ -92,14 +101,18 @@ def confirm(kept: bytes, answer: bytes, signer: Signer, issued_at: int) -> bytes
     """
     known, said = decode(kept, "secret"), decode(answer, "answer")
     if not hmac.compare_digest(known["secret"], said["secret"]):
-        raise InvalidStatement("the answer is not the secret: the key is not in that TPM", reason="enrolment-answer")
+        raise InvalidStatement(
+            "the answer is not the secret: the key is not in that TPM", reason="enrolment-answer"
+        )
     claims = {
         labels.IAT: issued_at,
         labels.EAT_PROFILE: labels.ENDORSEMENT_PROFILE,
         labels.ENDORSED_KEY: known["name"],
         labels.ENDORSED_BY: [labels.SHA256, known["ek-certificate"]],
     }
-    return cmw.encode_cbor(cmw.Record(labels.EAT_CWT, cwt.sign_claims(claims, signer), cmw.ENDORSEMENTS))
+    return cmw.encode_cbor(
+        cmw.Record(labels.EAT_CWT, cwt.sign_claims(claims, signer), cmw.ENDORSEMENTS)
+    )
 
 
 def endorsed_key(data: bytes, trusted: Sequence[PublicKey]) -> bytes:
@@ -111,7 +124,9 @@ def endorsed_key(data: bytes, trusted: Sequence[PublicKey]) -> bytes:
     token = cwt.read_token(data)
     structure.check(token.claims, "endorsement", "claims of an endorsement")
     if not any(_signed(token, key) for key in trusted):
-        raise InvalidStatement("nobody who is trusted signed the endorsement", reason="endorsement-untrusted")
+        raise InvalidStatement(
+            "nobody who is trusted signed the endorsement", reason="endorsement-untrusted"
+        )
     name: bytes = token.claims[labels.ENDORSED_KEY]
     return name
 
@@ -127,37 +142,55 @@ def _signed(token: cwt.Token, key: PublicKey) -> bool:
 def _attestation_key(public: bytes) -> AttestationKey:
     key = read_attestation_key(public)
     if not key.is_restricted():
-        raise InvalidStatement("the attestation key could sign anything, or leave its TPM", reason="attestation-key")
+        raise InvalidStatement(
+            "the attestation key could sign anything, or leave its TPM", reason="attestation-key"
+        )
     return key
 
 
 def _check_path(
-    certificate: x509.Certificate, roots: Sequence[x509.Certificate], between: Sequence[x509.Certificate], now: datetime
+    certificate: x509.Certificate,
+    roots: Sequence[x509.Certificate],
+    between: Sequence[x509.Certificate],
+    now: datetime,
 ) -> None:
-    """Check that a TPM's certificate leads to a root; what makers mark as critical in it only describes the TPM."""
+    """Check that a TPM's certificate leads to a root; what makers mark as critical in it only
+    describes the TPM.
+    """
     trusted = {_digest(root) for root in roots}
     known, current = [*roots, *between], certificate
     for _ in range(_LONGEST_PATH):
         if not current.not_valid_before_utc <= now <= current.not_valid_after_utc:
             raise InvalidStatement("a certificate of the TPM is not valid now", reason="ek-expired")
-        issuer = next((one for one in known if one.subject == current.issuer and _issued(current, one)), None)
+        issuer = next(
+            (one for one in known if one.subject == current.issuer and _issued(current, one)), None
+        )
         if issuer is None:
             break
         _check_authority(issuer)
         if _digest(issuer) in trusted:
             return
         current = issuer
-    hint = "Give the maker's root with --ek-root, and the certificates between it and the TPM's with --ek-chain."
-    raise InvalidStatement("the TPM's certificate leads to no maker who is trusted", reason="ek-untrusted", hint=hint)
+    hint = (
+        "Give the maker's root with --ek-root, and the certificates between it and the "
+        "TPM's with --ek-chain."
+    )
+    raise InvalidStatement(
+        "the TPM's certificate leads to no maker who is trusted", reason="ek-untrusted", hint=hint
+    )
 
 
 def _check_authority(certificate: x509.Certificate) -> None:
     try:
-        is_authority = certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
+        is_authority = certificate.extensions.get_extension_for_class(
+            x509.BasicConstraints
+        ).value.ca
     except (x509.ExtensionNotFound, ValueError):
         is_authority = False
     if not is_authority:
-        raise InvalidStatement("a certificate in the path of the TPM's is no authority's", reason="ek-untrusted")
+        raise InvalidStatement(
+            "a certificate in the path of the TPM's is no authority's", reason="ek-untrusted"
+        )
 
 
 def _issued(certificate: x509.Certificate, issuer: x509.Certificate) -> bool:

@@ -1,6 +1,8 @@
-"""How far the journal of a recorder went when a record was made: what the record says of it. Step: attest, verify.
+"""How far the journal of a recorder went when a record was made: what the record says of it. Step:
+attest, verify.
 
-A record that was made from a journal names the journal's head. Evidence and results name it, too, and have to name the same.
+A record that was made from a journal names the journal's head. Evidence and results name it, too,
+and have to name the same.
 """
 
 from __future__ import annotations
@@ -12,7 +14,8 @@ from vacr.errors import UnreadableInput
 
 _LONGEST, _MOST = 64, 1 << 63
 FORM = (
-    "IDENTITY:FRAMES:HEAD, the first and the last in hexadecimal, or a file in JSON with the members identity, frames and head."
+    "IDENTITY:FRAMES:HEAD, the first and the last in hexadecimal, or a file in JSON with "
+    "the members identity, frames and head."
 )
 
 
@@ -37,7 +40,9 @@ def journal_in(record: dict[str, Any]) -> JournalHead | None:
     """
     ours = record.get("vacr")
     metadata = record.get("metadata")
-    if ours is None and isinstance(metadata, dict) and metadata.get("vendor") == "vacr":  # as version 2 has it
+    if (
+        ours is None and isinstance(metadata, dict) and metadata.get("vendor") == "vacr"
+    ):  # as version 2 has it
         data = metadata.get("data")
         ours = data.get("vacr") if isinstance(data, dict) else None
     inputs = ours.get("inputs") if isinstance(ours, dict) else None
@@ -52,9 +57,21 @@ def head_of(value: Any) -> JournalHead:
         UnreadableInput: it is none.
     """
     try:
-        identity, frames, head = bytes.fromhex(value["identity"]), value["frames"], bytes.fromhex(value["head"])
+        identity, frames, head = (
+            bytes.fromhex(value["identity"]),
+            value["frames"],
+            bytes.fromhex(value["head"]),
+        )
     except (KeyError, TypeError, ValueError) as error:
-        raise UnreadableInput("it names a journal, and not how far that went", hint=f"Give {FORM}") from error
-    if type(frames) is not int or not 0 <= frames < _MOST or not (0 < len(identity) <= _LONGEST and 0 < len(head) <= _LONGEST):
-        raise UnreadableInput("it names a journal, and how far that went is out of range", hint=f"Give {FORM}")
+        raise UnreadableInput(
+            "it names a journal, and not how far that went", hint=f"Give {FORM}"
+        ) from error
+    if (
+        type(frames) is not int
+        or not 0 <= frames < _MOST
+        or not (0 < len(identity) <= _LONGEST and 0 < len(head) <= _LONGEST)
+    ):
+        raise UnreadableInput(
+            "it names a journal, and how far that went is out of range", hint=f"Give {FORM}"
+        )
     return JournalHead(identity, frames, head)

@@ -1,4 +1,5 @@
-"""Signed claims in JSON: JSON Web Tokens, in their compact form. Step: appraise. Follows RFC 7515, RFC 7519 and RFC 8725.
+"""Signed claims in JSON: JSON Web Tokens, in their compact form. Step: appraise. Follows RFC 7515,
+RFC 7519 and RFC 8725.
 
 Only ES256, ES384, ES512 and EdDSA are written and read, whose signatures COSE and JOSE write alike.
 """
@@ -61,8 +62,15 @@ def sign_claims(claims: dict[str, Any], signer: Signer) -> bytes:
         UsageError: JWTs are not signed by the algorithm of this key.
     """
     if signer.algorithm not in _NAMES:
-        raise UsageError("a JWT cannot be signed by a key of this kind", hint="Take an Ed25519 or EC key, or write a CWT.")
-    header = {"alg": _NAMES[signer.algorithm], "kid": keys.thumbprint_uri(signer.public_key), "typ": labels.EAT_JWT}
+        raise UsageError(
+            "a JWT cannot be signed by a key of this kind",
+            hint="Take an Ed25519 or EC key, or write a CWT.",
+        )
+    header = {
+        "alg": _NAMES[signer.algorithm],
+        "kid": keys.thumbprint_uri(signer.public_key),
+        "typ": labels.EAT_JWT,
+    }
     signed = _base64(canonical_json.encode(header)) + b"." + _base64(canonical_json.encode(claims))
     return signed + b"." + _base64(signer.sign(signed))
 
@@ -91,7 +99,9 @@ def _object(part: bytes) -> dict[str, Any]:
     try:
         value = canonical_json.decode(_bytes(part))
     except UnreadableInput as error:
-        raise InvalidStatement(f"a part of a JWT that is no JSON: {error}", reason="jwt-malformed") from error
+        raise InvalidStatement(
+            f"a part of a JWT that is no JSON: {error}", reason="jwt-malformed"
+        ) from error
     if not isinstance(value, dict):
         raise InvalidStatement("a part of a JWT that is no object", reason="jwt-malformed")
     return value
@@ -105,4 +115,6 @@ def _bytes(part: bytes) -> bytes:
     try:
         return base64url.decode(part.decode())
     except ValueError as error:
-        raise InvalidStatement("a part of a JWT that is not base64url", reason="jwt-malformed") from error
+        raise InvalidStatement(
+            "a part of a JWT that is not base64url", reason="jwt-malformed"
+        ) from error

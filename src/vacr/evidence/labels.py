@@ -1,8 +1,10 @@
 """The names and numbers of evidence: claims, media types, tags. Step: attest, appraise.
 
-Follows RFC 9711 (EAT), RFC 9782 (its media types), RFC 10013 (measured components), RFC 9999 (CMW), draft-ietf-rats-ear-03.
+Follows RFC 9711 (EAT), RFC 9782 (its media types), RFC 10013 (measured components), RFC 9999 (CMW),
+draft-ietf-rats-ear-03.
 
-Claims of our own have integers below -65536, which RFC 8392 leaves for private use; texts would have to be registered.
+Claims of our own have integers below -65536, which RFC 8392 leaves for private use; texts would
+have to be registered.
 """
 
 from __future__ import annotations
@@ -51,4 +53,7 @@ MEASURED_COMPONENT = 295
 """CoAP content format of application/measured-component+cbor."""
 EAT_CWT, EAT_JWT = "application/eat+cwt", "application/eat+jwt"
 REFERENCE_VALUES = "application/vnd.vacr.reference-values+cbor"
-ENROLMENT = {kind: f"application/vnd.vacr.enrolment-{kind}+cbor" for kind in ("request", "challenge", "secret", "answer")}
+ENROLMENT = {
+    kind: f"application/vnd.vacr.enrolment-{kind}+cbor"
+    for kind in ("request", "challenge", "secret", "answer")
+}

@@ -20,8 +20,11 @@ def has_configuration(claims: dict[Any, Any]) -> bool:
     return any(one.name.startswith(components.CONFIGURATION) for one in _measured(claims))
 
 
-def check_measurements(claims: dict[Any, Any], policy: AppraisalPolicy, appraisal: Appraisal) -> None:
-    """Compare what was measured with the reference values, and find what was not measured that should have been.
+def check_measurements(
+    claims: dict[Any, Any], policy: AppraisalPolicy, appraisal: Appraisal
+) -> None:
+    """Compare what was measured with the reference values, and find what was not measured that
+    should have been.
 
     Raises:
         InvalidStatement: a measurement cannot be read, or there are two of one name.
@@ -30,9 +33,13 @@ def check_measurements(claims: dict[Any, Any], policy: AppraisalPolicy, appraisa
     for one in found:
         _check(one, policy, appraisal)
     names = {one.name for one in found}
-    wanted = {one.name for one in policy.references if not one.name.startswith(components.AGENT)} | {components.PACKAGE}
+    wanted = {
+        one.name for one in policy.references if not one.name.startswith(components.AGENT)
+    } | {components.PACKAGE}
     for name in sorted(wanted - names):
-        appraisal.found(name, _claim(name), values.REFUSED, "it was not measured", "measurement-missing")
+        appraisal.found(
+            name, _claim(name), values.REFUSED, "it was not measured", "measurement-missing"
+        )
 
 
 def _measured(claims: dict[Any, Any]) -> list[Component]:
@@ -42,7 +49,9 @@ def _measured(claims: dict[Any, Any]) -> list[Component]:
     if len(set(names)) < len(names):
         raise InvalidStatement("a component that was measured twice", reason="evidence-malformed")
     if manifests.keys() - set(names):
-        raise InvalidStatement("files are listed of what was not measured", reason="evidence-malformed")
+        raise InvalidStatement(
+            "files are listed of what was not measured", reason="evidence-malformed"
+        )
     return found
 
 
@@ -53,9 +62,17 @@ def _check(one: Component, policy: AppraisalPolicy, appraisal: Appraisal) -> Non
         good = values.NO_CLAIM if _claim(one.name) == "sourced-data" else values.APPROVED
         appraisal.found(one.name, _claim(one.name), good, f"{version}as its reference value")
     elif references:
-        appraisal.found(one.name, _claim(one.name), _changed(one.name), version + _told(one, references), "measurement-changed")
+        appraisal.found(
+            one.name,
+            _claim(one.name),
+            _changed(one.name),
+            version + _told(one, references),
+            "measurement-changed",
+        )
     elif one.name.startswith(components.AGENT) and "agent" not in policy.required:
-        appraisal.undecided(one.name, "sourced-data", f"{version}there is no reference value for it")
+        appraisal.undecided(
+            one.name, "sourced-data", f"{version}there is no reference value for it"
+        )
     else:
         told = f"{version}there is no reference value for it"
         appraisal.found(one.name, _claim(one.name), _unknown(one.name), told, "measurement-unknown")
@@ -73,7 +90,9 @@ def _told(one: Component, references: list[Component]) -> str:
     found = one.manifest
     said = min((differences(found, expected) for expected in manifests), key=len)
     more = f", and {len(said) - _SHOWN} more" if len(said) > _SHOWN else ""
-    return f"{', '.join(said[:_SHOWN]) or 'which is another one than its reference value has'}{more}"
+    return (
+        f"{', '.join(said[:_SHOWN]) or 'which is another one than its reference value has'}{more}"
+    )
 
 
 def _claim(name: str) -> str:
@@ -83,8 +102,16 @@ def _claim(name: str) -> str:
 
 
 def _changed(name: str) -> int:
-    return values.CONFIGURATION_CHANGED if name.startswith(components.CONFIGURATION) else values.REFUSED
+    return (
+        values.CONFIGURATION_CHANGED
+        if name.startswith(components.CONFIGURATION)
+        else values.REFUSED
+    )
 
 
 def _unknown(name: str) -> int:
-    return values.CONFIGURATION_UNKNOWN if name.startswith(components.CONFIGURATION) else values.UNRECOGNISED
+    return (
+        values.CONFIGURATION_UNKNOWN
+        if name.startswith(components.CONFIGURATION)
+        else values.UNRECOGNISED
+    )

@@ -1,4 +1,6 @@
-"""What a verifier asks of evidence. Role: verifier. Step: appraise. Trust has no default: a policy without keys knows nobody."""
+"""What a verifier asks of evidence. Role: verifier. Step: appraise. Trust has no default: a policy
+without keys knows nobody.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """A TPM's quote: what it is over, and whether it holds. Step: attest, appraise.
 
-The qualifying data of the quote is a hash of the nonce, the journal's head and all other claims. So the quote vouches for just
-these claims at just this time. Registers alone would not: those that a user can reset hold no history.
+The qualifying data of the quote is a hash of the nonce, the journal's head and all other claims. So
+the quote vouches for just these claims at just this time. Registers alone would not: those that a
+user can reset hold no history.
 """
 
 from __future__ import annotations
@@ -17,7 +18,13 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from vacr.codec import deterministic_cbor
 from vacr.errors import InvalidStatement
 from vacr.evidence import labels
-from vacr.evidence.tpm_structures import AttestationKey, Quote, read_attestation_key, read_quote, read_signature
+from vacr.evidence.tpm_structures import (
+    AttestationKey,
+    Quote,
+    read_attestation_key,
+    read_quote,
+    read_signature,
+)
 
 _PURPOSE = "vacr quote 1"
 
@@ -42,14 +49,17 @@ class Quoted:
 
 
 def qualifying_data(claims: dict[Any, Any]) -> bytes:
-    """Give what a quote for these claims has to be over; the submodules, where the quote will be, are left out."""
+    """Give what a quote for these claims has to be over; the submodules, where the quote will be,
+    are left out.
+    """
     others = {label: value for label, value in claims.items() if label != labels.SUBMODS}
     covered = [_PURPOSE, claims.get(labels.NONCE), claims.get(labels.JOURNAL), others]
     return hashlib.sha256(deterministic_cbor.encode(covered)).digest()
 
 
 def check_quote(submodule: dict[Any, Any], claims: dict[Any, Any]) -> tuple[Quote, AttestationKey]:
-    """Check that the key in a submodule signed a quote over these claims and these registers; whose key it is, is not checked.
+    """Check that the key in a submodule signed a quote over these claims and these registers; whose
+    key it is, is not checked.
 
     Raises:
         InvalidStatement: it did not, or the quote is of something else.
@@ -57,18 +67,32 @@ def check_quote(submodule: dict[Any, Any], claims: dict[Any, Any]) -> tuple[Quot
     quote = read_quote(submodule[labels.QUOTE])
     key = read_attestation_key(submodule[labels.ATTESTATION_KEY])
     if not key.is_restricted():
-        raise InvalidStatement("the attestation key could sign anything, or leave its TPM", reason="attestation-key")
+        raise InvalidStatement(
+            "the attestation key could sign anything, or leave its TPM", reason="attestation-key"
+        )
     try:
-        key.key.verify(read_signature(submodule[labels.QUOTE_SIGNATURE]), submodule[labels.QUOTE], ec.ECDSA(hashes.SHA256()))
+        key.key.verify(
+            read_signature(submodule[labels.QUOTE_SIGNATURE]),
+            submodule[labels.QUOTE],
+            ec.ECDSA(hashes.SHA256()),
+        )
     except InvalidSignature as error:
-        raise InvalidStatement("the attestation key did not sign this quote", reason="quote-signature") from error
+        raise InvalidStatement(
+            "the attestation key did not sign this quote", reason="quote-signature"
+        ) from error
     if quote.qualified_signer != key.qualified_name:
-        raise InvalidStatement("the quote names another key, or one of other attributes", reason="attestation-key")
+        raise InvalidStatement(
+            "the quote names another key, or one of other attributes", reason="attestation-key"
+        )
     if quote.extra_data != qualifying_data(claims):
         raise InvalidStatement("the quote was made for other evidence", reason="quote-swapped")
     pcrs = submodule[labels.PCRS]
     if tuple(sorted(pcrs)) != quote.selected:
-        raise InvalidStatement("other registers are reported than were quoted", reason="pcr-mismatch")
+        raise InvalidStatement(
+            "other registers are reported than were quoted", reason="pcr-mismatch"
+        )
     if hashlib.sha256(b"".join(pcrs[at] for at in quote.selected)).digest() != quote.pcr_digest:
-        raise InvalidStatement("the reported registers are not those that were quoted", reason="pcr-mismatch")
+        raise InvalidStatement(
+            "the reported registers are not those that were quoted", reason="pcr-mismatch"
+        )
     return quote, key

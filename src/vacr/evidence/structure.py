@@ -26,6 +26,9 @@ def check(value: Any, rule: str, what: str) -> None:
     if findings:
         first = findings[0]
         raise InvalidStatement(
-            f"{what} of another form than they have to be: {first.pointer or '/'}: {first.found}, not {first.expected}",
+            (
+                f"{what} of another form than they have to be: {first.pointer or '/'}: "
+                f"{first.found}, not {first.expected}"
+            ),
             reason="evidence-malformed",
         )

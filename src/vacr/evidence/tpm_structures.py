@@ -1,7 +1,8 @@
-"""The structures of a TPM that evidence holds, read strictly. Step: appraise. Follows the TPM 2.0 Library, Part 2.
+"""The structures of a TPM that evidence holds, read strictly. Step: appraise. Follows the TPM 2.0
+Library, Part 2.
 
-Only what our profile asks for is read: quotes, and keys on the curve P-256 that sign by ECDSA with SHA-256. All numbers are
-big-endian, and a byte too many or too few is refused.
+Only what our profile asks for is read: quotes, and keys on the curve P-256 that sign by ECDSA with
+SHA-256. All numbers are big-endian, and a byte too many or too few is refused.
 """
 
 from __future__ import annotations
@@ -15,14 +16,23 @@ from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 from vacr.errors import InvalidStatement
 
 _MAGIC = 0xFF544347
-"""What a TPM puts before all that it makes itself, and never signs from elsewhere with a restricted key."""
+"""What a TPM puts before all that it makes itself, and never signs from elsewhere with a restricted
+key.
+"""
 _ATTEST_QUOTE = 0x8018
 _ENDORSEMENT = 0x4000000B
 _ECC, _SHA256, _NULL, _ECDSA, _P256 = 0x23, 0x0B, 0x10, 0x18, 0x03
 _MOST_PCR_BYTES, _DIGEST = 4, 32
 _LONGEST = 64
 
-FIXED_TPM, FIXED_PARENT, ORIGIN, RESTRICTED, DECRYPT, SIGN = 1 << 1, 1 << 4, 1 << 5, 1 << 16, 1 << 17, 1 << 18
+FIXED_TPM, FIXED_PARENT, ORIGIN, RESTRICTED, DECRYPT, SIGN = (
+    1 << 1,
+    1 << 4,
+    1 << 5,
+    1 << 16,
+    1 << 17,
+    1 << 18,
+)
 _NEEDED = FIXED_TPM | FIXED_PARENT | ORIGIN | RESTRICTED | SIGN
 
 
@@ -57,12 +67,16 @@ class _Reader:
             raise self.refusal(f"{len(self.data) - self.at} bytes too many")
 
     def refusal(self, told: str) -> InvalidStatement:
-        return InvalidStatement(f"{self.what} that cannot be used: {told}", reason="quote-malformed")
+        return InvalidStatement(
+            f"{self.what} that cannot be used: {told}", reason="quote-malformed"
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """What a TPM says of itself when it is asked: about which registers, and when by its own counters."""
+    """What a TPM says of itself when it is asked: about which registers, and when by its own
+    counters.
+    """
 
     qualified_signer: bytes
     extra_data: bytes
@@ -88,11 +102,18 @@ class AttestationKey:
 
     @property
     def qualified_name(self) -> bytes:
-        """The name by which quotes call their signer: with all above it, which is the endorsement hierarchy alone."""
-        return _SHA256.to_bytes(2, "big") + hashlib.sha256(_ENDORSEMENT.to_bytes(4, "big") + self.name).digest()
+        """The name by which quotes call their signer: with all above it, which is the endorsement
+        hierarchy alone.
+        """
+        return (
+            _SHA256.to_bytes(2, "big")
+            + hashlib.sha256(_ENDORSEMENT.to_bytes(4, "big") + self.name).digest()
+        )
 
     def is_restricted(self) -> bool:
-        """Tell whether it was made in a TPM, cannot leave it, and signs nothing that comes from elsewhere."""
+        """Tell whether it was made in a TPM, cannot leave it, and signs nothing that comes from
+        elsewhere.
+        """
         return self.attributes & _NEEDED == _NEEDED and not self.attributes & DECRYPT
 
 
@@ -144,7 +165,9 @@ def read_attestation_key(data: bytes) -> AttestationKey:
     x, y = reader.sized(), reader.sized()
     reader.end()
     try:
-        numbers = ec.EllipticCurvePublicNumbers(int.from_bytes(x, "big"), int.from_bytes(y, "big"), ec.SECP256R1())
+        numbers = ec.EllipticCurvePublicNumbers(
+            int.from_bytes(x, "big"), int.from_bytes(y, "big"), ec.SECP256R1()
+        )
         key = numbers.public_key()
     except ValueError as error:
         raise reader.refusal("no point of its curve") from error

@@ -1,7 +1,8 @@
-"""How far something is trusted: tiers, and the values behind them. Step: appraise. Follows draft-ietf-rats-ar4si-09, section 2.3.
+"""How far something is trusted: tiers, and the values behind them. Step: appraise. Follows
+draft-ietf-rats-ar4si-09, section 2.3.
 
-A value from 2 to 31 affirms, from 32 to 95 warns, from 96 on contraindicates; the negative ones do the same for reasons that no
-standard has. 0, 1 and -1 say nothing.
+A value from 2 to 31 affirms, from 32 to 95 warns, from 96 on contraindicates; the negative ones do
+the same for reasons that no standard has. 0, 1 and -1 say nothing.
 """
 
 from __future__ import annotations
@@ -65,7 +66,9 @@ def tier_of(value: int) -> Tier:
 
 
 def worst(values: Iterable[int]) -> int:
-    """Give the value that stands for several: of the worst tier, one that a standard has before one of ours."""
+    """Give the value that stands for several: of the worst tier, one that a standard has before one
+    of ours.
+    """
     return max(values, key=lambda value: (tier_of(value), value > 0, abs(value)), default=NO_CLAIM)
 
 

@@ -22,7 +22,9 @@ def files_of(record: Native, title: str) -> list[Native]:
     files: list[Native] = record.get("file-attribution", {}).get("files", [])
     if not files:
         hint = "Attribute its files first: vacr attribute FILE."
-        raise InvalidRecord(f"the record has no file attribution, and {title} is about nothing else", hint=hint)
+        raise InvalidRecord(
+            f"the record has no file attribution, and {title} is about nothing else", hint=hint
+        )
     return files
 
 
@@ -30,13 +32,18 @@ def lose_the_session(record: Native, losses: Losses) -> None:
     """Count what is left behind of the conversation."""
     if entries := len(record["session"].get("entries", ())):
         losses["entries of the conversation"] = entries
-    ranges = [proofs_of(record, file["path"]).get("ranges") for file in record["file-attribution"]["files"]]
+    ranges = [
+        proofs_of(record, file["path"]).get("ranges")
+        for file in record["file-attribution"]["files"]
+    ]
     if evidence := sum(len(one) for one in ranges if isinstance(one, list)):
         losses["ranges with their evidence"] = evidence
 
 
 def proofs_of(record: Native, path: str) -> Native:
-    """Give what attribution says of a file beside its ranges; nothing where that is of another shape than ours."""
+    """Give what attribution says of a file beside its ranges; nothing where that is of another
+    shape than ours.
+    """
     found: Any = ours(record)
     for name in ("attribution", "files", path):
         found = found.get(name) if isinstance(found, dict) else None

@@ -1,4 +1,6 @@
-"""DSSE, the envelope of in-toto: what is signed, and how signatures are written. Step: export. Follows DSSE 1.0."""
+"""DSSE, the envelope of in-toto: what is signed, and how signatures are written. Step: export.
+Follows DSSE 1.0.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,15 @@ from vacr.signing import Signer, keys
 
 def envelope(payload: bytes, payload_type: str, signer: Signer) -> Native:
     """Sign a payload with its type."""
-    signature = _as_others_write_it(signer.sign(pre_authentication_encoding(payload, payload_type)), signer)
+    signature = _as_others_write_it(
+        signer.sign(pre_authentication_encoding(payload, payload_type)), signer
+    )
     return {
         "payload": _base64(payload),
         "payloadType": payload_type,
-        "signatures": [{"keyid": keys.thumbprint_uri(signer.public_key), "sig": _base64(signature)}],
+        "signatures": [
+            {"keyid": keys.thumbprint_uri(signer.public_key), "sig": _base64(signature)}
+        ],
     }
 
 
@@ -28,11 +34,15 @@ def pre_authentication_encoding(payload: bytes, payload_type: str) -> bytes:
 
 
 def _as_others_write_it(signature: bytes, signer: Signer) -> bytes:
-    """Give a signature of ECDSA in DER, as those who verify envelopes expect it; COSE has its two numbers side by side."""
+    """Give a signature of ECDSA in DER, as those who verify envelopes expect it; COSE has its two
+    numbers side by side.
+    """
     if not isinstance(signer.public_key, ec.EllipticCurvePublicKey):
         return signature
     half = len(signature) // 2
-    return encode_dss_signature(int.from_bytes(signature[:half], "big"), int.from_bytes(signature[half:], "big"))
+    return encode_dss_signature(
+        int.from_bytes(signature[:half], "big"), int.from_bytes(signature[half:], "big")
+    )
 
 
 def _base64(data: bytes) -> str:

@@ -1,4 +1,6 @@
-"""What an export takes and gives. Step: export. What a format cannot hold is counted, by what it is, and never left unsaid."""
+"""What an export takes and gives. Step: export. What a format cannot hold is counted, by what it
+is, and never left unsaid.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from vacr.viewer.filters import Filter
 from vacr.viewer.parts import text_of
 from vacr.viewer.rows import REASONING, Row, rows
 
-_RECORD_MEMBERS = frozenset(("version", "id", "session", "created", "recording-agent", "file-attribution", "vcs", "vacr"))
+_RECORD_MEMBERS = frozenset(
+    ("version", "id", "session", "created", "recording-agent", "file-attribution", "vcs", "vacr")
+)
 """What is told, or counted elsewhere, or about the record itself, which an export names."""
 Losses = Counter[str]
 """How many of what, in the words of the record."""
@@ -50,7 +54,8 @@ class Exported:
 
 
 def sifted(record: Native, chosen: Filter, losses: Losses) -> tuple[list[Row], list[Row], int]:
-    """Give all rows of a record, those that are asked for, and how many others there are, without what only repeats.
+    """Give all rows of a record, those that are asked for, and how many others there are, without
+    what only repeats.
 
     Raises:
         InvalidRecord: nothing in it is what was asked for.
@@ -58,7 +63,9 @@ def sifted(record: Native, chosen: Filter, losses: Losses) -> tuple[list[Row], l
     every = list(rows(record))
     kept = list(chosen.chosen(every))
     if not kept and chosen != Filter():
-        raise InvalidRecord("nothing in it is what the filters ask for", hint="vacr show takes the same filters.")
+        raise InvalidRecord(
+            "nothing in it is what the filters ask for", hint="vacr show takes the same filters."
+        )
     repeated = sum(row.is_repeated for row in every) - sum(row.is_repeated for row in kept)
     if repeated:
         losses["entries that repeat others"] = repeated
@@ -81,10 +88,11 @@ def is_sealed(row: Row) -> bool:
 
 
 def lose_the_rest(record: Native, losses: Losses, *canonical: str, about: frozenset[str]) -> None:
-    """Count what no format of conversations has: members of the agent's own, wherever they are, and the attribution of files.
+    """Count what no format of conversations has: members of the agent's own, wherever they are, and
+    the attribution of files.
 
-    Canonical members of entries that the format at hand has no place for are named; and, of what is said about the session as a
-    whole, those that it has.
+    Canonical members of entries that the format at hand has no place for are named; and, of what is
+    said about the session as a whole, those that it has.
     """
     found: Losses = Counter()
     session = record["session"]
@@ -99,7 +107,9 @@ def lose_the_rest(record: Native, losses: Losses, *canonical: str, about: frozen
     found["other members of the record"] = len(record.keys() - _RECORD_MEMBERS)
     for entry in _each(session.get("entries", ())):
         found["members of the agent's own"] += len(entry.keys() - CANONICAL_MEMBERS)
-        found["members of parts beside their text"] += sum(map(_beside_text, (entry.get("content"), entry.get("output"))))
+        found["members of parts beside their text"] += sum(
+            map(_beside_text, (entry.get("content"), entry.get("output")))
+        )
         found.update(f"{name} of entries" for name in canonical if name in entry)
         if "token-usage" not in canonical and isinstance(usage := entry.get("token-usage"), dict):
             found["counts of tokens of the agent's own"] += len(usage.keys() - USAGE_MEMBERS)
@@ -110,7 +120,11 @@ def lose_the_rest(record: Native, losses: Losses, *canonical: str, about: frozen
 def _beside_text(content: Any) -> int:
     """Count what blocks of text say beside the text."""
     blocks = content if isinstance(content, list) else [content]
-    return sum(len(one.keys() - {"type", "text"}) for one in blocks if isinstance(one, dict) and isinstance(one.get("text"), str))
+    return sum(
+        len(one.keys() - {"type", "text"})
+        for one in blocks
+        if isinstance(one, dict) and isinstance(one.get("text"), str)
+    )
 
 
 def lose_attribution(record: Native, losses: Losses) -> None:
@@ -128,5 +142,9 @@ def _each(entries: Iterable[Native]) -> Iterator[Native]:
 def told(losses: Losses, most: int = 6) -> str:
     """Say what was lost, the most first."""
     shown = sorted(losses.items(), key=lambda item: (-item[1], item[0]))
-    more = f"; {len(shown) - most} other kinds: {sum(count for _, count in shown[most:])}" if len(shown) > most else ""
+    more = (
+        f"; {len(shown) - most} other kinds: {sum(count for _, count in shown[most:])}"
+        if len(shown) > most
+        else ""
+    )
     return "; ".join(f"{what}: {count}" for what, count in shown[:most]) + more

@@ -21,7 +21,10 @@ UNTOLD = ("id", "parent-id", "call-id", "stop-reason", "status", "subject", "tok
 def title(record: Native) -> str:
     """Name the agent and its models."""
     meta = record["session"].get("agent-meta", {})
-    who = " ".join(str(meta[name]) for name in ("cli-name", "cli-version") if name in meta) or "an agent"
+    who = (
+        " ".join(str(meta[name]) for name in ("cli-name", "cli-version") if name in meta)
+        or "an agent"
+    )
     return f"{who}, {', '.join(map(str, meta.get('models') or [meta.get('model-id', 'unknown')]))}"
 
 
@@ -32,7 +35,12 @@ def facts(record: Native, asked: Asked, left_out: int) -> list[tuple[str, str]]:
     said = [
         ("session", str(session["session-id"])),
         ("folder", str(session.get("environment", {}).get("working-dir", ""))),
-        ("repository", " ".join(str(vcs[name]) for name in ("repository", "branch", "revision") if name in vcs)),
+        (
+            "repository",
+            " ".join(
+                str(vcs[name]) for name in ("repository", "branch", "revision") if name in vcs
+            ),
+        ),
         ("began", (as_text(session["session-start"]) if "session-start" in session else "") or ""),
         ("ended", (as_text(session["session-end"]) if "session-end" in session else "") or ""),
         ("record", record["id"]),

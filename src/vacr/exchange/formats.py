@@ -1,4 +1,6 @@
-"""The formats that records are exported to and imported from, each in the module of its name. Step: export, import."""
+"""The formats that records are exported to and imported from, each in the module of its name. Step:
+export, import.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ class Format:
         Raises:
             InvalidRecord: there is nothing in it that the format can hold.
         """
-        function: Callable[[Native, Asked], Exported] = import_module(f"vacr.exchange.{self.writer}").export
+        function: Callable[[Native, Asked], Exported] = import_module(
+            f"vacr.exchange.{self.writer}"
+        ).export
         return function(record, asked)
 
     def read(self, source: Source) -> list[Reading]:
@@ -52,8 +56,16 @@ FORMATS = {
     "markdown": Format("Markdown", ".md", "markdown"),
     "html": Format("HTML", ".html", "html"),
     "atif": Format("ATIF", ".atif.json", "atif.writing", "atif.reading"),
-    "agent-trace": Format("Agent Trace", ".agent-trace.json", "agent_trace.writing", "agent_trace.reading", of_rows=False),
+    "agent-trace": Format(
+        "Agent Trace",
+        ".agent-trace.json",
+        "agent_trace.writing",
+        "agent_trace.reading",
+        of_rows=False,
+    ),
     "otlp": Format("OTLP", ".otlp.json", "otlp.writing"),
     "in-toto": Format("an in-toto statement", ".intoto.json", "in_toto", of_rows=False),
-    "git-ai-notes": Format("a note of git-ai", ".git-ai.txt", "git_ai.writing", "git_ai.reading", of_rows=False),
+    "git-ai-notes": Format(
+        "a note of git-ai", ".git-ai.txt", "git_ai.writing", "git_ai.reading", of_rows=False
+    ),
 }

@@ -1,7 +1,8 @@
-"""A record as one page of plain HTML: no script, nothing loaded, readable wherever a browser is. Step: export.
+"""A record as one page of plain HTML: no script, nothing loaded, readable wherever a browser is.
+Step: export.
 
-All text is escaped; the policy of the page forbids scripts and every address but those of pictures that are in it. `vacr view`
-makes the page that verifies what it shows.
+All text is escaped; the policy of the page forbids scripts and every address but those of pictures
+that are in it. `vacr view` makes the page that verifies what it shows.
 """
 
 from __future__ import annotations
@@ -13,7 +14,15 @@ from html import escape
 from typing import Any
 
 from vacr.exchange import facts
-from vacr.exchange.exported import Asked, Exported, Losses, is_sealed, lose_sealed, lose_the_rest, sifted
+from vacr.exchange.exported import (
+    Asked,
+    Exported,
+    Losses,
+    is_sealed,
+    lose_sealed,
+    lose_the_rest,
+    sifted,
+)
 from vacr.model import Native
 from vacr.viewer import values
 from vacr.viewer.diffs import FileDiff
@@ -22,7 +31,10 @@ from vacr.viewer.rows import EVENT, REASONING, TOOL, USER, Row
 from vacr.viewer.totals import totals_of
 from vacr.viewer.visible import visible
 
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+    "form-action 'none'"
+)
 _STYLE = """
 :root{color-scheme:light dark}
 body{font:16px/1.5 system-ui,sans-serif;max-width:52rem;margin:0 auto;padding:1rem}
@@ -53,19 +65,28 @@ def export(record: Native, asked: Asked) -> Exported:
     head = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
-        '<meta name="viewport" content="width=device-width,initial-scale=1"><meta name="referrer" content="no-referrer">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1"><meta '
+        'name="referrer" content="no-referrer">'
         f"<title>{title}</title><style>{_STYLE}</style></head><body><h1>{title}</h1>"
     )
     told = [*facts.facts(record, asked, left_out), *facts.sums(totals_of(record, kept))]
     about = "".join(f"<dt>{_text(name)}</dt><dd>{_text(value)}</dd>" for name, value in told)
     body = "\n".join(_section(row, losses) for row in kept if not is_sealed(row))
-    page = f"{head}<p>Shown as recorded, not verified.</p><dl>{about}</dl>{_prompts(kept)}<main>\n{body}\n</main></body></html>\n"
+    page = (
+        f"{head}<p>Shown as recorded, not "
+        f"verified.</p><dl>{about}</dl>{_prompts(kept)}<main>\n{body}\n"
+        "</main></body></html>\n"
+    )
     return Exported(page.encode(), losses, left_out)
 
 
 def _prompts(kept: list[Row]) -> str:
     """Give links to what the user said."""
-    items = [f'<li><a href="#{_name(row)}">{_text(_first(row))}</a></li>' for row in kept if row.kind == USER and _first(row)]
+    items = [
+        f'<li><a href="#{_name(row)}">{_text(_first(row))}</a></li>'
+        for row in kept
+        if row.kind == USER and _first(row)
+    ]
     return f'<nav aria-label="Prompts"><ol>{"".join(items)}</ol></nav>' if items else ""
 
 
@@ -75,9 +96,18 @@ def _first(row: Row) -> str:
 
 def _section(row: Row, losses: Losses) -> str:
     looks = f"{row.kind}{' error' if row.is_error else ''}"
-    told = (row.agent, row.model if row.kind != USER else "", row.superseded, "failed" if row.is_error else "", facts.when(row))
+    told = (
+        row.agent,
+        row.model if row.kind != USER else "",
+        row.superseded,
+        "failed" if row.is_error else "",
+        facts.when(row),
+    )
     rest = " · ".join(_text(one) for one in told if one)
-    return f'<section class="{looks}" id="{_name(row)}">{"".join(_inside(row, rest, losses))}</section>'
+    return (
+        f'<section class="{looks}" '
+        f'id="{_name(row)}">{"".join(_inside(row, rest, losses))}</section>'
+    )
 
 
 def _inside(row: Row, rest: str, losses: Losses) -> Iterator[str]:
@@ -110,7 +140,10 @@ def _part(part: Part, losses: Losses) -> str:
     if isinstance(part, Image):
         data = "".join(part.data.split())
         if part.media_type in _SHOWN and _BASE64.fullmatch(data):
-            return f'<img alt="{_text(facts.image_told(part))}" src="data:{part.media_type};base64,{data}">'
+            return (
+                f'<img alt="{_text(facts.image_told(part))}" '
+                f'src="data:{part.media_type};base64,{data}">'
+            )
         losses["images that are not in the record, or of another type"] += 1
         return f"<p>[{_text(facts.image_told(part))}]</p>"
     return _json(part.value)
@@ -118,8 +151,13 @@ def _part(part: Part, losses: Losses) -> str:
 
 def _diff(diff: FileDiff) -> str:
     looks = {"+": "added", "-": "removed"}
-    lines = "".join(f'<div class="{looks.get(line[:1], "same")}">{_text(line) or " "}</div>' for line in diff.lines)
-    return f'<p>{_text(diff.path)} (+{diff.added} -{diff.removed})</p><pre class="diff">{lines}</pre>'
+    lines = "".join(
+        f'<div class="{looks.get(line[:1], "same")}">{_text(line) or " "}</div>'
+        for line in diff.lines
+    )
+    return (
+        f'<p>{_text(diff.path)} (+{diff.added} -{diff.removed})</p><pre class="diff">{lines}</pre>'
+    )
 
 
 def _json(value: Any) -> str:
@@ -131,4 +169,6 @@ def _text(text: str) -> str:
 
 
 def _name(row: Row) -> str:
-    return "e" + row.place.removeprefix("/session/entries").replace("/children/", ".").replace("/", "")
+    return "e" + row.place.removeprefix("/session/entries").replace("/children/", ".").replace(
+        "/", ""
+    )

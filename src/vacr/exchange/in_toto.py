@@ -1,8 +1,10 @@
-"""A record as an in-toto statement in a signed envelope, for policy engines. Step: export. Follows in-toto's Statement v1.
+"""A record as an in-toto statement in a signed envelope, for policy engines. Step: export. Follows
+in-toto's Statement v1.
 
-Subjects are what a policy asks about: the commit that was named, and the files whose whole content the attribution knows. Where
-there is neither, the record itself is. The predicate says which record tells of them, and what it adds up to; consumers may
-ignore any member of it, and none of them makes a policy pass by being absent.
+Subjects are what a policy asks about: the commit that was named, and the files whose whole content
+the attribution knows. Where there is neither, the record itself is. The predicate says which record
+tells of them, and what it adds up to; consumers may ignore any member of it, and none of them makes
+a policy pass by being absent.
 """
 
 from __future__ import annotations
@@ -36,7 +38,10 @@ def export(record: Native, asked: Asked) -> Exported:
         UsageError: there is nothing to sign with.
     """
     if asked.signer is None:
-        raise UsageError("in-toto statements are signed", hint="Name a key: --key keys/signing.pem; vacr key generate makes one.")
+        raise UsageError(
+            "in-toto statements are signed",
+            hint="Name a key: --key keys/signing.pem; vacr key generate makes one.",
+        )
     losses: Losses = Counter()
     if entries := len(record["session"].get("entries", ())):
         losses["entries of the conversation"] = entries
@@ -46,13 +51,20 @@ def export(record: Native, asked: Asked) -> Exported:
         "predicateType": PREDICATE_TYPE,
         "predicate": _predicate(record, asked, losses),
     }
-    return Exported(codec.encode(envelope(codec.encode(statement), PAYLOAD_TYPE, asked.signer)) + b"\n", losses)
+    return Exported(
+        codec.encode(envelope(codec.encode(statement), PAYLOAD_TYPE, asked.signer)) + b"\n", losses
+    )
 
 
 def _subjects(record: Native, asked: Asked, losses: Losses) -> list[Native]:
     found: list[Native] = []
     if asked.commit:
-        found.append({"name": str(record.get("vcs", {}).get("repository", "commit")), "digest": {"gitCommit": asked.commit}})
+        found.append(
+            {
+                "name": str(record.get("vcs", {}).get("repository", "commit")),
+                "digest": {"gitCommit": asked.commit},
+            }
+        )
     for file in record.get("file-attribution", {}).get("files", ()):
         said = proofs_of(record, file["path"])
         if said.get("complete") is True and _DIGEST.fullmatch(str(said.get("sha-256"))):
@@ -71,7 +83,10 @@ def _predicate(record: Native, asked: Asked, losses: Losses) -> Native:
             "digest": {"sha256": asked.digest},
             "mediaType": _MEDIA_TYPES[asked.form],
         },
-        "agent": {"name": str(meta.get("cli-name", "unknown")), "version": str(meta.get("cli-version", "unknown"))},
+        "agent": {
+            "name": str(meta.get("cli-name", "unknown")),
+            "version": str(meta.get("cli-version", "unknown")),
+        },
         "models": list(map(str, meta.get("models") or [meta.get("model-id", "unknown")])),
         "sessionId": str(session["session-id"]),
     }
@@ -100,7 +115,9 @@ def _counts(attribution: Native) -> Native:
 
 
 def _receipts(asked: Asked, losses: Losses) -> list[Native]:
-    """Give the receipts of the statement beside the record, if it is about these bytes; nobody has verified them here."""
+    """Give the receipts of the statement beside the record, if it is about these bytes; nobody has
+    verified them here.
+    """
     if asked.statement is None:
         return []
     with suppress(VacrError):

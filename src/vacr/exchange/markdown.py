@@ -1,7 +1,7 @@
 """A record as Markdown, for tickets and for handing work over. Step: export.
 
-Turns in their order, tools in a line each, edits as diffs. Outputs of tools are left to the record, but for those that failed;
-pictures are named and never put in.
+Turns in their order, tools in a line each, edits as diffs. Outputs of tools are left to the record,
+but for those that failed; pictures are named and never put in.
 """
 
 from __future__ import annotations
@@ -10,7 +10,16 @@ from collections import Counter
 from collections.abc import Iterator
 
 from vacr.exchange import facts
-from vacr.exchange.exported import Asked, Exported, Losses, is_sealed, lose_events, lose_sealed, lose_the_rest, sifted
+from vacr.exchange.exported import (
+    Asked,
+    Exported,
+    Losses,
+    is_sealed,
+    lose_events,
+    lose_sealed,
+    lose_the_rest,
+    sifted,
+)
 from vacr.exchange.quoting import code, fenced, plain, quoted
 from vacr.model import Native
 from vacr.viewer.diffs import FileDiff
@@ -43,7 +52,9 @@ def export(record: Native, asked: Asked) -> Exported:
         lines += [] if is_item and in_list and lines[-1].startswith("- ") else [""]
         lines += _lines(row, losses)
         in_list = is_item
-    lines += ["", "---", ""] + [f"- {name}: {value}" for name, value in facts.sums(totals_of(record, kept))]
+    lines += ["", "---", ""] + [
+        f"- {name}: {value}" for name, value in facts.sums(totals_of(record, kept))
+    ]
     return Exported(("\n".join(lines) + "\n").encode(), losses, left_out)
 
 
@@ -54,7 +65,16 @@ def _lines(row: Row, losses: Losses) -> Iterator[str]:
     elif row.kind == TOOL:
         yield from _tool(row, losses)
     else:
-        told = [plain(one) for one in (row.agent, row.model if row.kind != USER else "", row.superseded, facts.when(row)) if one]
+        told = [
+            plain(one)
+            for one in (
+                row.agent,
+                row.model if row.kind != USER else "",
+                row.superseded,
+                facts.when(row),
+            )
+            if one
+        ]
         yield " · ".join([_HEADS[row.kind], *told])
         for part in row.parts:
             yield ""
@@ -62,11 +82,17 @@ def _lines(row: Row, losses: Losses) -> Iterator[str]:
 
 
 def _tool(row: Row, losses: Losses) -> Iterator[str]:
-    what = " ".join(part for part in (code(row.tool), code(row.summary)) if part) if row.tool else "a result without its call"
+    what = (
+        " ".join(part for part in (code(row.tool), code(row.summary)) if part)
+        if row.tool
+        else "a result without its call"
+    )
     who = f"{plain(row.agent)}: " if row.agent else ""
     yield f"- {who}{what}{' ✗' if row.is_error else ''}"
     given = row.entry.get("input")
-    losses.update(["inputs of tools, told in a line"] if isinstance(given, dict) and len(given) > 1 else [])
+    losses.update(
+        ["inputs of tools, told in a line"] if isinstance(given, dict) and len(given) > 1 else []
+    )
     for diff in row.diffs:
         yield from _diff(diff)
     came = row.result or row

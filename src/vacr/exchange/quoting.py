@@ -1,8 +1,8 @@
 """Text of others in Markdown, from which it cannot get out. Step: export. Follows CommonMark 0.31.
 
-What was said is quoted, so that it cannot pass for a turn of the conversation. Blocks of code in it are fenced anew, with a fence
-that is longer than any in them. In all else no HTML, no picture and no link is left: a page made of it loads nothing and runs
-nothing.
+What was said is quoted, so that it cannot pass for a turn of the conversation. Blocks of code in it
+are fenced anew, with a fence that is longer than any in them. In all else no HTML, no picture and
+no link is left: a page made of it loads nothing and runs nothing.
 """
 
 from __future__ import annotations
@@ -49,12 +49,15 @@ def code(text: str) -> str:
 def plain(text: str) -> str:
     """Give a text within a line, in which nothing means anything to Markdown."""
     return _NO_LETTER.sub(
-        lambda found: f"&#{ord(found[0])};" if found[0].isascii() else found[0], " ".join(visible(text).split())
+        lambda found: f"&#{ord(found[0])};" if found[0].isascii() else found[0],
+        " ".join(visible(text).split()),
     )
 
 
 def cell(text: str) -> str:
-    """Give a text as code in a cell of a table, in which nothing means anything to Markdown or to a site that shows it."""
+    """Give a text as code in a cell of a table, in which nothing means anything to Markdown or to a
+    site that shows it.
+    """
     return f"<code>{_NOTHING_BUT_LETTERS.sub(lambda found: f'&#{ord(found[0])};', ' '.join(visible(text).split()))}</code>"
 
 
@@ -82,7 +85,9 @@ def _closes(line: str, mark: str) -> bool:
 
 
 def _harmless(line: str) -> str:
-    """Leave nothing in a line that would be HTML, a picture or a link; code in it is written as such, where it would look odd."""
+    """Leave nothing in a line that would be HTML, a picture or a link; code in it is written as
+    such, where it would look odd.
+    """
     if not _RISKY.search(line):
         return line
     made, last = [], 0
@@ -95,4 +100,6 @@ def _harmless(line: str) -> str:
 
 def _broken(text: str) -> str:
     text = text.replace("&", "&amp;").replace("<", "&lt;")
-    return text.replace("![", "!\\[").replace("](", "]\\(").replace("][", "]\\[").replace("]:", "]\\:")
+    return (
+        text.replace("![", "!\\[").replace("](", "]\\(").replace("][", "]\\[").replace("]:", "]\\:")
+    )

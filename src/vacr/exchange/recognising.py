@@ -23,6 +23,12 @@ def format_of(data: bytes) -> str:
         if str(document.get("schema_version", "")).startswith("authorship/"):
             return "git-ai-notes"
         if {"version", "session"} <= document.keys():
-            raise UnreadableInput("a record already", hint="vacr show FILE shows it, vacr export FILE --to FORMAT writes others.")
-    hint = "ATIF, Agent Trace and notes of git-ai are; name one with --from. A native session is recorded: vacr record FILE."
+            raise UnreadableInput(
+                "a record already",
+                hint="vacr show FILE shows it, vacr export FILE --to FORMAT writes others.",
+            )
+    hint = (
+        "ATIF, Agent Trace and notes of git-ai are; name one with --from. A native session "
+        "is recorded: vacr record FILE."
+    )
     raise UnreadableInput("not in a format that is known", hint=hint)

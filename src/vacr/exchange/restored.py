@@ -1,7 +1,8 @@
 """Whether a record still is what a document of others was made into. Step: export.
 
-A record that was made of a document gives that document again. It says so itself, though, and anybody may write such a record, or
-add to it: so the document is read once more, and only one that gives the same record stands for it.
+A record that was made of a document gives that document again. It says so itself, though, and
+anybody may write such a record, or add to it: so the document is read once more, and only one that
+gives the same record stands for it.
 """
 
 from __future__ import annotations
@@ -20,8 +21,12 @@ _AFTERWARDS = ("attribution", "inputs", "converted")
 """What vacr adds to a record once it was made."""
 
 
-def restored(record: Native, form: str, write: Callable[[Native], bytes], read: Callable[[Source], Reading]) -> bytes | None:
-    """Give the document that a record was made of; nothing where it was made of none, or holds anything else."""
+def restored(
+    record: Native, form: str, write: Callable[[Native], bytes], read: Callable[[Source], Reading]
+) -> bytes | None:
+    """Give the document that a record was made of; nothing where it was made of none, or holds
+    anything else.
+    """
     source = ours(record).get("source")
     if not isinstance(source, dict) or source.get("format") != form:
         return None
@@ -35,7 +40,9 @@ def restored(record: Native, form: str, write: Callable[[Native], bytes], read: 
 
 
 def _told(record: Native, form: str) -> bytes:
-    """Give what a record says, but for what differs though the document is the same: its bytes, and what they name."""
+    """Give what a record says, but for what differs though the document is the same: its bytes, and
+    what they name.
+    """
     said = ours(record)
     session = dict(record["session"])
     if session.get("session-id") == said["source"]["parts"][0]["sha-256"]:

@@ -26,4 +26,6 @@ def check(document: Any, package: str, name: str, what: str) -> None:
         first, more = findings[0], len(findings) - 1
         rest = f" (and {more} more)" if more else ""
         told = f"no {what}: {first.rule}: {first.found}, expected {first.expected}{rest}"
-        raise InvalidRecord(told, where=first.pointer or "/", hint=f"Ask the tool that wrote it for {what}.")
+        raise InvalidRecord(
+            told, where=first.pointer or "/", hint=f"Ask the tool that wrote it for {what}."
+        )

@@ -1,7 +1,9 @@
-"""The rows of a conversation as steps: a prompt, or one call of a model with what it thought, said and had done. Step: export.
+"""The rows of a conversation as steps: a prompt, or one call of a model with what it thought, said
+and had done. Step: export.
 
-Which rows are of one call is known by the message's native id (Claude Code splits a message into lines), by the message that
-holds them (Gemini CLI, OpenCode), or else by the results: what a model says after a result, it says in another call (Codex CLI).
+Which rows are of one call is known by the message's native id (Claude Code splits a message into
+lines), by the message that holds them (Gemini CLI, OpenCode), or else by the results: what a model
+says after a result, it says in another call (Codex CLI).
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ class Step:
     agent: str = ""
     """The sub-agent whose step it is."""
     source: str = AGENT
-    """Whose it is: the user's, the agent's, or the system's, which gives a model its instructions."""
+    """Whose it is: the user's, the agent's, or the system's, which gives a model its instructions.
+    """
     call: Any = None
     """What tells one call of a model from another, where anything does."""
     rows: list[Row] = field(default_factory=list)
@@ -61,7 +64,9 @@ class Step:
 
 
 def steps(every: Iterable[Row], record: Native) -> list[Step]:
-    """Give the steps of a record's rows, in order; an event is of none, but its tokens are of the step before it."""
+    """Give the steps of a record's rows, in order; an event is of none, but its tokens are of the
+    step before it.
+    """
     entries = record["session"]["entries"]
     found: list[Step] = []
     open_steps: dict[str, Step] = {}
@@ -87,13 +92,19 @@ def steps(every: Iterable[Row], record: Native) -> list[Step]:
 
 
 def instructions(row: Row) -> list[Part] | None:
-    """Give what an event tells the model to do, as Codex CLI and trajectories keep it; nothing for any other event."""
+    """Give what an event tells the model to do, as Codex CLI and trajectories keep it; nothing for
+    any other event.
+    """
     data = row.entry.get("data") if row.kind == EVENT else None
     if not isinstance(data, dict):
         return None
     if row.summary == SYSTEM_MESSAGE:
         return parts_of(data.get("message"))
-    return parts_of(data.get("content")) if row.summary == "message" and data.get("role") in _INSTRUCTING else None
+    return (
+        parts_of(data.get("content"))
+        if row.summary == "message" and data.get("role") in _INSTRUCTING
+        else None
+    )
 
 
 def only(found: Iterable[Step], kept: Iterable[Row]) -> list[Step]:
@@ -116,7 +127,9 @@ def _path(entries: Any, position: Position) -> Iterator[Native]:
 
 
 def _home(entries: Any, position: Position) -> tuple[Position, Any]:
-    """Give where the message is that holds a position, and the name of the call of a model it is of; else the position itself."""
+    """Give where the message is that holds a position, and the name of the call of a model it is
+    of; else the position itself.
+    """
     home, call = position, None
     for depth, entry in enumerate(_path(entries, position), 1):
         if entry.get("type") in _MESSAGES:
@@ -134,7 +147,9 @@ def _is_another(current: Step, call: Any, position: Position) -> bool:
 
 
 def _add(entry: Native, found: Native) -> None:
-    """Add the tokens of an entry and its children; those of a session that this one was forked from are not its own."""
+    """Add the tokens of an entry and its children; those of a session that this one was forked from
+    are not its own.
+    """
     marks, usage = entry.get("vacr"), entry.get("token-usage")
     if isinstance(marks, dict) and marks.get("inherited"):
         return

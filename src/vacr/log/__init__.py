@@ -1,1 +1,3 @@
-"""A transparency log: storage, sequencer, service, and the clients of such services. Step: register."""
+"""A transparency log: storage, sequencer, service, and the clients of such services. Step:
+register.
+"""

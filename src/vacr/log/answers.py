@@ -1,4 +1,6 @@
-"""What a service says when it does not give a receipt, as people can read it. Step: register. Follows RFC 9290."""
+"""What a service says when it does not give a receipt, as people can read it. Step: register.
+Follows RFC 9290.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,14 @@ import ssl
 from typing import Any
 
 from vacr.codec import deterministic_cbor
-from vacr.errors import InvalidStatement, Unreachable, UnreadableInput, UsageError, VacrError, printable
+from vacr.errors import (
+    InvalidStatement,
+    Unreachable,
+    UnreadableInput,
+    UsageError,
+    VacrError,
+    printable,
+)
 from vacr.log.wire import Answer
 
 TITLE, DETAIL = -1, -2
@@ -22,21 +31,28 @@ _REFUSED = (400, 409, _TOO_LARGE, 415, 422)
 def refusal(answer: Answer, url: str) -> VacrError:
     """Make the error of an answer that holds no receipt.
 
-    What the service has against the statement, or against whoever asks, will be the same tomorrow; all else may be better then.
+    What the service has against the statement, or against whoever asks, will be the same tomorrow;
+    all else may be better then.
     """
-    told = printable(f"the service answered {answer.status} {answer.reason[:_LONGEST]}").rstrip() + said(answer)
+    told = printable(
+        f"the service answered {answer.status} {answer.reason[:_LONGEST]}"
+    ).rstrip() + said(answer)
     if answer.status in _REFUSED:
         return InvalidStatement(told, reason="register-refused", where=url)
     if answer.status in _NOT_ALLOWED:
         hint = "Show who you are with --token-file, or with --client-cert."
         return InvalidStatement(told, reason="register-not-allowed", where=url, hint=hint)
     if answer.status == _NOT_FOUND:
-        return UsageError(f"{url}: {told}", hint="The address of a service is that which /entries follows.")
+        return UsageError(
+            f"{url}: {told}", hint="The address of a service is that which /entries follows."
+        )
     return Unreachable(told, where=url, hint=LATER)
 
 
 def said(answer: Answer) -> str:
-    """Say what a service says about an error: the title and the detail, or the beginning of whatever text it sent."""
+    """Say what a service says about an error: the title and the detail, or the beginning of
+    whatever text it sent.
+    """
     kind = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind.endswith(("+cbor", "/cbor")):
         parts = _problem(answer.body)
@@ -59,16 +75,26 @@ def _problem(body: bytes) -> list[str]:
 
 def broken(error: Exception, url: str) -> Unreachable:
     """Make the error of a connection that failed."""
-    told = str(error) or (type(error).__name__ if isinstance(error, http.client.HTTPException) else "the connection failed")
-    return Unreachable(f"the transparency service cannot be reached: {told}", where=url, hint=way_out(error, url))
+    told = str(error) or (
+        type(error).__name__
+        if isinstance(error, http.client.HTTPException)
+        else "the connection failed"
+    )
+    return Unreachable(
+        f"the transparency service cannot be reached: {told}", where=url, hint=way_out(error, url)
+    )
 
 
 _ENDED_BY_SERVICE = (http.client.BadStatusLine, ConnectionResetError, BrokenPipeError, ssl.SSLError)
-"""How the end of a connection shows, depending on whether the client was reading or writing when the service closed it."""
+"""How the end of a connection shows, depending on whether the client was reading or writing when
+the service closed it.
+"""
 
 
 def way_out(error: Exception, url: str) -> str:
-    """Say what to do about a connection that failed: a service that wants TLS, or a certificate, just ends it."""
+    """Say what to do about a connection that failed: a service that wants TLS, or a certificate,
+    just ends it.
+    """
     if not isinstance(error, _ENDED_BY_SERVICE):
         return LATER
     if url.lower().startswith("https:"):

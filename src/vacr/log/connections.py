@@ -1,7 +1,8 @@
 """Connections that hold nothing for longer than they may. Step: register. Needs the extra `log`.
 
-The server that this stands on waits for the head of a request for ever, however long it gets, and for whoever does not read its
-answer. That would cost memory, and connections, of which a process has few. Bodies are limited where they are read.
+The server that this stands on waits for the head of a request for ever, however long it gets, and
+for whoever does not read its answer. That would cost memory, and connections, of which a process
+has few. Bodies are limited where they are read.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ STALLED_SECONDS = 300.0
 """How long somebody may not read what they asked for."""
 _TOO_LARGE = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
-    b"content-type: text/plain; charset=utf-8\r\ncontent-length: 9\r\nconnection: close\r\n\r\ntoo large"
+    b"content-type: text/plain; charset=utf-8\r\ncontent-length: 9\r\nconnection: close\r\n\r\n"
+    b"too large"
 )
 
 

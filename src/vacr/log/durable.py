@@ -1,4 +1,6 @@
-"""Files that are there, whole, after the machine lost its power: written beside their place, synced, and moved there."""
+"""Files that are there, whole, after the machine lost its power: written beside their place,
+synced, and moved there.
+"""
 
 from __future__ import annotations
 
@@ -31,14 +33,17 @@ def write(path: Path, data: bytes, mode: int = _PUBLIC) -> None:
         os.replace(name, path)  # noqa: PTH105 - a path that mkstemp gave
         sync_folder(path.parent)
     except OSError as error:
-        raise UnreadableInput(f"cannot be written: {error.strerror or error}", where=str(path)) from error
+        raise UnreadableInput(
+            f"cannot be written: {error.strerror or error}", where=str(path)
+        ) from error
     finally:
         with suppress(OSError):
             os.unlink(name)  # noqa: PTH108 - a path that mkstemp gave; gone where all went well
 
 
 def write_again(path: Path) -> None:
-    """Write what is in a file over itself and sync it, if there is one: what an earlier sync may have lost is on the disk then.
+    """Write what is in a file over itself and sync it, if there is one: what an earlier sync may
+    have lost is on the disk then.
 
     Raises:
         OSError: that failed.
@@ -57,7 +62,8 @@ def write_again(path: Path) -> None:
 
 
 def make_folder(path: Path, within: Path) -> None:
-    """Make a folder, and those above it as far as one that has to be there, so that their names stay.
+    """Make a folder, and those above it as far as one that has to be there, so that their names
+    stay.
 
     Raises:
         OSError: it cannot be made.

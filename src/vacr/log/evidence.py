@@ -14,7 +14,8 @@ _MOST = 100
 
 
 def keep(beside: Path, document: dict[str, str | None]) -> Path:
-    """Keep a document beside a file, as `FILE.evidence-1` and so on; what is kept already is not kept again.
+    """Keep a document beside a file, as `FILE.evidence-1` and so on; what is kept already is not
+    kept again.
 
     Raises:
         UnreadableInput: it cannot be written.

@@ -1,4 +1,5 @@
-"""A log on disk: one folder with its keys, its name and, unless that is a PostgreSQL, its database. Step: register.
+"""A log on disk: one folder with its keys, its name and, unless that is a PostgreSQL, its database.
+Step: register.
 
 log.json           what the log is called, and where its database is
 log.db             the database: entries, tree, signed heads
@@ -119,17 +120,21 @@ def open_folder(path: str, database: str | None = None) -> Folder:
     """
     about = Path(path) / _ABOUT
     if not about.is_file():
-        raise UnreadableInput("there is no log in this folder", where=path, hint=f"vacr log init {path} makes one.")
+        raise UnreadableInput(
+            "there is no log in this folder", where=path, hint=f"vacr log init {path} makes one."
+        )
     try:
         stored = json.loads(read_bytes(about, _MOST))["database"]
     except (ValueError, KeyError, TypeError) as error:
-        raise UnreadableInput("it does not say where the log's database is", where=str(about)) from error
+        raise UnreadableInput(
+            "it does not say where the log's database is", where=str(about)
+        ) from error
     return Folder(Path(path), database or (str(stored) if stored is not None else None))
 
 
 def for_database(database: str, *, create: bool = False) -> Folder:
-    """Find the keys of a log in a PostgreSQL where no folder is named: in the folder of the user's data, which may be made with
-    the log if there is none yet.
+    """Find the keys of a log in a PostgreSQL where no folder is named: in the folder of the user's
+    data, which may be made with the log if there is none yet.
 
     Raises:
         UsageError: there is a log in the database, and its keys are not here.
@@ -145,7 +150,9 @@ def for_database(database: str, *, create: bool = False) -> Folder:
         if create:
             return make(str(place), database=database)
         hint = "vacr log init FOLDER --database URL makes one."
-        raise UnreadableInput("there is no log in this database", where=PostgresStorage.name_of(database), hint=hint)
+        raise UnreadableInput(
+            "there is no log in this database", where=PostgresStorage.name_of(database), hint=hint
+        )
     if not there:
         hint = "Name the folder that the log was made with, or a copy of it, before --database URL."
         raise UsageError(f"the keys of the log are not at {place}", hint=hint)
@@ -153,7 +160,8 @@ def for_database(database: str, *, create: bool = False) -> Folder:
 
 
 def make(path: str, *, origin: str | None = None, database: str | None = None) -> Folder:
-    """Make a log: all of it or nothing. One in a PostgreSQL may be half made when that fails, and is finished the next time.
+    """Make a log: all of it or nothing. One in a PostgreSQL may be half made when that fails, and
+    is finished the next time.
 
     Raises:
         UsageError: there is something already.
@@ -177,7 +185,8 @@ def make(path: str, *, origin: str | None = None, database: str | None = None) -
                 sync_folder(temporary)
                 _move(temporary, place)
             else:
-                # The keys are where they are looked for, for good, before a log names them: nobody could make them again.
+                # The keys are where they are looked for, for good, before a log names them: nobody
+                # could make them again.
                 with closing(_new(database)) as storage:
                     _move(temporary, place)
                     _begin(storage, made, origin, place.name)
@@ -185,7 +194,9 @@ def make(path: str, *, origin: str | None = None, database: str | None = None) -
             shutil.rmtree(temporary, ignore_errors=True)
             raise
     except OSError as error:
-        raise UnreadableInput(f"cannot be written: {error.strerror or error}", where=path) from error
+        raise UnreadableInput(
+            f"cannot be written: {error.strerror or error}", where=path
+        ) from error
     return Folder(place, database)
 
 
@@ -198,8 +209,13 @@ def _finish(place: Path, path: str, origin: str | None, database: str | None) ->
         hint = f"vacr log serve {path} serves it; for a new one give another folder."
         raise UsageError(f"there is a log at {path} already", hint=hint)
     if folder.checkpoint.exists():
-        hint = "Put the log back into the database, or give another folder and another database for a new one."
-        raise UsageError(f"there is a log at {path} already, and its database is to have it", hint=hint)
+        hint = (
+            "Put the log back into the database, or give another folder and another "
+            "database for a new one."
+        )
+        raise UsageError(
+            f"there is a log at {path} already, and its database is to have it", hint=hint
+        )
     with closing(_new(folder.database)) as storage:
         _begin(storage, NewKeys.read(place), origin, place.name)
     return Folder(place, folder.database)
@@ -222,14 +238,19 @@ def _fill(folder: Path, database: str | None) -> NewKeys:
     made.write(folder)
     write_public(folder, [made.receipt.public_key()])
     about = {"database": database}
-    durable.write(folder / _ABOUT, json.dumps(about).encode() + b"\n", mode=_OWNER_ONLY if database else 0o644)
+    durable.write(
+        folder / _ABOUT, json.dumps(about).encode() + b"\n", mode=_OWNER_ONLY if database else 0o644
+    )
     return made
 
 
 def _begin(storage: Storage, made: NewKeys, given: str | None, name: str) -> None:
     """Write the first entry: what the log says of itself."""
     # A folder may have any name; a log may not.
-    origin = check_origin(given or f"localhost/{_ODD.sub('-', name)}-{thumbprint(made.receipt.public_key()).hex()[:8]}")
+    origin = check_origin(
+        given
+        or f"localhost/{_ODD.sub('-', name)}-{thumbprint(made.receipt.public_key()).hex()[:8]}"
+    )
     now = int(time.time())
     entry = entry_of(parse(made.description(origin, now).statement(made.signer)))
     leaf = tree.leaf_hash(entry)
@@ -238,8 +259,13 @@ def _begin(storage: Storage, made: NewKeys, given: str | None, name: str) -> Non
     header = protected_header(made.signer, identity_of(entry), origin, now)
     head = StoredHead(sign_head(made.signer, header, 1, growing.root()), now, 0)
     with storage.writing() as writing:
-        if writing.head() is not None:  # of another who made it at the same time, or of one who was cut off
-            raise UsageError("there is a log in this database already", hint="vacr log serve FOLDER --database … serves it.")
+        if (
+            writing.head() is not None
+        ):  # of another who made it at the same time, or of one who was cut off
+            raise UsageError(
+                "there is a log in this database already",
+                hint="vacr log serve FOLDER --database … serves it.",
+            )
         writing.append(Batch(None, [entry], [leaf], growing.settle(), head))
 
 
@@ -255,12 +281,15 @@ def check_origin(origin: str) -> str:
     """
     if not origin or not origin.isprintable() or " " in origin or "+" in origin or "://" in origin:
         hint = "For example: --origin log.example.org/agents"
-        raise UsageError(f"{origin!r} cannot be the name of a log: no spaces, no + and no scheme", hint=hint)
+        raise UsageError(
+            f"{origin!r} cannot be the name of a log: no spaces, no + and no scheme", hint=hint
+        )
     return origin
 
 
 def rotate(folder: Folder) -> PublicKey:
-    """Give a log new keys: they are told by an entry that the old key signs, and the next head is signed by the new one.
+    """Give a log new keys: they are told by an entry that the old key signs, and the next head is
+    signed by the new one.
 
     Raises:
         StorageFailed: the log cannot be written.
@@ -273,7 +302,9 @@ def rotate(folder: Folder) -> PublicKey:
         replaced = ledger.head.description
         old, keyring = ledger.signer, ledger.keyring
         made.write(folder.path)
-        entry = entry_of(parse(made.description(keyring.origin, int(time.time()), keyring.log).statement(old)))
+        entry = entry_of(
+            parse(made.description(keyring.origin, int(time.time()), keyring.log).statement(old))
+        )
         keyring.next_signer = made.signer
         try:
             ledger.append([entry], replaced=replaced)

@@ -1,8 +1,9 @@
 """Whether every stored byte still hashes to what the log has signed. Step: register.
 
-All entries are read once, in bounded memory: their leaves are compared with the tiles and with the index, the roots of the tree
-with every head that is kept, and the files that are published with the database. A head that was removed is missed where a tree
-of its size was published: nothing that was handed out depends on the others.
+All entries are read once, in bounded memory: their leaves are compared with the tiles and with the
+index, the roots of the tree with every head that is kept, and the files that are published with the
+database. A head that was removed is missed where a tree of its size was published: nothing that was
+handed out depends on the others.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ class Checked:
     """What whoever looks after the log may want to know, though nothing is wrong with it."""
 
 
-def check(folder: Folder, progress: Callable[[int, int], None] = lambda _done, _of: None) -> Checked:
+def check(
+    folder: Folder, progress: Callable[[int, int], None] = lambda _done, _of: None
+) -> Checked:
     """Check a log; `progress` is told how many entries are done, of how many.
 
     Raises:
@@ -50,7 +53,9 @@ def check(folder: Folder, progress: Callable[[int, int], None] = lambda _done, _
         return Checked(0, 0, 0, findings)
 
 
-def _check(storage: Storage, folder: Folder, findings: Findings, progress: Callable[[int, int], None]) -> Checked:
+def _check(
+    storage: Storage, folder: Folder, findings: Findings, progress: Callable[[int, int], None]
+) -> Checked:
     for told in storage.check():
         findings.add(f"the database: {told}")
     head = storage.head()
@@ -58,14 +63,19 @@ def _check(storage: Storage, folder: Folder, findings: Findings, progress: Calla
         findings.add("the head of the log is missing, or is not one that was signed")
         return Checked(0, 0, 0, findings)
     heads = _check_tree(storage, head, findings, progress)
-    # What is published meanwhile is of a later moment than the snapshot, so that it is compared with the log as it is then.
+    # What is published meanwhile is of a later moment than the snapshot, so that it is compared
+    # with the log as it is then.
     with closing(folder.reader()) as present:
         files = check_files(present, folder, findings)
-    return Checked(head.head.size, heads, files, findings, tuple(_missing_keys(storage, folder, head)))
+    return Checked(
+        head.head.size, heads, files, findings, tuple(_missing_keys(storage, folder, head))
+    )
 
 
 def _missing_keys(storage: Storage, folder: Folder, head: StoredHead) -> Iterator[str]:
-    """Tell which keys of the log cannot be used here: a copy may well be without them, and a log that is added to may not."""
+    """Tell which keys of the log cannot be used here: a copy may well be without them, and a log
+    that is added to may not.
+    """
     keyring = folder.keyring
     for find in (keyring.signer, keyring.checkpoint_key):
         try:
@@ -76,14 +86,19 @@ def _missing_keys(storage: Storage, folder: Folder, head: StoredHead) -> Iterato
             return  # the log does not say which keys it has, which is among the findings
 
 
-def _check_tree(storage: Storage, head: StoredHead, findings: Findings, progress: Callable[[int, int], None]) -> int:
+def _check_tree(
+    storage: Storage, head: StoredHead, findings: Findings, progress: Callable[[int, int], None]
+) -> int:
     size = head.head.size
     heads = SignedHeads(storage, findings)
     growing = Growing(0, [], lambda level, number: _stored(storage, level, number))
     for first in range(0, size, WIDTH):
         entries = storage.entries(first, min(first + WIDTH, size))
         if len(entries) != min(WIDTH, size - first):
-            findings.add(f"entries are missing between {first} and {first + WIDTH}: the rest cannot be checked")
+            findings.add(
+                f"entries are missing between {first} and {first + WIDTH}: the rest cannot be "
+                "checked"
+            )
             return heads.count
         leaves = list(map(tree.leaf_hash, entries))
         _check_leaves(storage, first, leaves, findings)

@@ -1,7 +1,8 @@
-"""The keys of a log: files that only its owner can read, found by what the log says of itself. Step: register.
+"""The keys of a log: files that only its owner can read, found by what the log says of itself.
+Step: register.
 
-The last description in the log names the key that signs receipts and the one that signs checkpoints. Keys that were replaced are
-kept in public form, for those who verify older receipts.
+The last description in the log names the key that signs receipts and the one that signs
+checkpoints. Keys that were replaced are kept in public form, for those who verify older receipts.
 """
 
 from __future__ import annotations
@@ -46,7 +47,9 @@ class NewKeys:
 
     def description(self, origin: str, created: int, log: str | None = None) -> Description:
         """Describe a log that has these keys."""
-        return Description(origin, self.receipt.public_key(), self.checkpoint.public_key(), created, log=log)
+        return Description(
+            origin, self.receipt.public_key(), self.checkpoint.public_key(), created, log=log
+        )
 
     @classmethod
     def read(cls, folder: Path) -> NewKeys:
@@ -55,15 +58,21 @@ class NewKeys:
         Raises:
             UnreadableInput: it is not there.
         """
-        found = [keys.load_private(read_bytes(path)) for path in sorted((folder / _FOLDER).glob("*.pem"))]
+        found = [
+            keys.load_private(read_bytes(path)) for path in sorted((folder / _FOLDER).glob("*.pem"))
+        ]
         pair = sorted(found, key=lambda key: not isinstance(key, ed25519.Ed25519PrivateKey))
-        if len(pair) != len(("receipt", "checkpoint")) or isinstance(pair[1], ed25519.Ed25519PrivateKey):
+        if len(pair) != len(("receipt", "checkpoint")) or isinstance(
+            pair[1], ed25519.Ed25519PrivateKey
+        ):
             raise UnreadableInput("not the two keys of a new log", where=str(folder / _FOLDER))
         checkpoint, receipt = pair
         return cls(receipt, checkpoint)
 
     def write(self, folder: Path) -> None:
-        """Write them so that nobody else can read them, and so that they outlast a loss of power."""
+        """Write them so that nobody else can read them, and so that they outlast a loss
+        of power.
+        """
         place = folder / _FOLDER
         place.mkdir(mode=0o700, exist_ok=True)
         for key in (self.receipt, self.checkpoint):
@@ -109,7 +118,9 @@ class Keyring:
         Raises:
             UsageError: the key is not here.
         """
-        key: ed25519.Ed25519PrivateKey = self._private(self._description(reading, head).checkpoint_key, "checkpoint")
+        key: ed25519.Ed25519PrivateKey = self._private(
+            self._description(reading, head).checkpoint_key, "checkpoint"
+        )
         return key
 
     def _description(self, reading: Reading, head: StoredHead) -> Description:
@@ -119,7 +130,9 @@ class Keyring:
         path = self.folder / _FOLDER / _name(key)
         if not path.is_file():
             hint = f"Copy {_FOLDER}/{path.name} from the folder of the log, or name that folder."
-            raise UsageError(f"the {use} key of the log is not here", where=str(self.folder), hint=hint)
+            raise UsageError(
+                f"the {use} key of the log is not here", where=str(self.folder), hint=hint
+            )
         refuse_shared(str(path))
         found = keys.load_private(read_bytes(path))
         if keys.thumbprint(found.public_key()) != keys.thumbprint(key):
@@ -127,9 +140,11 @@ class Keyring:
         return found
 
     def settle(self, said: Sequence[Description]) -> None:
-        """Bring the files in line with what the log says of itself, also where a change of keys was interrupted.
+        """Bring the files in line with what the log says of itself, also where a change of keys was
+        interrupted.
 
-        The keys that verify receipts are written for others to have; what remains of keys that were replaced is removed.
+        The keys that verify receipts are written for others to have; what remains of keys that were
+        replaced is removed.
 
         Raises:
             UnreadableInput: they cannot be written.

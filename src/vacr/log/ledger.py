@@ -1,7 +1,8 @@
 """The log itself: entries in, receipts out. Step: register.
 
-One batch is one transaction: its entries, the tiles that change and one signed head. Receipts are made after it is committed.
-Whatever fails, memory is thrown away and read again from the storage: the storage is the truth.
+One batch is one transaction: its entries, the tiles that change and one signed head. Receipts are
+made after it is committed. Whatever fails, memory is thrown away and read again from the storage:
+the storage is the truth.
 """
 
 from __future__ import annotations
@@ -14,7 +15,17 @@ from functools import cache
 
 from vacr.errors import UsageError
 from vacr.log.keyring import Keyring
-from vacr.log.storage import Batch, Damaged, HeadMoved, Reading, Storage, StorageFailed, StoredHead, Writing, prefix_of
+from vacr.log.storage import (
+    Batch,
+    Damaged,
+    HeadMoved,
+    Reading,
+    Storage,
+    StorageFailed,
+    StoredHead,
+    Writing,
+    prefix_of,
+)
 from vacr.receipts import tree
 from vacr.receipts.receipt import Head, protected_header, sign_head
 from vacr.receipts.tiles import Growing, Tile, last_tiles
@@ -64,9 +75,16 @@ class Tiles:
 
 
 class Ledger:
-    """A log that can be added to. One thread at a time uses it; other processes may add to the same log."""
+    """A log that can be added to. One thread at a time uses it; other processes may add to the same
+    log.
+    """
 
-    def __init__(self, open_storage: Callable[[], Storage], keyring: Keyring, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        open_storage: Callable[[], Storage],
+        keyring: Keyring,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         """Open the storage.
 
         Raises:
@@ -113,10 +131,19 @@ class Ledger:
         if growing.root() != head.head.root:
             raise Damaged("the tree that is stored does not lead to the root that was signed")
         known = self.known
-        if known is not None and (known.size > size or tree.root(growing.node, known.size) != known.root):
+        if known is not None and (
+            known.size > size or tree.root(growing.node, known.size) != known.root
+        ):
             raise Damaged(
-                f"the log had {known.size} entries, and the database no longer has them: it was set back to an older state",
-                hint="Put the newest state of the database back. To go on would make another log of it.",
+                (
+                    f"the log had {known.size} entries, and the database no longer has them: it "
+                    "was "
+                    "set back to an older state"
+                ),
+                hint=(
+                    "Put the newest state of the database back. To go on would make another "
+                    "log of it."
+                ),
             )
         if self.head is None or self.head.description != head.description:
             self.signer = self.keyring.signer(storage, head)
@@ -126,11 +153,13 @@ class Ledger:
     def append(self, entries: Sequence[bytes], *, replaced: int | None = None) -> list[Placed]:
         """Add entries, all or none; one that is in the log already keeps its place.
 
-        The last may be a new description of the log, in the place of the one at `replaced`, whose key has signed it.
+        The last may be a new description of the log, in the place of the one at `replaced`, whose
+        key has signed it.
 
         Raises:
             UsageError: the log has another description by now.
-            StorageFailed: that could not be done, or it is not known whether it was; the storage has been opened again.
+            StorageFailed: that could not be done, or it is not known whether it was; the storage
+                has been opened again.
         """
         for _ in range(_TRIES):
             try:
@@ -152,7 +181,8 @@ class Ledger:
             growing, before = self._current(writing)
             if replaced not in (None, before.description):
                 raise UsageError(
-                    "somebody else gave the log new keys meanwhile", hint="Run the same again, if you still want to."
+                    "somebody else gave the log new keys meanwhile",
+                    hint="Run the same again, if you still want to.",
                 )
             known = find(writing, growing.node, leaves)
             fresh: list[int] = []
@@ -166,7 +196,13 @@ class Ledger:
             if fresh:
                 described = positions[-1] if replaced is not None else before.description
                 after = self._sign(growing, before, described)
-                batch = Batch(before, [entries[at] for at in fresh], [leaves[at] for at in fresh], growing.settle(), after)
+                batch = Batch(
+                    before,
+                    [entries[at] for at in fresh],
+                    [leaves[at] for at in fresh],
+                    growing.settle(),
+                    after,
+                )
                 writing.append(batch)
                 self.head = after
         self.known = after.head if fresh else before.head
@@ -187,7 +223,9 @@ class Ledger:
         # A clock that is moved back does not take the log with it.
         now = max(int(self.clock()), before.time)
         header = protected_header(self.signer, self.keyring.log, self.keyring.origin, now)
-        return StoredHead(sign_head(self.signer, header, growing.size, growing.root()), now, description)
+        return StoredHead(
+            sign_head(self.signer, header, growing.size, growing.root()), now, description
+        )
 
     def _placed(self, growing: Growing, positions: Iterable[int], old_size: int) -> list[Placed]:
         if self.head is None:
@@ -198,7 +236,12 @@ class Ledger:
         node = cache(growing.node)  # the paths of neighbours are the same but for their beginnings
         edges = tree.edge(node, head.size)
         return [
-            Placed(at, head.inclusion(at, tree.inclusion_path(node, edges, at, head.size)), at >= old_size) for at in positions
+            Placed(
+                at,
+                head.inclusion(at, tree.inclusion_path(node, edges, at, head.size)),
+                at >= old_size,
+            )
+            for at in positions
         ]
 
     def _forget(self) -> None:
@@ -215,5 +258,8 @@ class Ledger:
 def find(reading: Reading, node: tree.Node, leaves: Sequence[bytes]) -> dict[bytes, int]:
     """Give the positions of the leaves that are in a log."""
     wanted = set(leaves)
-    found = ((node(0, position), position) for _, position in reading.positions(list({prefix_of(leaf) for leaf in wanted})))
+    found = (
+        (node(0, position), position)
+        for _, position in reading.positions(list({prefix_of(leaf) for leaf in wanted}))
+    )
     return {leaf: position for leaf, position in found if leaf in wanted}

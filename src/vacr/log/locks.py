@@ -21,7 +21,9 @@ def held(path: Path, wait: float) -> Iterator[None]:
         TimeoutError: others held it for as many seconds as are waited for.
         OSError: the file cannot be opened.
     """
-    if sys.platform == "win32":  # there is no such lock: what it guards there is used by one process at a time
+    if (
+        sys.platform == "win32"
+    ):  # there is no such lock: what it guards there is used by one process at a time
         yield
         return
     import fcntl

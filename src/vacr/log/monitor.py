@@ -1,8 +1,10 @@
-"""Watching a log: it must neither fork nor shrink, and its entries must be what it signed. Step: verify.
+"""Watching a log: it must neither fork nor shrink, and its entries must be what it signed. Step:
+verify.
 
-What is remembered of the last look is compared with what the log shows now. When it has grown, all new entries are hashed onto
-the edge of the tree that was known: that gives the root that the log signed, or the log is not what it says. A new key is
-accepted when an entry announces it, signed by the key before.
+What is remembered of the last look is compared with what the log shows now. When it has grown, all
+new entries are hashed onto the edge of the tree that was known: that gives the root that the log
+signed, or the log is not what it says. A new key is accepted when an entry announces it, signed by
+the key before.
 """
 
 from __future__ import annotations
@@ -46,10 +48,12 @@ class Misbehaved(InvalidStatement):
 
 
 def look(log: TiledLog, known: Known | None, given: VerifierKey | None = None) -> Look:
-    """Look at a log and compare it with what is known of it; `given` is the key that the first checkpoint has to be signed by.
+    """Look at a log and compare it with what is known of it; `given` is the key that the first
+    checkpoint has to be signed by.
 
     Raises:
-        Misbehaved: it forked, shrank, changed its key without a word, or its entries are not what it signed.
+        Misbehaved: it forked, shrank, changed its key without a word, or its entries are not what
+            it signed.
         Unreachable: it does not show what is needed.
     """
     for _ in range(_BEHIND):
@@ -75,20 +79,27 @@ def _look(log: TiledLog, known: Known | None, given: VerifierKey | None) -> Look
 
 def _next(log: TiledLog, note: Note, said: Checkpoint, known: Known) -> Look:
     if said.origin != known.origin:
-        raise InvalidStatement(f"this is another log: {said.origin}, not {known.origin}", reason="log-origin")
+        raise InvalidStatement(
+            f"this is another log: {said.origin}, not {known.origin}", reason="log-origin"
+        )
     if said.size > known.size:
         return _grown(log, note, said, known)
     note.verify(*known.keys)
     if said.size < known.size:
-        raise InvalidStatement(f"the log shrank from {known.size} entries to {said.size}", reason=_SHRUNK)
+        raise InvalidStatement(
+            f"the log shrank from {known.size} entries to {said.size}", reason=_SHRUNK
+        )
     if said.root != known.root:
-        raise InvalidStatement(f"the log forked: it signed two trees of {said.size} entries", reason="log-forked")
+        raise InvalidStatement(
+            f"the log forked: it signed two trees of {said.size} entries", reason="log-forked"
+        )
     return Look(SAME, replace(known, note=note.encode()))
 
 
 def _grown(log: TiledLog, note: Note, said: Checkpoint, known: Known) -> Look:
     current = known.keys[-1]
-    # Whatever is not signed by the key that is known may be by one that is announced; who announces none is not followed.
+    # Whatever is not signed by the key that is known may be by one that is announced; who announces
+    # none is not followed.
     if note.blobs(current) or known.receipt_key is None:
         note.verify(current)
     growing = edge(log, known.size, said.size)
@@ -103,7 +114,9 @@ def _first(log: TiledLog, note: Note, said: Checkpoint, given: VerifierKey | Non
     if given is not None:
         checkpoint.open_checkpoint(note.encode(), given)
     if not said.size:
-        raise InvalidStatement("the log is empty: it has no entry that describes it", reason="log-empty")
+        raise InvalidStatement(
+            "the log is empty: it has no entry that describes it", reason="log-empty"
+        )
     found = _walked(log, note, said, edge(log, 0, said.size), KeyChain(said.origin, given), None)
     if given is not None and given not in found.known.keys:
         told = f"the log describes itself with another key than was given: {found.known.keys[-1]}"
@@ -111,14 +124,25 @@ def _first(log: TiledLog, note: Note, said: Checkpoint, given: VerifierKey | Non
     return found
 
 
-def _walked(log: TiledLog, note: Note, said: Checkpoint, growing: Growing, chain: KeyChain, before: Known | None) -> Look:
+def _walked(
+    log: TiledLog,
+    note: Note,
+    said: Checkpoint,
+    growing: Growing,
+    chain: KeyChain,
+    before: Known | None,
+) -> Look:
     """Walk to where the log says that it is, and see whether it is there."""
     walk(log, growing, said.size, chain)
     if growing.root() != said.root:
-        raise InvalidStatement("the entries do not give the root that the log signed", reason="log-root")
+        raise InvalidStatement(
+            "the entries do not give the root that the log signed", reason="log-root"
+        )
     keys = chain.keys_at(said.size)
     note.verify(*keys)
     receipt_key = chain.description.receipt_key if chain.description is not None else None
     pinned = before.pinned if before is not None else keys[-1]
-    known = Known(chain.identity, said.origin, said.size, said.root, pinned, keys, receipt_key, note.encode())
+    known = Known(
+        chain.identity, said.origin, said.size, said.root, pinned, keys, receipt_key, note.encode()
+    )
     return Look(GROWN if before is not None else FIRST, known, chain.rotations)

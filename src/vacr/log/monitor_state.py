@@ -55,9 +55,19 @@ def load(path: Path) -> Known | None:
     data = read_bytes(path, _MOST)
     try:
         return _known(json.loads(data))
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError, VacrError) as error:
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        IndexError,
+        RecursionError,
+        VacrError,
+    ) as error:
         hint = "Move it away to start anew; what it knew of the past is then not compared any more."
-        raise UnreadableInput(f"not the state of a monitor: {error}", where=str(path), hint=hint) from error
+        raise UnreadableInput(
+            f"not the state of a monitor: {error}", where=str(path), hint=hint
+        ) from error
 
 
 def _known(said: Any) -> Known:
@@ -70,7 +80,9 @@ def _known(said: Any) -> Known:
         base64.b64decode(said["root"], validate=True),
         notes.read_key(said["pinned"]),
         tuple(map(notes.read_key, said["keys"])),
-        keys.load_public(said["receipt-key"].encode())[0] if said["receipt-key"] is not None else None,
+        keys.load_public(said["receipt-key"].encode())[0]
+        if said["receipt-key"] is not None
+        else None,
         said["note"].encode(),
     )
     if not known.keys or known.size < 1 or len(known.root) != HASH_SIZE:
@@ -92,7 +104,9 @@ def save(path: Path, known: Known) -> None:
         "root": base64.b64encode(known.root).decode(),
         "pinned": str(known.pinned),
         "keys": [str(key) for key in known.keys],
-        "receipt-key": keys.public_pem(known.receipt_key).decode() if known.receipt_key is not None else None,
+        "receipt-key": keys.public_pem(known.receipt_key).decode()
+        if known.receipt_key is not None
+        else None,
         "note": known.note.decode(),
     }
     durable.write(path, json.dumps(said, indent=1, ensure_ascii=False).encode() + b"\n")
@@ -107,7 +121,9 @@ def alone(path: Path) -> Iterator[None]:
         UnreadableInput: nothing can be written beside it.
     """
     if path.is_dir() or not path.name:
-        raise UnreadableInput("a folder, not a file", where=str(path), hint="Name the file to remember in.")
+        raise UnreadableInput(
+            "a folder, not a file", where=str(path), hint="Name the file to remember in."
+        )
     if sys.platform == "win32":
         yield
         return
@@ -119,5 +135,7 @@ def alone(path: Path) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise UsageError(f"another monitor is using {path}", hint="Give each its own --state.") from error
+            raise UsageError(
+                f"another monitor is using {path}", hint="Give each its own --state."
+            ) from error
         yield

@@ -1,7 +1,9 @@
-"""The outbox: what is still to be registered, because a service could not be reached. Step: register.
+"""The outbox: what is still to be registered, because a service could not be reached. Step:
+register.
 
-An item is a small file that names a service and a statement, by its path and by its entry's digest. Nothing of the statement is
-copied: where it goes, or what is made of it meanwhile, is its owner's business.
+An item is a small file that names a service and a statement, by its path and by its entry's digest.
+Nothing of the statement is copied: where it goes, or what is made of it meanwhile, is its owner's
+business.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ _MEMBERS = ("service", "statement", "entry", "since")
 
 
 def outbox_folder(environment: Mapping[str, str]) -> Path:
-    """Give the folder of the outbox: where the environment says, or where a user's state is kept."""
+    """Give the folder of the outbox: where the environment says, or where a user's state
+    is kept.
+    """
     if environment.get(VARIABLE):
         return Path(environment[VARIABLE])
     return state_folder(environment) / "outbox"
@@ -72,7 +76,11 @@ class Item:
             same = False
         if not same:
             hint = "If it was signed again, register it: vacr register FILE --service URL."
-            raise UnreadableInput("the statement has changed since it was to be registered", where=self.statement, hint=hint)
+            raise UnreadableInput(
+                "the statement has changed since it was to be registered",
+                where=self.statement,
+                hint=hint,
+            )
         return data
 
 
@@ -90,12 +98,19 @@ class Outbox:
             UnreadableInput: it cannot be written.
             InvalidStatement: it is no statement.
         """
-        item = Item(service.rstrip("/"), _absolute(statement), digest_of(data), f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}")
+        item = Item(
+            service.rstrip("/"),
+            _absolute(statement),
+            digest_of(data),
+            f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
+        )
         with self._locked():
             there = self._there(item)
             if there is not None and there.entry == item.entry:
                 return there
-            files.write(self.path(item), [json.dumps(asdict(item), indent=1).encode() + b"\n"], durable=True)
+            files.write(
+                self.path(item), [json.dumps(asdict(item), indent=1).encode() + b"\n"], durable=True
+            )
         return item
 
     def items(self) -> Iterator[Item | UnreadableInput]:
@@ -114,7 +129,9 @@ class Outbox:
             except UnreadableInput as error:
                 if path.exists():  # otherwise another process is done with it
                     hint = "Remove it, and register its statement again."
-                    yield UnreadableInput(f"not an item of the outbox: {error.message}", where=str(path), hint=hint)
+                    yield UnreadableInput(
+                        f"not an item of the outbox: {error.message}", where=str(path), hint=hint
+                    )
         yield from sorted(found, key=lambda item: (item.since, item.statement, item.service))
 
     def remove(self, service: str, statement: str, data: bytes) -> None:
@@ -150,8 +167,12 @@ class Outbox:
             self.folder.mkdir(0o700, parents=True, exist_ok=True)
             handle = os.open(self.folder / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
-            hint = f"The variable {VARIABLE} names another folder for what is still to be registered."
-            raise UnreadableInput(f"the outbox cannot be used: {reason_of(error)}", where=str(self.folder), hint=hint) from error
+            hint = (
+                f"The variable {VARIABLE} names another folder for what is still to be registered."
+            )
+            raise UnreadableInput(
+                f"the outbox cannot be used: {reason_of(error)}", where=str(self.folder), hint=hint
+            ) from error
         try:
             if sys.platform != "win32":
                 fcntl.flock(handle, fcntl.LOCK_EX)
@@ -174,7 +195,9 @@ def _read(path: Path) -> Item:
         value, owner = json.loads(read_bytes(path, _LARGEST)), path.lstat().st_uid
     except (OSError, ValueError, RecursionError) as error:
         raise UnreadableInput(str(error)) from error
-    if not isinstance(value, dict) or not all(isinstance(value.get(name), str) for name in _MEMBERS):
+    if not isinstance(value, dict) or not all(
+        isinstance(value.get(name), str) for name in _MEMBERS
+    ):
         raise UnreadableInput(f"it does not have the members {', '.join(_MEMBERS)}")
     # Who else may write here could have statements, and the token, sent to a service of theirs.
     if sys.platform != "win32" and owner != os.geteuid():

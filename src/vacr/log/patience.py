@@ -1,7 +1,7 @@
 """How long to wait for a service, and when to try again. Step: register.
 
-A service may say when to come back; otherwise each wait is twice as long as the one before, and never quite the same, so that
-many who wait do not come back at once.
+A service may say when to come back; otherwise each wait is twice as long as the one before, and
+never quite the same, so that many who wait do not come back at once.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ class Patience:
 
 
 def seconds_of(retry_after: str | None) -> float | None:
-    """Read `Retry-After`, seconds or a date (RFC 9110 section 10.2.3); nothing where it says nothing."""
+    """Read `Retry-After`, seconds or a date (RFC 9110 section 10.2.3); nothing where it says
+    nothing.
+    """
     if retry_after is None:
         return None
     if retry_after.isascii() and retry_after.strip().isdecimal() and len(retry_after) < 10:  # noqa: PLR2004 - longer than anybody waits

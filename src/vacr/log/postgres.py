@@ -1,6 +1,7 @@
 """A log in a PostgreSQL database, for several services at once. Step: register.
 
-Writers take turns by an advisory lock, and the head moves only from where it was, so that they cannot fork the log.
+Writers take turns by an advisory lock, and the head moves only from where it was, so that they
+cannot fork the log.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from vacr.receipts.receipt import Head
 try:
     import psycopg
 except ImportError as error:
-    raise UsageError("the package for PostgreSQL is missing", hint="pip install 'vacr[postgres]'") from error
+    raise UsageError(
+        "the package for PostgreSQL is missing", hint="pip install 'vacr[postgres]'"
+    ) from error
 
 _EXAMPLE = "For example: postgresql://user@host/database"
 _LOCK = 0x76616372  # "vacr"
@@ -42,7 +45,9 @@ _ALIVE = {
     "tcp_user_timeout": 30_000,
 }
 _PATIENCE = "30s"
-"""How long a writer may do nothing within a transaction: then it has hung or is gone, and others take their turn."""
+"""How long a writer may do nothing within a transaction: then it has hung or is gone, and others
+take their turn.
+"""
 
 
 class PostgresStorage:
@@ -77,13 +82,19 @@ class PostgresStorage:
         for name, wanted in _DURABLE.items():
             found = self._one(f"SHOW {name}")
             if found != wanted:
-                raise StorageFailed(f"the database has {name} {found}, and may lose what it says is done", where=self.where)
+                raise StorageFailed(
+                    f"the database has {name} {found}, and may lose what it says is done",
+                    where=self.where,
+                )
         there = self._one("SELECT to_regclass('vacr.head')")
         if create:
             if there is None:
                 self.connection.execute(_SCHEMA)
             elif self._one("SELECT size FROM vacr.head"):
-                raise UsageError("there is a log in this database already", hint="vacr log serve FOLDER --database … serves it.")
+                raise UsageError(
+                    "there is a log in this database already",
+                    hint="vacr log serve FOLDER --database … serves it.",
+                )
         elif there is None:
             hint = "vacr log init FOLDER --database … makes one."
             raise UnreadableInput("there is no log in this database", where=self.where, hint=hint)
@@ -140,12 +151,16 @@ class PostgresStorage:
 
     def head_until(self, size: int) -> StoredHead | None:
         """Give the last head of at most a size."""
-        return next(self._heads(f"{_HEADS} WHERE h.size <= %s ORDER BY h.size DESC LIMIT 1", size), None)
+        return next(
+            self._heads(f"{_HEADS} WHERE h.size <= %s ORDER BY h.size DESC LIMIT 1", size), None
+        )
 
     def heads(self) -> Iterator[StoredHead]:
         """Give all heads, from the first on."""
         last = 0
-        while found := list(self._heads(f"{_HEADS} WHERE h.size > %s ORDER BY h.size LIMIT 1000", last)):
+        while found := list(
+            self._heads(f"{_HEADS} WHERE h.size > %s ORDER BY h.size LIMIT 1000", last)
+        ):
             yield from found
             last = found[-1].head.size
 
@@ -158,24 +173,35 @@ class PostgresStorage:
     def entries(self, first: int, end: int) -> list[bytes]:
         """Give entries, from one position up to another."""
         with self._failing():
-            statement = "SELECT entry FROM vacr.entries WHERE position >= %s AND position < %s ORDER BY position"
+            statement = (
+                "SELECT entry FROM vacr.entries WHERE position >= %s AND position < %s "
+                "ORDER BY position"
+            )
             return [row[0] for row in self._ask(statement, (first, end))]
 
     def tile(self, level: int, number: int) -> bytes | None:
         """Give the hashes of a tile."""
         with self._failing():
-            found: bytes | None = self._one("SELECT hashes FROM vacr.tiles WHERE level = %s AND number = %s", (level, number))
+            found: bytes | None = self._one(
+                "SELECT hashes FROM vacr.tiles WHERE level = %s AND number = %s", (level, number)
+            )
         return found
 
     def positions(self, prefixes: Sequence[int]) -> list[tuple[int, int]]:
         """Give the positions of leaves that begin so, each with its beginning."""
         with self._failing():
-            return self._ask("SELECT prefix, position FROM vacr.leaves WHERE prefix = ANY(%s::bigint[])", (list(prefixes),))
+            return self._ask(
+                "SELECT prefix, position FROM vacr.leaves WHERE prefix = ANY(%s::bigint[])",
+                (list(prefixes),),
+            )
 
     def counts(self) -> dict[str, int]:
         """Count what is stored, table by table."""
         with self._failing():
-            return {name: self._one(f"SELECT count(*) FROM vacr.{name}") for name in ("entries", "leaves", "tiles", "heads")}  # noqa: S608
+            return {
+                name: self._one(f"SELECT count(*) FROM vacr.{name}")  # noqa: S608
+                for name in ("entries", "leaves", "tiles", "heads")
+            }
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -198,7 +224,8 @@ class PostgresStorage:
     def writing(self) -> Iterator[PostgresStorage]:
         """Begin a transaction, alone; it is durable when the context has ended without an error."""
         with self._failing():
-            # Whatever the database does by default: what is read has to be what was committed when the lock was had.
+            # Whatever the database does by default: what is read has to be what was committed when
+            # the lock was had.
             self._ask("BEGIN ISOLATION LEVEL READ COMMITTED")
         try:
             with self._failing():
@@ -230,18 +257,31 @@ class PostgresStorage:
                 for pair in batch.indexed():
                     copy.write_row(pair)
             if batch.ends_lot():
-                cursor.execute("INSERT INTO vacr.old_leaves SELECT * FROM vacr.new_leaves ORDER BY prefix")
+                cursor.execute(
+                    "INSERT INTO vacr.old_leaves SELECT * FROM vacr.new_leaves ORDER BY prefix"
+                )
                 cursor.execute("DELETE FROM vacr.new_leaves")
             cursor.executemany(
-                "INSERT INTO vacr.tiles VALUES (%s, %s, %s) ON CONFLICT (level, number) DO UPDATE SET hashes = excluded.hashes",
+                (
+                    "INSERT INTO vacr.tiles VALUES (%s, %s, %s) ON CONFLICT (level, number) DO "
+                    "UPDATE SET hashes = excluded.hashes"
+                ),
                 [(level, number, tile.encode()) for (level, number), tile in batch.tiles.items()],
             )
             head = after.head
-            row = (head.size, head.root, head.protected, head.signature, after.time, after.description)
+            row = (
+                head.size,
+                head.root,
+                head.protected,
+                head.signature,
+                after.time,
+                after.description,
+            )
             cursor.execute("INSERT INTO vacr.heads VALUES (%s, %s, %s, %s, %s, %s)", row)
             was = (before.head.size, before.head.root) if before is not None else (0, b"")
             cursor.execute(
-                "UPDATE vacr.head SET size = %s, root = %s WHERE size = %s AND root = %s", (head.size, head.root, *was)
+                "UPDATE vacr.head SET size = %s, root = %s WHERE size = %s AND root = %s",
+                (head.size, head.root, *was),
             )
         if cursor.rowcount != 1:
             raise HeadMoved("another writer moved the head of the log", where=self.where)
@@ -253,7 +293,8 @@ class PostgresStorage:
 
 
 def parts_of(address: str) -> dict[str, Any]:
-    """Read the parts of an address; what the library says of one that is none may hold the password, and is not told.
+    """Read the parts of an address; what the library says of one that is none may hold the
+    password, and is not told.
 
     Raises:
         UsageError: it is none.
@@ -262,10 +303,13 @@ def parts_of(address: str) -> dict[str, Any]:
         named: dict[str, Any] = psycopg.conninfo.conninfo_to_dict(address)
     except psycopg.Error as error:
         raise UsageError("this is no address of a PostgreSQL", hint=_EXAMPLE) from error
-    # The rest of a password that holds one of these would be taken for the host or the database, and be told as such.
+    # The rest of a password that holds one of these would be taken for the host or the database,
+    # and be told as such.
     if any("@" in str(named.get(name, "")) for name in ("host", "port", "dbname")):
         hint = "In a password @ is written %40, / is %2F, : is %3A and % is %25."
-        raise UsageError("this is no address of a PostgreSQL: there is more than one @ in it", hint=hint)
+        raise UsageError(
+            "this is no address of a PostgreSQL: there is more than one @ in it", hint=hint
+        )
     return named
 
 

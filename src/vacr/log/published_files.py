@@ -43,7 +43,9 @@ def check_files(storage: Reading, folder: Folder, findings: Findings) -> int:
     return count
 
 
-def _check_checkpoint(storage: Reading, folder: Folder, said: list[Description], findings: Findings) -> None:
+def _check_checkpoint(
+    storage: Reading, folder: Folder, said: list[Description], findings: Findings
+) -> None:
     """Check that what was published last is of this log, and that the tiles it needs are there."""
     try:
         check_published(storage, said, folder.checkpoint)
@@ -52,14 +54,20 @@ def _check_checkpoint(storage: Reading, folder: Folder, said: list[Description],
         return
     for name, _ in changed(storage, 0, published_size(folder.public)):
         if not (folder.public / "tile" / name).is_file():
-            findings.add(f"{folder.public / 'tile' / name} is missing: vacr log serve makes it again")
+            findings.add(
+                f"{folder.public / 'tile' / name} is missing: vacr log serve makes it again"
+            )
 
 
 def _check_file(storage: Reading, path: Path, folder: Path, findings: Findings) -> None:
     level, _, name = path.relative_to(folder).as_posix().partition("/")
     try:
         number, width = number_of(name)
-        wanted = bundle_bytes(storage, number, width) if level == ENTRIES else tile_bytes(storage, int(level), number, width)
+        wanted = (
+            bundle_bytes(storage, number, width)
+            if level == ENTRIES
+            else tile_bytes(storage, int(level), number, width)
+        )
     except (VacrError, ValueError) as error:
         findings.add(f"{path}: {error}")
         return
@@ -70,7 +78,11 @@ def _check_file(storage: Reading, path: Path, folder: Path, findings: Findings) 
 
 
 def _check_head(storage: Reading, path: Path, size: int, findings: Findings) -> None:
-    """Check that the head is kept of which a bundle was the last: it ends where a tree that was published ended."""
+    """Check that the head is kept of which a bundle was the last: it ends where a tree that was
+    published ended.
+    """
     stored = storage.head_until(size)
     if stored is None or stored.head.size != size:
-        findings.add(f"{path} was published for a tree of {size} entries, and the head of that size is gone")
+        findings.add(
+            f"{path} was published for a tree of {size} entries, and the head of that size is gone"
+        )

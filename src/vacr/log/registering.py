@@ -1,7 +1,7 @@
 """Statement files are registered: each gets its receipt, or goes to the outbox. Step: register.
 
-The file changes only once a verified receipt is at hand, and then whole or not at all. So an interruption at any time loses
-nothing: what was sent is sent again, and is the same entry.
+The file changes only once a verified receipt is at hand, and then whole or not at all. So an
+interruption at any time loses nothing: what was sent is sent again, and is the same entry.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ Write = Callable[[bytes], object]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a statement: `unchanged` is one that has a receipt of the log already, `pending` one in the outbox."""
+    """What came of a statement: `unchanged` is one that has a receipt of the log already, `pending`
+    one in the outbox.
+    """
 
     statement: str
     state: str
@@ -57,10 +59,14 @@ class Registrar:
     again: bool = False
     """Whether to register what has a receipt of the log already."""
     unreachable: Unreachable | None = None
-    """Why the service cannot be reached; the others that are to be registered in the same run do not wait for it again."""
+    """Why the service cannot be reached; the others that are to be registered in the same run do
+    not wait for it again.
+    """
 
     def register(self, path: str, write: Write | None = None) -> Outcome:
-        """Register the statement in a file, and put the receipt into it; `write` takes it where it goes elsewhere."""
+        """Register the statement in a file, and put the receipt into it; `write` takes it where it
+        goes elsewhere.
+        """
         try:
             data = read_bytes(path)
             return self._registered(path, data, write)
@@ -106,13 +112,17 @@ class Registrar:
         trusted = self._keys_of_service() if written else ()
         for receipt in written:
             try:
-                return check_receipt(message, receipt, trusted, datetime.now(UTC), rule=self.entry_rule)
+                return check_receipt(
+                    message, receipt, trusted, datetime.now(UTC), rule=self.entry_rule
+                )
             except InvalidStatement:
                 continue
         return None
 
     def _keys_of_service(self) -> Sequence[PublicKey]:
-        """Give the keys of this service that are trusted: another log that is trusted may have the statement, and not this."""
+        """Give the keys of this service that are trusted: another log that is trusted may have the
+        statement, and not this.
+        """
         if not self.log_keys:
             return self.client.keys()
         try:
@@ -153,14 +163,18 @@ def change(path: str, entry: str, transparent: Callable[[bytes], bytes]) -> None
             same = False
         if not same:
             raise UnreadableInput(
-                "the statement has changed while it was being registered", where=path, hint="Run the same again."
+                "the statement has changed while it was being registered",
+                where=path,
+                hint="Run the same again.",
             )
         files.write(place, [transparent(data)], place, durable=True)
 
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Keep other processes from putting receipts into a file meanwhile; it is another file once one of them has."""
+    """Keep other processes from putting receipts into a file meanwhile; it is another file once one
+    of them has.
+    """
     while True:
         try:
             handle = os.open(path, os.O_RDONLY)

@@ -1,7 +1,9 @@
-"""The one place where entries get their order: a thread that takes what is waiting, a batch at a time. Step: register.
+"""The one place where entries get their order: a thread that takes what is waiting, a batch at a
+time. Step: register.
 
-What waits is bounded: who comes when it is full is told so at once. An error of the storage ends the batch; the storage is opened
-again and the batch is tried once more, which adds nothing twice, since entries are known by their hashes.
+What waits is bounded: who comes when it is full is told so at once. An error of the storage ends
+the batch; the storage is opened again and the batch is tried once more, which adds nothing twice,
+since entries are known by their hashes.
 """
 
 from __future__ import annotations
@@ -34,12 +36,21 @@ class Busy(Unreachable):
 
 
 class Sequencer(Generic[T]):
-    """Adds entries to a log in the order they come; each comes with a ticket, by which its result is delivered."""
+    """Adds entries to a log in the order they come; each comes with a ticket, by which its result
+    is delivered.
+    """
 
     def __init__(
-        self, ledger: Ledger, deliver: Callable[[Results[T]], None], *, waiting: int = WAITING, linger: float = 0.0
+        self,
+        ledger: Ledger,
+        deliver: Callable[[Results[T]], None],
+        *,
+        waiting: int = WAITING,
+        linger: float = 0.0,
     ) -> None:
-        """Take over a ledger; `deliver` is called from the sequencer's thread. A batch is gathered for `linger` seconds."""
+        """Take over a ledger; `deliver` is called from the sequencer's thread. A batch is gathered
+        for `linger` seconds.
+        """
         self.ledger = ledger
         self.deliver = deliver
         self.waiting = waiting
@@ -51,7 +62,9 @@ class Sequencer(Generic[T]):
         """What kept the last batch from being added; none when all is well."""
         self.batches = 0
         self.storage_failures = 0
-        """How often the storage failed and was opened again: a disk that does so once may do so again."""
+        """How often the storage failed and was opened again: a disk that does so once may do so
+        again.
+        """
         self.thread = threading.Thread(target=self._run, name="sequencer", daemon=True)
         self.thread.start()
 
@@ -63,7 +76,11 @@ class Sequencer(Generic[T]):
         """
         with self.changed:
             if self.stopping or len(self.queue) >= self.waiting:
-                raise Busy(str(self.failure or "the log is going down") if self.stopping else "too many entries are waiting")
+                raise Busy(
+                    str(self.failure or "the log is going down")
+                    if self.stopping
+                    else "too many entries are waiting"
+                )
             self.queue.append((entry, ticket))
             if len(self.queue) == 1:
                 self.changed.notify()
@@ -79,16 +96,25 @@ class Sequencer(Generic[T]):
     def _run(self) -> None:
         try:
             while (batch := self._next()) or not self.stopping:
-                # What failed is tried also without entries: whoever asks how the log is may send none before all is well.
+                # What failed is tried also without entries: whoever asks how the log is may send
+                # none before all is well.
                 results = self._append([entry for entry, _ in batch])
                 if batch:
-                    self.deliver([(ticket, result) for (_, ticket), result in zip(batch, results, strict=True)])
+                    self.deliver(
+                        [
+                            (ticket, result)
+                            for (_, ticket), result in zip(batch, results, strict=True)
+                        ]
+                    )
         except Exception as error:  # noqa: BLE001 - whatever it is, whoever waits and whoever comes has to be told
             self._give_up(error)
 
     def _give_up(self, error: Exception) -> None:
         """Refuse what waits and what comes: nothing adds entries any more."""
-        failure = Unreachable(f"the log takes no more entries until it is started again: {type(error).__name__}: {error}")
+        failure = Unreachable(
+            f"the log takes no more entries until it is started again: {type(error).__name__}: "
+            f"{error}"
+        )
         with self.changed:
             self.stopping, self.failure = True, failure
             left = [ticket for _, ticket in self.queue]
@@ -99,7 +125,9 @@ class Sequencer(Generic[T]):
     def _next(self) -> list[tuple[bytes, T]]:
         """Give what waits; nothing, when it is time to end or to try again."""
         with self.changed:
-            self.changed.wait_for(lambda: self.queue or self.stopping, _PROBE if self.failure else None)
+            self.changed.wait_for(
+                lambda: self.queue or self.stopping, _PROBE if self.failure else None
+            )
         if self.linger and not self.stopping and len(self.queue) < MOST:
             time.sleep(self.linger)
         with self.changed:
@@ -113,11 +141,16 @@ class Sequencer(Generic[T]):
                 self.storage_failures += 1
                 time.sleep(_PAUSE)
                 placed = self.ledger.append(entries)
-                _log.warning("the database failed and was opened again, nothing is lost: %s", error.diagnostics())
+                _log.warning(
+                    "the database failed and was opened again, nothing is lost: %s",
+                    error.diagnostics(),
+                )
         except VacrError as error:
             return [self._failed(error)] * len(entries)
         except Exception as error:  # noqa: BLE001 - whoever waits has to be told, whatever it is
-            return [self._failed(Unreachable(f"a bug in vacr: {type(error).__name__}: {error}"))] * len(entries)
+            return [
+                self._failed(Unreachable(f"a bug in vacr: {type(error).__name__}: {error}"))
+            ] * len(entries)
         if self.failure is not None:
             _log.warning("entries are taken again")
         self.failure = None

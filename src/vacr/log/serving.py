@@ -1,4 +1,5 @@
-"""Serving an application over HTTP: the socket, TLS, and an end that waits for what has begun. Step: register.
+"""Serving an application over HTTP: the socket, TLS, and an end that waits for what has begun.
+Step: register.
 
 Needs the extra `log`.
 """
@@ -19,7 +20,9 @@ from vacr.errors import UnreadableInput, UsageError, VacrError
 _GRACE = 10
 _BACKLOG = 2048
 _ACCEPTED_AT_ONCE = 16
-"""The event loop takes one new caller of each socket, then serves all that are there: with one socket, new ones would starve."""
+"""The event loop takes one new caller of each socket, then serves all that are there: with one
+socket, new ones would starve.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +59,11 @@ def serve(
     stop: Stop | None = None,
     proxies: Sequence[str] = (),
 ) -> None:
-    """Serve until a signal asks to end (SIGTERM, SIGINT), or the service itself; `told` gets the address once it can be called.
+    """Serve until a signal asks to end (SIGTERM, SIGINT), or the service itself; `told` gets the
+    address once it can be called.
 
-    Where one of `proxies` calls, by its address or network, the caller is whom it names in `X-Forwarded-For`.
+    Where one of `proxies` calls, by its address or network, the caller is whom it names in
+    `X-Forwarded-For`.
 
     Raises:
         UsageError: the address cannot be had, or the extra is not installed.
@@ -103,11 +108,15 @@ def serve(
 
 def _socket(host: str, port: int) -> socket.socket:
     try:
-        family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        family, _, _, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
         return socket.create_server(address[:2], family=family, backlog=_BACKLOG)
     except (OSError, OverflowError, UnicodeError) as error:
         told = getattr(error, "strerror", None) or error
-        raise UsageError(f"cannot listen at {host}, port {port}: {told}", hint="Give another --port or --host.") from error
+        raise UsageError(
+            f"cannot listen at {host}, port {port}: {told}", hint="Give another --port or --host."
+        ) from error
 
 
 def _address(listening: socket.socket, host: str, *, secure: bool) -> str:
@@ -117,7 +126,9 @@ def _address(listening: socket.socket, host: str, *, secure: bool) -> str:
 
 @contextmanager
 def _signals(end: Callable[[], None]) -> Iterator[None]:
-    """End well when asked to: the server has handlers of its own while it runs, and raises what it got again when it ended."""
+    """End well when asked to: the server has handlers of its own while it runs, and raises what it
+    got again when it ended.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -142,6 +153,8 @@ def _context(tls: Tls) -> ssl.SSLContext:
         files = ", ".join(filter(None, (tls.certificate, tls.key, tls.client_authority)))
         hint = "A certificate and its key, not encrypted, and authorities are files in PEM."
         raise UnreadableInput(
-            f"not what TLS needs: {getattr(error, 'strerror', None) or error}", where=files, hint=hint
+            f"not what TLS needs: {getattr(error, 'strerror', None) or error}",
+            where=files,
+            hint=hint,
         ) from error
     return context

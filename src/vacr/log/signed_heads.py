@@ -1,4 +1,6 @@
-"""Every head that a log has signed, compared with the tree that its entries give. Step: register."""
+"""Every head that a log has signed, compared with the tree that its entries give. Step:
+register.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,11 @@ class SignedHeads:
         if self.last is not None and stored.time < self.last.time:
             self.findings.add(f"the head of size {head.size} is older than the one before")
         if not self.said or self.positions[-1] != stored.description:
-            self.findings.add(f"the head of size {head.size} names entry {stored.description}, which does not describe the log")
+            self.findings.add(
+                f"the head of size {head.size} names entry {stored.description}, which does "
+                "not "
+                "describe the log"
+            )
             return
         try:
             _check_signed(stored, self.said[-1], self.log)
@@ -69,9 +75,15 @@ class SignedHeads:
         """Check that the last head is the log's, and tell which roots were wrong."""
         if self.wrong:
             told = f"the entries do not give the root that was signed for size {self.wrong[0]}"
-            self.findings.add(told + (f", nor {len(self.wrong) - 1} roots after it" if len(self.wrong) > 1 else ""))
+            self.findings.add(
+                told
+                + (f", nor {len(self.wrong) - 1} roots after it" if len(self.wrong) > 1 else "")
+            )
         if self.next is not None:
-            self.findings.add(f"a head of size {self.next.head.size} was signed, and the log has {head.head.size} entries")
+            self.findings.add(
+                f"a head of size {self.next.head.size} was signed, and the log has "
+                f"{head.head.size} entries"
+            )
         if self.last != head:
             self.findings.add("the head of the log is not the last one that was signed")
 
@@ -79,7 +91,10 @@ class SignedHeads:
 def _check_signed(stored: StoredHead, said: Description, log: str) -> None:
     head = stored.head
     algorithms.verify(
-        algorithms.default_for(said.receipt_key), said.receipt_key, head.signature, to_be_signed(head.protected, head.root)
+        algorithms.default_for(said.receipt_key),
+        said.receipt_key,
+        head.signature,
+        to_be_signed(head.protected, head.root),
     )
     protected = parse(head.inclusion(0, [])).protected
     claims = {labels.ISS: log, labels.SUB: said.origin, labels.IAT: stored.time}

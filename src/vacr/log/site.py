@@ -1,4 +1,6 @@
-"""Files below an address, whose owner is not trusted: asked patiently, and sending nobody elsewhere. Step: verify."""
+"""Files below an address, whose owner is not trusted: asked patiently, and sending nobody
+elsewhere. Step: verify.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,8 @@ class Site:
         self.wire.close()
 
     def get(self, path: str, most: int) -> Answer:
-        """Fetch what is at a path, no more than so many bytes of it; whoever is busy is asked again a little later.
+        """Fetch what is at a path, no more than so many bytes of it; whoever is busy is asked again
+        a little later.
 
         Raises:
             Unreachable: there is no answer, or one that is too long or leads elsewhere.
@@ -68,13 +71,19 @@ class Site:
         place = urlsplit(target)
         path = (place.path or "/") + (f"?{place.query}" if place.query else "")
         try:
-            answer = self.wire.ask("GET", path, headers={"Accept-Encoding": "gzip, identity"}, most=most)
+            answer = self.wire.ask(
+                "GET", path, headers={"Accept-Encoding": "gzip, identity"}, most=most
+            )
         except ssl.SSLCertVerificationError as error:
             hint = "Name the authority that certifies it with --ca."
-            raise Unreachable(f"it is not certified: {error.verify_message}", where=target, hint=hint) from error
+            raise Unreachable(
+                f"it is not certified: {error.verify_message}", where=target, hint=hint
+            ) from error
         except (OSError, UnicodeError, http.client.HTTPException) as error:
             told = str(error) or type(error).__name__
-            raise Unreachable(f"no answer: {told}", where=target, hint=way_out(error, target)) from error
+            raise Unreachable(
+                f"no answer: {told}", where=target, hint=way_out(error, target)
+            ) from error
         return _plain(answer, most, target)
 
 
@@ -86,7 +95,9 @@ def _followed(target: str, place: str) -> str:
             return there._replace(fragment="").geturl()
     except ValueError:
         pass  # no address at all
-    raise Unreachable(f"leads to another place, {place[:200]!r}, which was not asked for", where=target)
+    raise Unreachable(
+        f"leads to another place, {place[:200]!r}, which was not asked for", where=target
+    )
 
 
 def _plain(answer: Answer, most: int, target: str) -> Answer:
@@ -95,14 +106,23 @@ def _plain(answer: Answer, most: int, target: str) -> Answer:
     if encoding == "identity":
         return answer
     if encoding != "gzip":
-        raise Unreachable(f"an answer in an encoding that was not asked for: {encoding[:40]}", where=target)
+        raise Unreachable(
+            f"an answer in an encoding that was not asked for: {encoding[:40]}", where=target
+        )
     inflater = zlib.decompressobj(_GZIP)
     try:
         inflated = inflater.decompress(answer.body, most + 1)
     except zlib.error as error:
-        raise Unreachable(f"an answer that cannot be decompressed: {error}", where=target) from error
+        raise Unreachable(
+            f"an answer that cannot be decompressed: {error}", where=target
+        ) from error
     if len(inflated) > most:
-        raise Unreachable(f"an answer of more than {most} bytes, which is more than there can be", where=target)
+        raise Unreachable(
+            f"an answer of more than {most} bytes, which is more than there can be", where=target
+        )
     if not inflater.eof or inflater.unused_data:
-        raise Unreachable("an answer that cannot be decompressed: it is cut off, or more comes after it", where=target)
+        raise Unreachable(
+            "an answer that cannot be decompressed: it is cut off, or more comes after it",
+            where=target,
+        )
     return replace(answer, body=inflated)

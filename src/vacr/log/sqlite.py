@@ -1,7 +1,7 @@
 """A log in one SQLite file. Step: register.
 
-Write-ahead log, every commit synced. What a PRAGMA answers is fetched and compared: an error while it is carried out would be
-lost otherwise, and the log would go on without being durable.
+Write-ahead log, every commit synced. What a PRAGMA answers is fetched and compared: an error while
+it is carried out would be lost otherwise, and the log would go on without being durable.
 """
 
 from __future__ import annotations
@@ -24,18 +24,28 @@ _WAIT = 30.0
 _FULL = 2
 _CORRUPT = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _CACHE = 16_384
-"""Kilobytes of pages in memory: enough for all that a batch touches, whatever the size of the log."""
+"""Kilobytes of pages in memory: enough for all that a batch touches, whatever the size of the log.
+"""
 
 _SCHEMA = (
     "CREATE TABLE entries (position INTEGER PRIMARY KEY, entry BLOB NOT NULL)",
-    "CREATE TABLE old_leaves (prefix INTEGER, position INTEGER, PRIMARY KEY (prefix, position)) WITHOUT ROWID",
-    "CREATE TABLE new_leaves (prefix INTEGER, position INTEGER, PRIMARY KEY (prefix, position)) WITHOUT ROWID",
+    (
+        "CREATE TABLE old_leaves (prefix INTEGER, position INTEGER, PRIMARY KEY (prefix, "
+        "position)) WITHOUT ROWID"
+    ),
+    (
+        "CREATE TABLE new_leaves (prefix INTEGER, position INTEGER, PRIMARY KEY (prefix, "
+        "position)) WITHOUT ROWID"
+    ),
     "CREATE VIEW leaves AS SELECT * FROM old_leaves UNION ALL SELECT * FROM new_leaves",
     "CREATE TABLE tiles (place INTEGER PRIMARY KEY, hashes BLOB NOT NULL)",
     """CREATE TABLE heads (
         size INTEGER PRIMARY KEY, root BLOB NOT NULL, protected BLOB NOT NULL, signature BLOB NOT NULL,
         time INTEGER NOT NULL, description INTEGER NOT NULL)""",
-    "CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), size INTEGER NOT NULL, root BLOB NOT NULL)",
+    (
+        "CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), size INTEGER NOT NULL, root "
+        "BLOB NOT NULL)"
+    ),
     "INSERT INTO head VALUES (1, 0, x'')",
     f"PRAGMA user_version = {FORMAT}",
 )
@@ -55,12 +65,19 @@ class SqliteStorage:
         """
         self.path = path
         if not create and not path.is_file():
-            hint = "Put the newest copy of it back. It is not made again: another one would be another log."
+            hint = (
+                "Put the newest copy of it back. It is not made again: another one would be "
+                "another log."
+            )
             raise UnreadableInput("the database of the log is gone", where=str(path), hint=hint)
         mode = "ro" if readonly else "rwc" if create else "rw"
         with self._failing():
             self.connection = sqlite3.connect(
-                f"{path.absolute().as_uri()}?mode={mode}", uri=True, timeout=_WAIT, isolation_level=None, check_same_thread=False
+                f"{path.absolute().as_uri()}?mode={mode}",
+                uri=True,
+                timeout=_WAIT,
+                isolation_level=None,
+                check_same_thread=False,
             )
         try:
             with self._failing():
@@ -76,7 +93,8 @@ class SqliteStorage:
             self._demand("PRAGMA synchronous", _FULL)
             self._ask(f"PRAGMA cache_size = -{_CACHE}")
             self._recover()
-            # SQLite syncs the name of the write-ahead log itself, and does not look whether that worked.
+            # SQLite syncs the name of the write-ahead log itself, and does not look whether that
+            # worked.
             sync_folder(self.path.parent)
         if create:
             with self._alone():
@@ -84,26 +102,33 @@ class SqliteStorage:
         version = self._one("PRAGMA user_version")
         if version != FORMAT:
             hint = "It is from another version of vacr, or no log."
-            raise UnreadableInput(f"a log of layout {version}, not {FORMAT}", where=str(self.path), hint=hint)
+            raise UnreadableInput(
+                f"a log of layout {version}, not {FORMAT}", where=str(self.path), hint=hint
+            )
 
     def _recover(self) -> None:
         """See to the disk what an earlier process wrote and may have failed to sync.
 
-        After such a failure the system gives back what it holds in memory and never writes it. So the write-ahead log is written
-        again, byte for byte; only then it may be moved into the file, which would be broken without it if the power failed then.
+        After such a failure the system gives back what it holds in memory and never writes it. So
+        the write-ahead log is written again, byte for byte; only then it may be moved into the
+        file, which would be broken without it if the power failed then.
         """
         with self._alone():
             durable.write_again(self.path.with_name(f"{self.path.name}-wal"))
             busy, *_ = self._ask("PRAGMA wal_checkpoint(TRUNCATE)")[0]
         if busy:
-            raise StorageFailed("another process uses the log without pause", where=str(self.path), hint="Try again.")
+            raise StorageFailed(
+                "another process uses the log without pause",
+                where=str(self.path),
+                hint="Try again.",
+            )
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """Let nobody else write, nor move the write-ahead log into the file.
 
-        SQLite has locks of its own for both; but before version 3.51.3 one of two who do that at the same instant may be lost
-        (its "WAL-reset bug").
+        SQLite has locks of its own for both; but before version 3.51.3 one of two who do that at
+        the same instant may be lost (its "WAL-reset bug").
         """
         with ExitStack() as stack:
             with self._failing():
@@ -162,9 +187,14 @@ class SqliteStorage:
     def entries(self, first: int, end: int) -> list[bytes]:
         """Give entries, from one position up to another."""
         with self._failing():
-            rows = self._ask("SELECT entry FROM entries WHERE position >= ? AND position < ? ORDER BY position", (first, end))
+            rows = self._ask(
+                "SELECT entry FROM entries WHERE position >= ? AND position < ? ORDER BY position",
+                (first, end),
+            )
         if any(type(row[0]) is not bytes for row in rows):
-            raise Damaged(f"an entry from {first} on is not as it was written", where=str(self.path))
+            raise Damaged(
+                f"an entry from {first} on is not as it was written", where=str(self.path)
+            )
         return [row[0] for row in rows]
 
     def tile(self, level: int, number: int) -> bytes | None:
@@ -177,12 +207,18 @@ class SqliteStorage:
         """Give the positions of leaves that begin so, each with its beginning."""
         marks = ",".join("?" * len(prefixes))
         with self._failing():
-            return self._ask(f"SELECT prefix, position FROM leaves WHERE prefix IN ({marks})", prefixes)  # noqa: S608 - marks only
+            return self._ask(
+                f"SELECT prefix, position FROM leaves WHERE prefix IN ({marks})",  # noqa: S608
+                prefixes,
+            )
 
     def counts(self) -> dict[str, int]:
         """Count what is stored, table by table."""
         with self._failing():
-            return {name: self._one(f"SELECT count(*) FROM {name}") for name in ("entries", "leaves", "tiles", "heads")}  # noqa: S608
+            return {
+                name: self._one(f"SELECT count(*) FROM {name}")  # noqa: S608
+                for name in ("entries", "leaves", "tiles", "heads")
+            }
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -236,14 +272,25 @@ class SqliteStorage:
                 self._ask("DELETE FROM new_leaves")
             many(
                 "INSERT OR REPLACE INTO tiles VALUES (?, ?)",
-                [(_place(level, number), tile.encode()) for (level, number), tile in batch.tiles.items()],
+                [
+                    (_place(level, number), tile.encode())
+                    for (level, number), tile in batch.tiles.items()
+                ],
             )
             head = after.head
-            row = (head.size, head.root, head.protected, head.signature, after.time, after.description)
+            row = (
+                head.size,
+                head.root,
+                head.protected,
+                head.signature,
+                after.time,
+                after.description,
+            )
             self._ask("INSERT INTO heads VALUES (?, ?, ?, ?, ?, ?)", row)
             was = (before.head.size, before.head.root) if before is not None else (0, b"")
             moved = self.connection.execute(
-                "UPDATE head SET size = ?, root = ? WHERE size = ? AND root = ?", (head.size, head.root, *was)
+                "UPDATE head SET size = ?, root = ? WHERE size = ? AND root = ?",
+                (head.size, head.root, *was),
             )
         if moved.rowcount != 1:
             raise HeadMoved("another writer moved the head of the log", where=str(self.path))

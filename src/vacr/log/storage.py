@@ -1,7 +1,8 @@
 """What the storages of a log have in common: what they keep, and how they fail. Step: register.
 
-There are two, in `sqlite.py` and `postgres.py`. Each keeps entries, the tiles of the tree, an index from leaves to positions, and
-every head that was signed. A batch is one transaction, and moves the head only from where it was.
+There are two, in `sqlite.py` and `postgres.py`. Each keeps entries, the tiles of the tree, an index
+from leaves to positions, and every head that was signed. A batch is one transaction, and moves the
+head only from where it was.
 """
 
 from __future__ import annotations
@@ -18,21 +19,29 @@ from vacr.receipts.tiles import Tile
 FORMAT = 2
 """The layout of the tables; a storage of another one is refused."""
 _LOT = 4_096
-"""After so many entries what is new in the index joins the old: alone each would touch a page of it, so many share them."""
+"""After so many entries what is new in the index joins the old: alone each would touch a page of
+it, so many share them.
+"""
 
 
 class StorageFailed(Unreachable):
-    """Something could not be read or written: what was under way is not done, or it is not known whether it is."""
+    """Something could not be read or written: what was under way is not done, or it is not known
+    whether it is.
+    """
 
 
 class HeadMoved(Unreachable):
-    """Another writer moved the head of the log: nothing was written, and what was to be written can be tried again."""
+    """Another writer moved the head of the log: nothing was written, and what was to be written can
+    be tried again.
+    """
 
 
 class Damaged(InvalidStatement):
     """What is stored is not what was stored."""
 
-    def __init__(self, message: str, *, where: str = "", hint: str = "vacr log fsck tells what is wrong.") -> None:
+    def __init__(
+        self, message: str, *, where: str = "", hint: str = "vacr log fsck tells what is wrong."
+    ) -> None:
         """Say what is wrong with it."""
         super().__init__(message, reason="log-damaged", where=where, hint=hint)
 
@@ -64,7 +73,9 @@ class Batch:
 
     def indexed(self) -> list[tuple[int, int]]:
         """Give its rows of the index, in their order there."""
-        return sorted(zip(map(prefix_of, self.leaves), range(self.first, self.after.head.size), strict=True))
+        return sorted(
+            zip(map(prefix_of, self.leaves), range(self.first, self.after.head.size), strict=True)
+        )
 
     def ends_lot(self) -> bool:
         """Tell whether what is new in the index is to join the rest of it now."""

@@ -1,4 +1,6 @@
-"""A log that is read over HTTP: its checkpoint, tiles and bundles of entries. Follows C2SP tlog-tiles, as a client."""
+"""A log that is read over HTTP: its checkpoint, tiles and bundles of entries. Follows C2SP
+tlog-tiles, as a client.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ class TiledLog:
         width = min(WIDTH, (size >> (HEIGHT * level)) - number * WIDTH)
         data, whole = self._fetch(f"tile/{level}/", number, width, WIDTH * HASH_SIZE)
         if len(data) != whole * HASH_SIZE:
-            raise InvalidStatement(f"tile {level}/{number} has {len(data)} bytes", reason="log-tile")
+            raise InvalidStatement(
+                f"tile {level}/{number} has {len(data)} bytes", reason="log-tile"
+            )
         return [data[at : at + HASH_SIZE] for at in range(0, width * HASH_SIZE, HASH_SIZE)]
 
     def bundle(self, number: int, size: int) -> list[bytes]:
@@ -59,10 +63,14 @@ class TiledLog:
         try:
             return bundles.decode(data, whole)[:width]
         except InvalidStatement as error:
-            raise InvalidStatement(f"entries {number * WIDTH} and on: {error.message}", reason="log-bundle") from error
+            raise InvalidStatement(
+                f"entries {number * WIDTH} and on: {error.message}", reason="log-bundle"
+            ) from error
 
     def _fetch(self, folder: str, number: int, width: int, most: int) -> tuple[bytes, int]:
-        """Fetch something by its number; tells how much is in it, for once it is full a log may keep only that form."""
+        """Fetch something by its number; tells how much is in it, for once it is full a log may
+        keep only that form.
+        """
         path = folder + tiles.path_of(number, width)
         reply = self.site.get(path, most)
         if reply.status in _GONE and width != WIDTH:
@@ -72,5 +80,7 @@ class TiledLog:
 
     def _body(self, reply: Answer, path: str) -> bytes:
         if reply.status != _OK:
-            raise Unreachable(f"the log does not give {path}: it answered {reply.status}", where=self.site.url)
+            raise Unreachable(
+                f"the log does not give {path}: it answered {reply.status}", where=self.site.url
+            )
         return reply.body

@@ -1,4 +1,5 @@
-"""The way from one size of a log to a larger one: every entry on it is fetched, hashed and put onto the tree. Step: verify.
+"""The way from one size of a log to a larger one: every entry on it is fetched, hashed and put onto
+the tree. Step: verify.
 
 Memory does not grow with the way: there is one bundle at a time, and the edge of the tree.
 """
@@ -31,7 +32,8 @@ def _none(level: int, number: int) -> Tile:
 
 
 def walk(log: TiledLog, growing: Growing, size: int, chain: KeyChain) -> None:
-    """Put all entries up to a size onto a tree, and compare each tile that is complete then with the log's.
+    """Put all entries up to a size onto a tree, and compare each tile that is complete then with
+    the log's.
 
     Raises:
         InvalidStatement: an entry or a tile is not what it has to be.
@@ -45,7 +47,9 @@ def walk(log: TiledLog, growing: Growing, size: int, chain: KeyChain) -> None:
                 growing.add(leaf)
                 chain.read(index, entry)
             elif growing.tile(0, number).rows[0][index % WIDTH] != leaf:
-                raise InvalidStatement(f"entry {index} is not the one that was logged", reason="log-entry")
+                raise InvalidStatement(
+                    f"entry {index} is not the one that was logged", reason="log-entry"
+                )
         # Those that are not full yet are compared at the end, for the log has no others.
         for (level, place), tile in growing.settle().items():
             if len(tile) == WIDTH:
@@ -64,4 +68,6 @@ def _compare(log: TiledLog, level: int, number: int, tile: Tile, size: int) -> N
                 if not level
                 else f"hash {at} is not that of what is below"
             )
-            raise InvalidStatement(f"tile {level}/{number}: {what}", reason="log-tile" if level else "log-entry")
+            raise InvalidStatement(
+                f"tile {level}/{number}: {what}", reason="log-tile" if level else "log-entry"
+            )

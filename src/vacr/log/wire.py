@@ -43,8 +43,12 @@ class Access:
         Raises:
             UsageError: the token cannot be one, or there is a key without a certificate.
         """
-        if self.token is not None and (not self.token.isascii() or not self.token.isprintable() or " " in self.token.strip()):
-            raise UsageError("the token has letters that no token has", hint="It is one line of ASCII.")
+        if self.token is not None and (
+            not self.token.isascii() or not self.token.isprintable() or " " in self.token.strip()
+        ):
+            raise UsageError(
+                "the token has letters that no token has", hint="It is one line of ASCII."
+            )
         if self.key is not None and self.certificate is None:
             raise UsageError("a key without a certificate", hint="Give --client-cert, too.")
 
@@ -65,7 +69,9 @@ class Access:
                 context.load_cert_chain(self.certificate, self.key, password=_no_password)
             except (OSError, ValueError) as error:
                 told = "no certificate in PEM with its key, which must not be encrypted"
-                raise Unreachable(told, where=self.certificate, hint="Give the key with --client-key.") from error
+                raise Unreachable(
+                    told, where=self.certificate, hint="Give the key with --client-key."
+                ) from error
         return context
 
 
@@ -100,13 +106,20 @@ class Wire:
         self.connection: http.client.HTTPConnection | None = None
         self.address: Address = address_of(url, "transparency service", EXAMPLE)
         if "?" in self.address.path or "#" in url:
-            raise UsageError(f"{url} is no address of a service: nothing may follow its path", hint=EXAMPLE)
+            raise UsageError(
+                f"{url} is no address of a service: nothing may follow its path", hint=EXAMPLE
+            )
         if access.token is not None and self.address.scheme == "http" and not self.address.is_local:
             raise UsageError("a token is sent over https only", hint=EXAMPLE)
         self.context = access.context() if self.address.scheme == "https" else None
 
     def ask(
-        self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None, most: int = LARGEST_ANSWER
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        headers: dict[str, str] | None = None,
+        most: int = LARGEST_ANSWER,
     ) -> Answer:
         """Ask, and give the answer, whatever it is, unless it has more than so many bytes.
 
@@ -129,7 +142,9 @@ class Wire:
             self.connection.close()
             self.connection = None
 
-    def _ask(self, method: str, path: str, body: bytes | None, headers: dict[str, str], most: int) -> Answer:
+    def _ask(
+        self, method: str, path: str, body: bytes | None, headers: dict[str, str], most: int
+    ) -> Answer:
         connection = self.connection or self._connection()
         self.connection = None
         try:
@@ -155,7 +170,9 @@ class Wire:
     def _connection(self) -> http.client.HTTPConnection:
         place, timeout = self.address, min(self.access.timeout, _SILENCE)
         if self.context is not None:
-            return http.client.HTTPSConnection(place.host, place.port, timeout=timeout, context=self.context)
+            return http.client.HTTPSConnection(
+                place.host, place.port, timeout=timeout, context=self.context
+            )
         return http.client.HTTPConnection(place.host, place.port, timeout=timeout)
 
 
@@ -163,13 +180,16 @@ def _read(response: http.client.HTTPResponse, most: int) -> bytes:
     """Read an answer, unless it has, or says to have, more than so many bytes."""
     read = response.read(most + 1) if (response.length or 0) <= most else None
     if read is None or len(read) > most:
-        raise http.client.HTTPException(f"an answer of more than {most} bytes, which is more than there can be")
+        raise http.client.HTTPException(
+            f"an answer of more than {most} bytes, which is more than there can be"
+        )
     return read
 
 
 @contextmanager
 def _within(connection: http.client.HTTPConnection, seconds: float) -> Iterator[threading.Event]:
-    """End a connection after some time: the library's own limit begins anew with every byte. Gives what tells that it is over.
+    """End a connection after some time: the library's own limit begins anew with every byte. Gives
+    what tells that it is over.
 
     Raises:
         TimeoutError: the time was over.
@@ -187,8 +207,11 @@ def _within(connection: http.client.HTTPConnection, seconds: float) -> Iterator[
     try:
         yield late
     except (OSError, http.client.HTTPException, AttributeError) as error:
-        # The library's limit for one step may be as long as that for the whole answer, and end first.
-        is_over = late.is_set() or (isinstance(error, TimeoutError) and (connection.timeout or 0) >= seconds)
+        # The library's limit for one step may be as long as that for the whole answer, and end
+        # first.
+        is_over = late.is_set() or (
+            isinstance(error, TimeoutError) and (connection.timeout or 0) >= seconds
+        )
         if is_over:
             raise TimeoutError(f"no whole answer within {seconds:g} seconds") from error
         raise

@@ -1,6 +1,8 @@
-"""A witness: cosigns the checkpoints of logs, each of which has to continue the one before. Step: register.
+"""A witness: cosigns the checkpoints of logs, each of which has to continue the one before. Step:
+register.
 
-Follows C2SP tlog-witness, `add-checkpoint`. Not there: any way to read what it has cosigned, as the specification has none yet.
+Follows C2SP tlog-witness, `add-checkpoint`. Not there: any way to read what it has cosigned, as the
+specification has none yet.
 """
 
 from __future__ import annotations
@@ -45,7 +47,12 @@ class Answer:
 class Witness:
     """Decides about checkpoints."""
 
-    def __init__(self, folder: WitnessFolder, logs: Iterable[VerifierKey], now: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        folder: WitnessFolder,
+        logs: Iterable[VerifierKey],
+        now: Callable[[], float] = time.time,
+    ) -> None:
         """Take the keys of the logs to cosign; a log that changed its key has several.
 
         Raises:
@@ -85,9 +92,13 @@ class Witness:
             if refusal is not None:
                 return refusal
             when = max(int(self.now()), before.time if before is not None else 0)
-            if self.folder.store.move(said.origin, before, Seen(said.size, said.root, when, asked.note)):
+            if self.folder.store.move(
+                said.origin, before, Seen(said.size, said.root, when, asked.note)
+            ):
                 public = self.folder.public
-                return Answer(200, checkpoint.cosign(note.text, when, public.name, self.folder.key).line)
+                return Answer(
+                    200, checkpoint.cosign(note.text, when, public.name, self.folder.key).line
+                )
             # Somebody else moved it: what was checked against is not what is there.
 
     def _refusal(self, asked: Submission, said: Checkpoint, before: Seen | None) -> Answer | None:
@@ -102,7 +113,15 @@ class Witness:
             # The empty tree is the beginning of every other: there is nothing to prove.
             fine = not asked.proof and (said.size > 0 or said.root == _EMPTY)
             return (
-                None if fine else Answer(422, "from an empty tree there is nothing to prove, and its root is the hash of nothing")
+                None
+                if fine
+                else Answer(
+                    422,
+                    (
+                        "from an empty tree there is nothing to prove, and its root is the hash of "
+                        "nothing"
+                    ),
+                )
             )
         try:
             proven = tree.root_by_consistency(size, said.size, asked.proof, root)
@@ -111,10 +130,15 @@ class Witness:
         return None if proven == said.root else Answer(422, "the proof leads to another root")
 
     def _keep(self, said: Checkpoint, before: Seen, note: bytes) -> None:
-        """Keep two checkpoints of one size with different roots, both signed by the log: it has forked."""
+        """Keep two checkpoints of one size with different roots, both signed by the log: it has
+        forked.
+        """
         known, seen = (one.decode("utf-8", "replace") for one in (before.note, note))
         told = f"{said.origin} signed two trees of size {said.size}"
-        evidence.keep(self.folder.path / "witness", {"reason": "log-forked", "message": told, "known": known, "seen": seen})
+        evidence.keep(
+            self.folder.path / "witness",
+            {"reason": "log-forked", "message": told, "known": known, "seen": seen},
+        )
 
 
 def application(witness: Witness, stop: Stop) -> Starlette:

@@ -46,14 +46,18 @@ def open_folder(path: Path, name: str | None = None) -> WitnessFolder:
         raise UsageError(f"there is a log at {path}", hint=hint)
     if private.exists() and not database.exists():
         hint = (
-            "What it cosigned is lost, so it could cosign another past. Make a new witness, with another key, in another folder."
+            "What it cosigned is lost, so it could cosign another past. Make a new witness, "
+            "with another key, in another folder."
         )
-        raise UnreadableInput("there is the key of a witness, but not what it has seen", where=str(path), hint=hint)
+        raise UnreadableInput(
+            "there is the key of a witness, but not what it has seen", where=str(path), hint=hint
+        )
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UnreadableInput(f"cannot be written: {error.strerror}", where=str(path)) from error
-    # What it has seen is there before the key is: nothing was cosigned if only the first of them came to be.
+    # What it has seen is there before the key is: nothing was cosigned if only the first of them
+    # came to be.
     store = WitnessStore(database)
     try:
         key = _key(private)
@@ -86,5 +90,8 @@ def _public(path: Path, key: ed25519.Ed25519PrivateKey, name: str | None) -> Ver
     if found != notes.key_of(found.name, key.public_key(), COSIGNATURE):
         raise UnreadableInput("not of the key that is beside it", where=str(path))
     if name not in (None, found.name):
-        raise UsageError(f"the witness in {path.parent} is named {found.name}", hint="Its name is part of its key and stays.")
+        raise UsageError(
+            f"the witness in {path.parent} is named {found.name}",
+            hint="Its name is part of its key and stays.",
+        )
     return found

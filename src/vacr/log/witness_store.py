@@ -29,7 +29,9 @@ class Seen:
 
 
 class WitnessStore:
-    """One row a log; a row moves from one state to another only where nobody else moved it meanwhile."""
+    """One row a log; a row moves from one state to another only where nobody else moved it
+    meanwhile.
+    """
 
     def __init__(self, path: Path) -> None:
         """Open the file, or make it.
@@ -40,7 +42,9 @@ class WitnessStore:
         self.path = path
         self.lock = threading.Lock()
         try:
-            self.database = sqlite3.connect(path, timeout=_WAIT, isolation_level=None, check_same_thread=False)
+            self.database = sqlite3.connect(
+                path, timeout=_WAIT, isolation_level=None, check_same_thread=False
+            )
             try:
                 self._prepare()
             except BaseException:
@@ -53,8 +57,14 @@ class WitnessStore:
         # Results are fetched, because an error of the disk shows only then.
         mode = self.database.execute("PRAGMA journal_mode = WAL").fetchall()
         self.database.execute("PRAGMA synchronous = FULL").fetchall()
-        if mode != [("wal",)] or self.database.execute("PRAGMA synchronous").fetchall() != [(_FULL,)]:
-            raise UnreadableInput("SQLite does not keep what is written here", where=str(self.path), hint="Use a local disk.")
+        if mode != [("wal",)] or self.database.execute("PRAGMA synchronous").fetchall() != [
+            (_FULL,)
+        ]:
+            raise UnreadableInput(
+                "SQLite does not keep what is written here",
+                where=str(self.path),
+                hint="Use a local disk.",
+            )
         self.database.execute(_TABLE).fetchall()
 
     def seen(self, origin: str) -> Seen | None:
@@ -65,13 +75,16 @@ class WitnessStore:
         """
         try:
             with self.lock:
-                rows = self.database.execute("SELECT size, root, time, note FROM logs WHERE origin = ?", (origin,)).fetchall()
+                rows = self.database.execute(
+                    "SELECT size, root, time, note FROM logs WHERE origin = ?", (origin,)
+                ).fetchall()
         except sqlite3.Error as error:
             raise self._failed(error) from error
         return Seen(*rows[0]) if rows else None
 
     def move(self, origin: str, before: Seen | None, after: Seen) -> bool:
-        """Go from one state to another; tell whether that was done, and is on disk, or another state was found.
+        """Go from one state to another; tell whether that was done, and is on disk, or another
+        state was found.
 
         Raises:
             UnreadableInput: it cannot be written.
@@ -80,7 +93,10 @@ class WitnessStore:
         try:
             with self.lock:
                 if before is None:
-                    done = self.database.execute("INSERT INTO logs VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", (origin, *new))
+                    done = self.database.execute(
+                        "INSERT INTO logs VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                        (origin, *new),
+                    )
                 else:
                     done = self.database.execute(
                         "UPDATE logs SET size = ?, root = ?, time = ?, note = ?"
@@ -96,5 +112,10 @@ class WitnessStore:
         self.database.close()
 
     def _failed(self, error: sqlite3.Error) -> UnreadableInput:
-        hint = "Look after the disk, then start the witness again. Never put back an older copy: it would cosign another past."
-        return UnreadableInput(f"the witness cannot keep what it has seen: {error}", where=str(self.path), hint=hint)
+        hint = (
+            "Look after the disk, then start the witness again. Never put back an older "
+            "copy: it would cosign another past."
+        )
+        return UnreadableInput(
+            f"the witness cannot keep what it has seen: {error}", where=str(self.path), hint=hint
+        )

@@ -1,4 +1,6 @@
-"""Put entries and what is known about a session together into a record. Step: read. Follows the v3 schema's root types."""
+"""Put entries and what is known about a session together into a record. Step: read. Follows the v3
+schema's root types.
+"""
 
 from __future__ import annotations
 
@@ -56,11 +58,14 @@ class Session:
     sandboxes: list[str] = field(default_factory=list)
     vcs: Native = field(default_factory=dict)
     native: Native = field(default_factory=dict)
-    """What the agent says about the session that has no canonical member; it stays under its native name."""
+    """What the agent says about the session that has no canonical member; it stays under its native
+    name.
+    """
     embedded: list[Native] = field(default_factory=list)
     """Entries that stand inside others and have times or ids of their own."""
     repaired: list[str] = field(default_factory=list)
-    """What was replaced in values that hold more than an entry; their bytes are kept in an event."""
+    """What was replaced in values that hold more than an entry; their bytes are kept in an event.
+    """
     secrets: list[str] = field(default_factory=list)
     """Pointers to what gives whoever reads the record a power it should not have."""
     has_usual_times: bool = False
@@ -79,22 +84,31 @@ class Session:
                     self.keep_unusual(number, document, entry)
 
     def keep_unusual(self, line: int, document: Any, entry: Callable[[Native], Native]) -> None:
-        """Keep what is no plain object: bytes that could not be decoded, a repaired line, a value of another type."""
+        """Keep what is no plain object: bytes that could not be decoded, a repaired line, a value
+        of another type.
+        """
         if isinstance(document, Repaired):
-            made = entry(document.value) if isinstance(document.value, dict) else self.other(document.value)
+            made = (
+                entry(document.value)
+                if isinstance(document.value, dict)
+                else self.other(document.value)
+            )
             mark(made)["repaired"] = document.reason
             self.entries.append(made)
         else:
             self.entries.append(self.unusual(line, document))
 
     def unusual(self, line: int, document: Any, part: str = "") -> Native:
-        """Make the event that keeps bytes which could not be decoded, or a value of an unexpected type.
+        """Make the event that keeps bytes which could not be decoded, or a value of an unexpected
+        type.
 
         `part` is the name of the file that they are in, where a session is of many.
         """
         if isinstance(document, Undecodable):
             where = f"{part} " if part else ""
-            self.notices.append(Notice(f"{where}cannot be decoded: {document.reason}; kept as bytes", line, part))
+            self.notices.append(
+                Notice(f"{where}cannot be decoded: {document.reason}; kept as bytes", line, part)
+            )
             event = undecodable(line, document)
             if part:
                 event["data"]["file"] = part
@@ -108,20 +122,26 @@ class Session:
         return {**event, "vacr": {"not-an-object": True}}
 
     def tidy(self) -> None:
-        """See to what only all entries together tell: timestamps outside the pattern, ids that are not unique."""
+        """See to what only all entries together tell: timestamps outside the pattern, ids that are
+        not unique.
+        """
         entries = self.entries + self.embedded if self.embedded else self.entries
         stamps = [entry["timestamp"] for entry in entries if "timestamp" in entry]
         # Most sessions have but usual timestamps, which need not be looked at one by one.
         self.has_usual_times = are_usual(stamps)
         if stamps and not self.has_usual_times and (odd := check_timestamps(entries)):
-            told = f"{len(odd)} outside the pattern, the first in entry {odd[0]}; kept in vacr.native"
+            told = (
+                f"{len(odd)} outside the pattern, the first in entry {odd[0]}; kept in vacr.native"
+            )
             self.notices.append(Notice(f"timestamps: {told}"))
         ids = [entry["id"] for entry in entries if "id" in entry]
         if len(set(ids)) != len(ids):
             _keep_first_of_each_id([entry for entry in entries if "id" in entry])
 
     def reading(self, source: Source, *, attached: bool = True) -> Reading:
-        """Make the record; the other parts of the source are attached to the session unless they were read with it."""
+        """Make the record; the other parts of the source are attached to the session unless they
+        were read with it.
+        """
         if attached:
             self.entries.extend(attached_file(part) for part in source.parts[1:])
         trace: Native = {
@@ -151,7 +171,9 @@ class Session:
         return Reading(cast("Record", record), tuple(self.notices))
 
     def _fill(self, trace: Native, record: Native) -> None:
-        """Leave the agent's own members in the session, and aside where their names mean something else there."""
+        """Leave the agent's own members in the session, and aside where their names mean something
+        else there.
+        """
         if not self.native:
             return
         native = {name: value for name, value in self.native.items() if value is not None}
@@ -161,7 +183,9 @@ class Session:
             record["vacr"]["native"] = aside
 
     def _times(self) -> Native:
-        """Say when the session began and ended: as the agent says, or by the first and the last time there is."""
+        """Say when the session began and ended: as the agent says, or by the first and the last
+        time there is.
+        """
         said = [stamp for stamp in (self.start, self.end) if stamp is not None]
         stamps = self._stamps() + said
         if not stamps:
@@ -175,15 +199,26 @@ class Session:
                 return {}
             # A day that no calendar has says nothing about order.
             extent = said[0], said[-1]
-        return {"session-start": extent[0] if self.start is None else self.start, "session-end": extent[1]}
+        return {
+            "session-start": extent[0] if self.start is None else self.start,
+            "session-end": extent[1],
+        }
 
     def _stamps(self) -> list[Any]:
         """Give the times that the session itself names."""
-        own = [entry for entry in self.entries if "inherited" not in entry.get("vacr", ())] if self.inherits else self.entries
+        own = (
+            [entry for entry in self.entries if "inherited" not in entry.get("vacr", ())]
+            if self.inherits
+            else self.entries
+        )
         return [entry["timestamp"] for entry in own if "timestamp" in entry]
 
     def _agent_meta(self) -> Native:
-        meta: Native = {"cli-name": self.cli_name, "model-id": UNKNOWN, "model-provider": self.provider}
+        meta: Native = {
+            "cli-name": self.cli_name,
+            "model-id": UNKNOWN,
+            "model-provider": self.provider,
+        }
         if self.models:
             meta["model-id"] = max(self.models, key=self.models.__getitem__)
             meta["models"] = list(self.models)
@@ -192,7 +227,9 @@ class Session:
         return meta
 
     def _place(self, trace: Native, record: Native) -> None:
-        """Say where the session ran; the version control state is both the session's and the record's."""
+        """Say where the session ran; the version control state is both the session's and the
+        record's.
+        """
         if self.vcs:
             record["vcs"] = {"type": "git", **self.vcs}
         if self.working_dir is not None:
@@ -206,7 +243,12 @@ class Session:
 def undecodable(line: int, found: Undecodable) -> Native:
     """Make the event that keeps bytes which are not what they should be."""
     data = {"line": line, "reason": found.reason, "bytes": base64.b64encode(found.data).decode()}
-    return {"type": "system-event", "event-type": "undecodable", "data": data, "vacr": {"encoding": "base64"}}
+    return {
+        "type": "system-event",
+        "event-type": "undecodable",
+        "data": data,
+        "vacr": {"encoding": "base64"},
+    }
 
 
 def attached_file(part: Part) -> Native:
@@ -220,7 +262,9 @@ def attached_file(part: Part) -> Native:
 
 
 def _keep_first_of_each_id(entries: list[Native]) -> None:
-    """Let only the first entry of an id have it: resumed and copied sessions write some lines again."""
+    """Let only the first entry of an id have it: resumed and copied sessions write some lines
+    again.
+    """
     seen: set[str] = set()
     for entry in entries:
         identity = entry["id"]

@@ -1,8 +1,9 @@
 """Claude Code transcripts: project JSONL files, main sessions and sub-agents. Step: read.
 
-One line becomes one entry; lines are related by `parent-id`, and branches, compaction and sidechains stay as they are
-written. What the tables below name is moved; docs/mapping/claude-code.md is made of them. Left out on purpose: following
-a session into other files (`vacr.sources` finds those that belong together).
+One line becomes one entry; lines are related by `parent-id`, and branches, compaction and
+sidechains stay as they are written. What the tables below name is moved;
+docs/mapping/claude-code.md is made of them. Left out on purpose: following a session into other
+files (`vacr.sources` finds those that belong together).
 """
 
 from __future__ import annotations
@@ -16,7 +17,16 @@ from vacr.model import CANONICAL_MEMBERS, USAGE_MEMBERS, Native
 from vacr.readers import claude_known as known
 from vacr.readers.assemble import Reading, Session
 from vacr.readers.collector import collector_paused
-from vacr.readers.lift import Lift, Move, is_count, is_one_of, keep_native, mark, set_aside, without_nulls
+from vacr.readers.lift import (
+    Lift,
+    Move,
+    is_count,
+    is_one_of,
+    keep_native,
+    mark,
+    set_aside,
+    without_nulls,
+)
 from vacr.readers.source import Source
 from vacr.readers.stores import Store
 
@@ -33,15 +43,31 @@ ATTACHED = ("{stem}/tool-results/*", "{stem}.meta.json")
 SUB_SESSIONS = ("{stem}/subagents/agent-*.jsonl", "agent-*.jsonl")
 
 LINE = Lift(Move("uuid", "id"), Move("parentUuid", "parent-id"))
-MESSAGE = Lift(Move("content", "content", None), Move("model", "model-id"), Move("stop_reason", "stop-reason"))
+MESSAGE = Lift(
+    Move("content", "content", None), Move("model", "model-id"), Move("stop_reason", "stop-reason")
+)
 SYNTHETIC_MESSAGE = Lift(*(move for move in MESSAGE.moves if move.canonical != "model-id"))
 EVENT_NAMES = {"permission-mode": "permission-change"}
-LINES_AS_ENTRIES = {"tool_use": ("tool-call", ("name", "input")), "tool_result": ("tool-result", ("output",))}
+LINES_AS_ENTRIES = {
+    "tool_use": ("tool-call", ("name", "input")),
+    "tool_result": ("tool-result", ("output",)),
+}
 SYNTHETIC = "<synthetic>"
 
-# Members of every line that say where it belongs, not what happened; on an event they stay beside `data`.
+# Members of every line that say where it belongs, not what happened; on an event they stay beside
+# `data`.
 ENVELOPE = frozenset(
-    ("isSidechain", "userType", "cwd", "sessionId", "version", "gitBranch", "entrypoint", "slug", "agentId")
+    (
+        "isSidechain",
+        "userType",
+        "cwd",
+        "sessionId",
+        "version",
+        "gitBranch",
+        "entrypoint",
+        "slug",
+        "agentId",
+    )
     + ("sessionKind", "session_id", "teamName")
 )
 
@@ -50,11 +76,15 @@ _SET_ASIDE = CANONICAL_MEMBERS - {"timestamp"}
 _EVENT_SET_ASIDE = frozenset(("id", "parent-id", "event-type", "vacr"))
 _MESSAGES = known.MESSAGES
 AUTONOMOUS = frozenset(("sdk-cli",))
-INTERACTIVE = frozenset(("cli", "claude-desktop", "claude-vscode", "claude-jetbrains", "claude-web"))
+INTERACTIVE = frozenset(
+    ("cli", "claude-desktop", "claude-vscode", "claude-jetbrains", "claude-web")
+)
 
 
 def recognises(sample: Sequence[Any]) -> float:
-    """Tell how much of a sample of native values is Claude Code's; a line of a kindred format makes it none of it."""
+    """Tell how much of a sample of native values is Claude Code's; a line of a kindred format makes
+    it none of it.
+    """
     ours = sum(map(_is_line, sample))
     return (ours - 2 * sum(map(_is_kindred, sample))) / len(sample) if ours else 0.0
 
@@ -77,14 +107,19 @@ _IFLOW_SESSION = re.compile(r"session-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 def _is_kindred(value: Any) -> bool:
     """Return whether a line only looks like Claude Code's.
 
-    Messages of Qwen Code have parts, lines of Cursor have a role, and a session id of iFlow is `session-` with a UUID.
+    Messages of Qwen Code have parts, lines of Cursor have a role, and a session id of iFlow is
+    `session-` with a UUID.
     """
     if type(value) is not dict:
         return False
     message, session = value.get("message"), value.get("sessionId")
     if type(session) is str and _IFLOW_SESSION.fullmatch(session):
         return True
-    return "systemPayload" in value or "role" in value or (type(message) is dict and "parts" in message)
+    return (
+        "systemPayload" in value
+        or "role" in value
+        or (type(message) is dict and "parts" in message)
+    )
 
 
 def read(source: Source) -> Iterator[Reading]:
@@ -113,7 +148,9 @@ class _Transcript:
 
     def context(self, line: Native) -> None:
         """Learn about the session from the first line that says something."""
-        for member in [member for member in self.unlearned if type(line.get(member)) is str and line[member]]:
+        for member in [
+            member for member in self.unlearned if type(line.get(member)) is str and line[member]
+        ]:
             self.unlearned.remove(member)
             self.learn(member, line[member])
         if self.sidechain_only and "message" in line:
@@ -146,7 +183,9 @@ class _Transcript:
         if type(kind) is str:
             if kind in _MESSAGES:
                 return self.message(line, kind)
-            if kind in LINES_AS_ENTRIES and all(member in line for member in LINES_AS_ENTRIES[kind][1]):
+            if kind in LINES_AS_ENTRIES and all(
+                member in line for member in LINES_AS_ENTRIES[kind][1]
+            ):
                 return self.tool(line, kind)
         elif kind is None and is_one_of(_role(line), _MESSAGES):
             entry = self.message(line, _role(line))
@@ -189,7 +228,9 @@ class _Transcript:
             entry["children"] = views
 
     def count(self, message: Native, entry: Native) -> None:
-        """Remember the fullest usage of an API message: its lines repeat it, the last ones with the final numbers."""
+        """Remember the fullest usage of an API message: its lines repeat it, the last ones with the
+        final numbers.
+        """
         usage, identity = message["usage"], message.get("id")
         if type(usage) is not dict:
             return
@@ -241,21 +282,33 @@ class _Transcript:
         if kind in known.SUBTYPES:
             holder, subtypes = known.SUBTYPES[kind]
             inner = entry.get(holder) if holder else entry
-            subtype = inner.get("subtype" if kind == "system" else "type") if type(inner) is dict else None
+            subtype = (
+                inner.get("subtype" if kind == "system" else "type")
+                if type(inner) is dict
+                else None
+            )
             if not is_one_of(subtype, subtypes):
                 self.session.drift.see_type(f"{kind}/{subtype}")
 
     def unfold(self, data: Native, entry: Native) -> None:
-        """Take the sub-agent's message out of a progress line: it is an entry of its own, inside the event."""
+        """Take the sub-agent's message out of a progress line: it is an entry of its own, inside
+        the event.
+        """
         inner = data.get("data")
         embedded = inner.get("message") if type(inner) is dict else None
-        if type(embedded) is dict and is_one_of(embedded.get("type"), known.MESSAGES) and type(embedded.get("message")) is dict:
+        if (
+            type(embedded) is dict
+            and is_one_of(embedded.get("type"), known.MESSAGES)
+            and type(embedded.get("message")) is dict
+        ):
             del data["data"]["message"]
             entry["children"] = [self.typed(embedded)]
             self.session.embedded += entry["children"]
 
     def settle(self) -> None:
-        """Decide what only the whole transcript tells: usage counted once, and whose session this is."""
+        """Decide what only the whole transcript tells: usage counted once, and whose session this
+        is.
+        """
         for entry in self.usages.values():
             entry["token-usage"] = token_usage(entry["message"].pop("usage"), entry)
             if not entry["message"]:
@@ -265,16 +318,22 @@ class _Transcript:
         if self.sidechain_only and len(agents) == 1 and session.session_id is not None:
             session.parent, session.mode = session.session_id, "autonomous"
             session.session_id = f"{session.parent}/{agents.pop()}"
-        if session.models and not any("claude" in model or "anthropic" in model for model in session.models):
+        if session.models and not any(
+            "claude" in model or "anthropic" in model for model in session.models
+        ):
             session.provider = "unknown"
 
 
 def token_usage(usage: Native, entry: Native) -> Native:
-    """Give Anthropic's usage with the canonical counters beside it: their input leaves cached tokens out, ours does not."""
+    """Give Anthropic's usage with the canonical counters beside it: their input leaves cached
+    tokens out, ours does not.
+    """
     counters = [usage.get(member) for member in known.INPUT_COUNTERS]
     result: Native = {}
     if type(counters[0]) is int:
-        result["input"] = sum(counter for counter in counters if type(counter) is int and counter > 0)
+        result["input"] = sum(
+            counter for counter in counters if type(counter) is int and counter > 0
+        )
     if type(usage.get("cache_read_input_tokens")) is int:
         result["cached"] = usage["cache_read_input_tokens"]
     if type(usage.get("output_tokens")) is int:

@@ -1,8 +1,10 @@
-"""Codex CLI rollouts: enveloped JSONL of all versions, paginated ones, and the older bare form. Step: read.
+"""Codex CLI rollouts: enveloped JSONL of all versions, paginated ones, and the older bare form.
+Step: read.
 
-One line becomes one entry. Messages, calls, results and reasoning come from response items; what Codex writes beside
-them for its screen (`event_msg`) stays an event, so that nothing is said or counted twice. A fork starts with lines that
-it copied from its parent: they are kept and marked `inherited`. Left out on purpose: following a fork into other files.
+One line becomes one entry. Messages, calls, results and reasoning come from response items; what
+Codex writes beside them for its screen (`event_msg`) stays an event, so that nothing is said or
+counted twice. A fork starts with lines that it copied from its parent: they are kept and marked
+`inherited`. Left out on purpose: following a fork into other files.
 """
 
 from __future__ import annotations
@@ -33,33 +35,43 @@ STORES = (Store(("sessions/**/*.jsonl", "archived_sessions/**/*.jsonl"), "~/.cod
 ROLES = frozenset(("user", "assistant"))
 EVENT_NAMES = {"session_meta": "session-start", "token_count": "token-count"}
 
-# Events that repeat what response items say: the member with the text, and the entry they are where no item says it.
+# Events that repeat what response items say: the member with the text, and the entry they are where
+# no item says it.
 ECHOES = {
     "user_message": ("message", "user"),
     "agent_message": ("message", "assistant"),
     "agent_reasoning": ("text", "reasoning"),
 }
-KNOWN_ITEMS = items.KNOWN_MEMBERS | {kind: own | items.COMMON for kind, own in known.ITEM_EVENTS.items()}
+KNOWN_ITEMS = items.KNOWN_MEMBERS | {
+    kind: own | items.COMMON for kind, own in known.ITEM_EVENTS.items()
+}
 _ENVELOPE_MARKS = {envelope: {"native": {"type": envelope}} for envelope in known.ENVELOPES}
 _CODEX_TEXT = frozenset(("input_text", "output_text"))
 _SET_ASIDE = CANONICAL_MEMBERS - {"timestamp"}
 
 
 def recognises(sample: Sequence[Any]) -> float:
-    """Tell how much of a sample of native values is Codex CLI's; bare items alone, which others write too, are not."""
+    """Tell how much of a sample of native values is Codex CLI's; bare items alone, which others
+    write too, are not.
+    """
     if not any(map(_is_surely_ours, sample)) or any(map(_is_trae, sample)):
         return 0.0
     return sum(1 for value in sample if _is_surely_ours(value) or _may_be_ours(value)) / len(sample)
 
 
 def _is_surely_ours(value: Any) -> bool:
-    """Tell whether a line can only be Codex CLI's: in its envelope, or one of the older form's own."""
+    """Tell whether a line can only be Codex CLI's: in its envelope, or one of the older
+    form's own.
+    """
     if type(value) is not dict:
         return False
     if "payload" in value:
         return is_one_of(value.get("type"), known.ENVELOPES)
     if value.get("type") == "message" and type(value.get("content")) is list:
-        return any(type(block) is dict and is_one_of(block.get("type"), _CODEX_TEXT) for block in value["content"])
+        return any(
+            type(block) is dict and is_one_of(block.get("type"), _CODEX_TEXT)
+            for block in value["content"]
+        )
     return value.get("record_type") == "state" or _is_header(value)
 
 
@@ -70,7 +82,9 @@ def _is_trae(value: Any) -> bool:
 
 
 def _may_be_ours(value: Any) -> bool:
-    return type(value) is dict and (is_one_of(value.get("type"), KNOWN_ITEMS) or is_one_of(value.get("role"), ROLES))
+    return type(value) is dict and (
+        is_one_of(value.get("type"), KNOWN_ITEMS) or is_one_of(value.get("role"), ROLES)
+    )
 
 
 def _is_header(line: Native) -> bool:
@@ -130,13 +144,19 @@ class _Rollout:
         return line
 
     def item(self, entry: Native, payload: Native) -> bool:
-        """Make a typed entry of a response item, if it is one; what is left of the item stays in `payload`."""
+        """Make a typed entry of a response item, if it is one; what is left of the item stays in
+        `payload`.
+        """
         kind: Any = payload.get("type")
         members = KNOWN_ITEMS.get(kind) if type(kind) is str else None
         if members is None or not payload.keys() <= members:
             self.see_item(payload)
         item = items.ITEMS.get(kind) if members is not None else None
-        if not (items.lift_call(item, payload, entry) if item is not None else self.typed(entry, payload)):
+        if not (
+            items.lift_call(item, payload, entry)
+            if item is not None
+            else self.typed(entry, payload)
+        ):
             return False
         without_nulls(payload)
         entry["payload"] = payload
@@ -150,14 +170,22 @@ class _Rollout:
             if type(kind) is not str:
                 kind = envelope
             if kind not in known.EVENTS and envelope != "response_item":
-                self.session.drift.see_type(f"{envelope}/{_kind(payload)}" if envelope == "event_msg" else envelope)
+                self.session.drift.see_type(
+                    f"{envelope}/{_kind(payload)}" if envelope == "event_msg" else envelope
+                )
         members = PAYLOAD_MEMBERS.get(kind) if envelope != "response_item" else None
         if members is not None and not payload.keys() <= members:
             self.session.drift.see_members(kind, payload, members)
-        entry["type"], entry["event-type"], entry["data"] = "system-event", EVENT_NAMES.get(kind, kind), payload
+        entry["type"], entry["event-type"], entry["data"] = (
+            "system-event",
+            EVENT_NAMES.get(kind, kind),
+            payload,
+        )
         if kind in self.noted:
             self.noted[kind].append((len(self.session.entries), entry))
-        elif kind in ECHOES and envelope == "event_msg" and type(payload.get(ECHOES[kind][0])) is str:
+        elif (
+            kind in ECHOES and envelope == "event_msg" and type(payload.get(ECHOES[kind][0])) is str
+        ):
             self.echoes.append((len(self.session.entries), entry))
 
     def bare(self, line: Native) -> Native:
@@ -169,7 +197,9 @@ class _Rollout:
             self.session.drift.see_members(f"bare/{kind}", line, known_members | {"timestamp"})
         if not self.typed(entry, line):
             return self.bare_event(line, kind)
-        native = {member: value for member, value in line.items() if member not in CANONICAL_MEMBERS}
+        native = {
+            member: value for member, value in line.items() if member not in CANONICAL_MEMBERS
+        }
         clash = {member: value for member, value in line.items() if member in CANONICAL_MEMBERS}
         if is_timestamp(clash.get("timestamp")):
             entry["timestamp"] = clash.pop("timestamp")
@@ -253,7 +283,9 @@ class _Rollout:
         codex_session.count_tokens(self.token_counts, copied)
 
     def settle_echo(self, index: int, entry: Native, said: dict[str, set[str]]) -> None:
-        """Mark an event that repeats a response item; make it the message it is where no item of its kind exists."""
+        """Mark an event that repeats a response item; make it the message it is where no item of
+        its kind exists.
+        """
         payload = entry["data"]
         member, entry_type = ECHOES[payload["type"]]
         if self.heard[entry_type]:
@@ -279,7 +311,11 @@ def _texts(contents: list[Any]) -> set[str]:
         if type(content) is str:
             said.add(content)
         elif type(content) is list:
-            texts = [block["text"] for block in content if type(block) is dict and type(block.get("text")) is str]
+            texts = [
+                block["text"]
+                for block in content
+                if type(block) is dict and type(block.get("text")) is str
+            ]
             said.update(texts)
             said.add("".join(texts))
     return said

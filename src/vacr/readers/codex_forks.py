@@ -1,8 +1,9 @@
 """Which lines of a Codex rollout were copied from its parent. Step: read.
 
-A fork or a sub-agent writes its own `session_meta` first, then a copy of its parent's lines, among them the parent's
-`session_meta`, then its own turns. Newer versions say where their own lines begin; for older ones the turns tell: turn
-ids are UUIDs that hold their time, and a copied turn began before this session did.
+A fork or a sub-agent writes its own `session_meta` first, then a copy of its parent's lines, among
+them the parent's `session_meta`, then its own turns. Newer versions say where their own lines
+begin; for older ones the turns tell: turn ids are UUIDs that hold their time, and a copied turn
+began before this session did.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from vacr.timestamps import milliseconds
 _MOMENT = 1000
 
 
-def inherited(entries: list[Native], metas: list[tuple[int, Native]], turns: list[tuple[int, Native]]) -> frozenset[int]:
+def inherited(
+    entries: list[Native], metas: list[tuple[int, Native]], turns: list[tuple[int, Native]]
+) -> frozenset[int]:
     """Give the positions of the entries that the session took over from its parent."""
     if not metas:
         return frozenset()
@@ -30,11 +33,19 @@ def inherited(entries: list[Native], metas: list[tuple[int, Native]], turns: lis
             if index > first and type(entry.get("ordinal")) is int and entry["ordinal"] < boundary
         )
     began = _began(own)
-    first_own = next((index for index, turn in turns if index > first and _is_own(turn, began)), len(entries))
-    if not any(first < index < first_own and _identity(meta) != _identity(own) for index, meta in metas):
+    first_own = next(
+        (index for index, turn in turns if index > first and _is_own(turn, began)), len(entries)
+    )
+    if not any(
+        first < index < first_own and _identity(meta) != _identity(own) for index, meta in metas
+    ):
         return frozenset()
     # Older versions write what the user said before the turn that answers it.
-    while first_own > first + 1 and _is_prompt(entries[first_own - 1]) and _is_later(entries[first_own - 1], began):
+    while (
+        first_own > first + 1
+        and _is_prompt(entries[first_own - 1])
+        and _is_later(entries[first_own - 1], began)
+    ):
         first_own -= 1
     return frozenset(range(first + 1, first_own))
 
@@ -59,7 +70,9 @@ def _began(meta: Native) -> int | None:
     """Give the time at which a session began, from its id where that holds one."""
     when = _uuid_time(_identity(meta))
     stamp = meta["data"].get("timestamp") or meta.get("timestamp")
-    return when if when is not None else milliseconds(stamp) if isinstance(stamp, str | int) else None
+    return (
+        when if when is not None else milliseconds(stamp) if isinstance(stamp, str | int) else None
+    )
 
 
 def _is_own(turn: Native, began: int | None) -> bool:

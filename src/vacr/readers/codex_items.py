@@ -1,4 +1,6 @@
-"""How Codex CLI's response items become entries. Step: read. docs/mapping/codex-cli.md is made of these tables."""
+"""How Codex CLI's response items become entries. Step: read. docs/mapping/codex-cli.md is made of
+these tables.
+"""
 
 from __future__ import annotations
 
@@ -33,13 +35,30 @@ _CALL = (Move("call_id", "call-id"), Move("id", "id"))
 MESSAGE = Lift(Move("content", "content", None), Move("id", "id"))
 REASONING = Lift(Move("encrypted_content", "encrypted"), Move("id", "id"))
 ITEMS = {
-    "function_call": Item("tool-call", Lift(Move("name", "name"), Move("arguments", "input", None), *_CALL), parsed=True),
-    "custom_tool_call": Item("tool-call", Lift(Move("name", "name"), Move("input", "input", None), *_CALL)),
-    "tool_call": Item("tool-call", Lift(Move("name", "name"), Move("arguments", "input", None), *_CALL)),
-    "local_shell_call": Item("tool-call", Lift(Move("action", "input", None), *_CALL), "local_shell"),
+    "function_call": Item(
+        "tool-call",
+        Lift(Move("name", "name"), Move("arguments", "input", None), *_CALL),
+        parsed=True,
+    ),
+    "custom_tool_call": Item(
+        "tool-call", Lift(Move("name", "name"), Move("input", "input", None), *_CALL)
+    ),
+    "tool_call": Item(
+        "tool-call", Lift(Move("name", "name"), Move("arguments", "input", None), *_CALL)
+    ),
+    "local_shell_call": Item(
+        "tool-call", Lift(Move("action", "input", None), *_CALL), "local_shell"
+    ),
     "web_search_call": Item("tool-call", Lift(Move("action", "input", None), *_CALL), "web_search"),
-    "tool_search_call": Item("tool-call", Lift(Move("arguments", "input", None), *_CALL), "tool_search"),
-    "image_generation_call": Item("tool-call", Lift(Move("revised_prompt", "input", None), *_CALL), "image_generation", "result"),
+    "tool_search_call": Item(
+        "tool-call", Lift(Move("arguments", "input", None), *_CALL), "tool_search"
+    ),
+    "image_generation_call": Item(
+        "tool-call",
+        Lift(Move("revised_prompt", "input", None), *_CALL),
+        "image_generation",
+        "result",
+    ),
     "function_call_output": Item("tool-result", Lift(Move("output", "output", None), *_CALL)),
     "custom_tool_call_output": Item("tool-result", Lift(Move("output", "output", None), *_CALL)),
     "tool_search_output": Item("tool-result", Lift(Move("tools", "output", None), *_CALL)),
@@ -48,15 +67,30 @@ ITEMS = {
 }
 
 # Members that any response item may have beside its own.
-COMMON = frozenset(("type", "id", "status", "metadata", "internal_chat_message_metadata_passthrough", "phase", "end_turn"))
-_ITEM_MEMBERS = COMMON | frozenset(("namespace", "execution", "summary", "content", "function", "name", "result"))
-KNOWN_MEMBERS = {kind: frozenset(move.native for move in item.lift.moves) | _ITEM_MEMBERS for kind, item in ITEMS.items()} | {
-    "reasoning": COMMON | {"summary", "content", "encrypted_content"}
-}
+COMMON = frozenset(
+    (
+        "type",
+        "id",
+        "status",
+        "metadata",
+        "internal_chat_message_metadata_passthrough",
+        "phase",
+        "end_turn",
+    )
+)
+_ITEM_MEMBERS = COMMON | frozenset(
+    ("namespace", "execution", "summary", "content", "function", "name", "result")
+)
+KNOWN_MEMBERS = {
+    kind: frozenset(move.native for move in item.lift.moves) | _ITEM_MEMBERS
+    for kind, item in ITEMS.items()
+} | {"reasoning": COMMON | {"summary", "content", "encrypted_content"}}
 
 
 def lift_call(item: Item, native: Native, entry: Native) -> bool:
-    """Move a call's or a result's members into an entry; tell whether the entry has all that its type must have."""
+    """Move a call's or a result's members into an entry; tell whether the entry has all that its
+    type must have.
+    """
     if item.entry_type == "tool-result":
         item.lift.apply(native, entry)
         entry["type"] = "tool-result"
@@ -88,13 +122,17 @@ def function_name(native: Native) -> Any:
 
 
 def parse_arguments(entry: Native, native: Native) -> None:
-    """Give a call's arguments as the object their text stands for; the text itself stays where it was."""
+    """Give a call's arguments as the object their text stands for; the text itself stays where it
+    was.
+    """
     text = entry["input"]
     try:
         arguments = _decode(text)
     except (msgspec.DecodeError, ValueError, RecursionError):
         return
-    if type(arguments) is dict and (len(text) < NATIVE_DEPTH or depth(arguments, NATIVE_DEPTH) <= NATIVE_DEPTH):
+    if type(arguments) is dict and (
+        len(text) < NATIVE_DEPTH or depth(arguments, NATIVE_DEPTH) <= NATIVE_DEPTH
+    ):
         entry["input"] = arguments
         native["arguments"] = text
 

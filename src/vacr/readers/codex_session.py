@@ -1,4 +1,6 @@
-"""What only a whole Codex rollout tells: whose session it is, which model spoke, what it cost. Step: read."""
+"""What only a whole Codex rollout tells: whose session it is, which model spoke, what it cost.
+Step: read.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +36,14 @@ def describe(session: Session, meta: Native) -> None:
     session.provider = _text(meta.get("model_provider")) or UNKNOWN
     git = meta.get("git")
     if type(git) is dict:
-        names = (("revision", "commit_hash"), ("branch", "branch"), ("repository", "repository_url"))
-        session.vcs = {member: git[native] for member, native in names if type(git.get(native)) is str}
+        names = (
+            ("revision", "commit_hash"),
+            ("branch", "branch"),
+            ("repository", "repository_url"),
+        )
+        session.vcs = {
+            member: git[native] for member, native in names if type(git.get(native)) is str
+        }
     _describe_origin(session, meta)
 
 
@@ -52,9 +60,13 @@ def _describe_origin(session: Session, meta: Native) -> None:
     session.parent = _text(parent) or _text(meta.get("forked_from_id"))
 
 
-def assign_models(session: Session, turns: Noted, assistants: Noted, copied: frozenset[int]) -> None:
+def assign_models(
+    session: Session, turns: Noted, assistants: Noted, copied: frozenset[int]
+) -> None:
     """Give each assistant message the model of its turn."""
-    contexts = [(index, entry["data"]) for index, entry in turns if entry["event-type"] == "turn_context"]
+    contexts = [
+        (index, entry["data"]) for index, entry in turns if entry["event-type"] == "turn_context"
+    ]
     position, model = 0, None
     for index, entry in sorted(assistants, key=_index):
         while position < len(contexts) and contexts[position][0] < index:
@@ -63,25 +75,37 @@ def assign_models(session: Session, turns: Noted, assistants: Noted, copied: fro
         if model is not None:
             entry["model-id"] = model
     sandboxes: dict[str, None] = {}
-    own = [context for index, context in contexts if index not in copied] or [context for _, context in contexts]
+    own = [context for index, context in contexts if index not in copied] or [
+        context for _, context in contexts
+    ]
     for context in own:
         if _text(context.get("model")):
             session.models[context["model"]] += 1
         session.working_dir = session.working_dir or _text(context.get("cwd"))
         policy = context.get("sandbox_policy")
         roots = policy.get("writable_roots") if type(policy) is dict else None
-        sandboxes.update(dict.fromkeys(root for root in roots if type(root) is str) if type(roots) is list else {})
+        sandboxes.update(
+            dict.fromkeys(root for root in roots if type(root) is str)
+            if type(roots) is list
+            else {}
+        )
     session.sandboxes = list(sandboxes)
 
 
 def name_provider(session: Session) -> None:
-    """Name the provider where the session does not: Codex CLI's own, unless the models are not of its kind."""
-    if session.provider == UNKNOWN and all(model.startswith(_OPENAI_MODELS) for model in session.models):
+    """Name the provider where the session does not: Codex CLI's own, unless the models are not of
+    its kind.
+    """
+    if session.provider == UNKNOWN and all(
+        model.startswith(_OPENAI_MODELS) for model in session.models
+    ):
         session.provider = "openai"
 
 
 def count_tokens(token_counts: Noted, copied: frozenset[int]) -> None:
-    """Count each response's tokens once: Codex writes the same count again whenever its limits change."""
+    """Count each response's tokens once: Codex writes the same count again whenever its limits
+    change.
+    """
     total: Any = None
     for index, entry in token_counts:
         info = entry["data"].get("info")
@@ -92,7 +116,9 @@ def count_tokens(token_counts: Noted, copied: frozenset[int]) -> None:
             mark(entry)["repeats"] = True
         elif index not in copied:
             usage = info["last_token_usage"]
-            counts = {member: count for member, native in USAGE if is_count(count := usage.get(native))}
+            counts = {
+                member: count for member, native in USAGE if is_count(count := usage.get(native))
+            }
             if USAGE_MEMBERS.isdisjoint(usage):
                 counts |= info.pop("last_token_usage")
             entry["token-usage"] = counts

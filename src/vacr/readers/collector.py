@@ -6,7 +6,9 @@ import gc
 
 
 class collector_paused:  # noqa: N801 - used as a function
-    """Keep the garbage collector from going through values again and again while there are only more of them."""
+    """Keep the garbage collector from going through values again and again while there are only
+    more of them.
+    """
 
     def __enter__(self) -> None:
         """Pause it."""

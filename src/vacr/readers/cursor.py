@@ -1,7 +1,9 @@
-"""Cursor's conversations: transcripts in JSONL and in text, and the rows of its two databases. Step: read.
+"""Cursor's conversations: transcripts in JSONL and in text, and the rows of its two databases.
+Step: read.
 
-A transcript has no ids, times, models or results: its session is named by its file, where that is a UUID, or else by its
-content. The databases know more (`cursor_bubbles`, `cursor_blobs`). docs/mapping/cursor.md is made of the tables.
+A transcript has no ids, times, models or results: its session is named by its file, where that is a
+UUID, or else by its content. The databases know more (`cursor_bubbles`, `cursor_blobs`).
+docs/mapping/cursor.md is made of the tables.
 """
 
 from __future__ import annotations
@@ -51,7 +53,12 @@ STORES = (
 )
 # A sub-agent's transcript lies below its parent's; nothing in it says whose it is.
 NAMED = re.compile(r"[^/]+/subagents/[^/]+$")
-SUB_SESSIONS = ("subagents/*.jsonl", "subagents/*.txt", "{stem}/subagents/*.jsonl", "{stem}/subagents/*.txt")
+SUB_SESSIONS = (
+    "subagents/*.jsonl",
+    "subagents/*.txt",
+    "{stem}/subagents/*.jsonl",
+    "{stem}/subagents/*.txt",
+)
 
 LINE = Lift(Move("model", "model-id"))
 MESSAGE = Lift(Move("content", "content", None))
@@ -64,7 +71,9 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE
 
 
 def recognises(sample: Sequence[Any]) -> float:
-    """Tell how much of a sample of native values is Cursor's; text that holds no JSON comes as one value."""
+    """Tell how much of a sample of native values is Cursor's; text that holds no JSON comes as one
+    value.
+    """
     if is_head(sample[0]):
         return 1.0
     return sum(map(_is_ours, sample)) / len(sample)
@@ -77,7 +86,11 @@ def _is_ours(value: Any) -> bool:
         return False
     role = value.get("role")
     if type(role) is str and role in ROLES:
-        return type(value.get("message")) is dict and "content" in value["message"] and "type" not in value
+        return (
+            type(value.get("message")) is dict
+            and "content" in value["message"]
+            and "type" not in value
+        )
     return is_one_of(value.get("type"), EVENTS) and "status" in value
 
 
@@ -162,9 +175,15 @@ class _Conversation:
         session = self.session
         session.format_id = "cursor-text"
         if head := cursor_text.before(text):
-            session.entries.append({"type": "system-event", "event-type": "text", "data": {"text": head}})
+            session.entries.append(
+                {"type": "system-event", "event-type": "text", "data": {"text": head}}
+            )
         for message in cursor_text.messages(text):
-            entry: Native = {"type": message["role"], "line": message["line"], "content": message["content"]}
+            entry: Native = {
+                "type": message["role"],
+                "line": message["line"],
+                "content": message["content"],
+            }
             if views := children(entry["content"]):
                 entry["children"] = views
             session.entries.append(entry)

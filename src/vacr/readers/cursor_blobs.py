@@ -1,7 +1,8 @@
 """The conversations of Cursor's command line, from the blobs of its `store.db`. Step: read.
 
-Blobs are named by their digest. A root, in protobuf, names the messages in order: field 1 repeats the digests of JSON
-messages. Blobs that are not among them (older roots, file contents, what was compacted away) are kept as events.
+Blobs are named by their digest. A root, in protobuf, names the messages in order: field 1 repeats
+the digests of JSON messages. Blobs that are not among them (older roots, file contents, what was
+compacted away) are kept as events.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ _LONGEST = 10
 def take_blobs(meta: dict[str, Any], blobs: dict[str, Any], session: Session) -> None:
     """Make the entries of a conversation of its rows."""
     head = _head(meta.get("0"))
-    session.entries += [_kept("meta", key, value) for key, value in meta.items() if key != "0" or head is None]
+    session.entries += [
+        _kept("meta", key, value) for key, value in meta.items() if key != "0" or head is None
+    ]
     head = head or {}
     _describe(head, session)
     named = head.get("latestRootBlobId")
@@ -40,18 +43,25 @@ def take_blobs(meta: dict[str, Any], blobs: dict[str, Any], session: Session) ->
     said: dict[str, Native] = {}
     for field, data in fields(root):
         if field == MESSAGES and len(data) == _DIGEST and (name := data.hex()) in blobs:
-            # What was said twice in the same words is one blob: it is there once, and where it is named again is told.
-            entry = _again(name, said[name]) if name in said else _message(name, blobs[name], session)
+            # What was said twice in the same words is one blob: it is there once, and where it is
+            # named again is told.
+            entry = (
+                _again(name, said[name]) if name in said else _message(name, blobs[name], session)
+            )
             said.setdefault(name, entry)
             session.entries.append(entry)
         elif field == WORKSPACES and session.working_dir is None:
             session.working_dir = folder_of(data)
     _pending(root, session)
-    session.entries += [_kept("blob", key, blobs[key]) for key in sorted(blobs.keys() - said.keys())]
+    session.entries += [
+        _kept("blob", key, blobs[key]) for key in sorted(blobs.keys() - said.keys())
+    ]
 
 
 def fields(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Give the length-delimited fields of a protobuf message; what is no protobuf gives none from there on."""
+    """Give the length-delimited fields of a protobuf message; what is no protobuf gives none from
+    there on.
+    """
     position = 0
     while position < len(data):
         key, position = _varint(data, position)
@@ -71,7 +81,9 @@ def fields(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _varint(data: bytes, position: int) -> tuple[int, int]:
-    """Read a number; one that does not end within its longest form is none, and neither is what follows."""
+    """Read a number; one that does not end within its longest form is none, and neither is what
+    follows.
+    """
     value = shift = 0
     while position < len(data):
         if shift == 7 * _LONGEST:
@@ -118,7 +130,9 @@ def _message(identity: str, value: Any, session: Session) -> Native:
 
 def _again(identity: str, entry: Native) -> Native:
     """Name a blob that has its entry."""
-    return {name: entry[name] for name in REPEATED if name in entry} | {"vacr": {"repeats": identity}}
+    return {name: entry[name] for name in REPEATED if name in entry} | {
+        "vacr": {"repeats": identity}
+    }
 
 
 def message_entry(message: Native, session: Session) -> Native:
@@ -162,7 +176,11 @@ def _pending(root: bytes, session: Session) -> None:
 
 
 def _kept(kind: str, key: str, value: Any) -> Native:
-    return {"type": "system-event", "event-type": kind, "data": {"key": key, "value": text_value(value)}}
+    return {
+        "type": "system-event",
+        "event-type": kind,
+        "data": {"key": key, "value": text_value(value)},
+    }
 
 
 def _bytes(value: Any) -> bytes:

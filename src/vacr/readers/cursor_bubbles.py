@@ -1,8 +1,9 @@
 """The conversations of Cursor's editor, from the rows of its `state.vscdb`. Step: read.
 
-`composerData:<id>` describes a conversation and names its bubbles in order; each bubble is a row of its own (older versions
-keep them inside). A bubble becomes an entry; its thinking and its tool call are taken out of it and become children. JSON that
-a bubble holds as text is read, and the text dropped where it comes out of the value again.
+`composerData:<id>` describes a conversation and names its bubbles in order; each bubble is a row of
+its own (older versions keep them inside). A bubble becomes an entry; its thinking and its tool call
+are taken out of it and become children. JSON that a bubble holds as text is read, and the text
+dropped where it comes out of the value again.
 """
 
 from __future__ import annotations
@@ -54,13 +55,21 @@ def take_composer(rows: dict[str, Any], session: Session) -> None:
     composer = _object(rows.get(key))
     if composer is not None:
         del rows[key]
-    bubbles = {name: bubble for name in rows if name.startswith(prefix) and (bubble := _object(rows[name])) is not None}
+    bubbles = {
+        name: bubble
+        for name in rows
+        if name.startswith(prefix) and (bubble := _object(rows[name])) is not None
+    }
     composer = {} if composer is None else composer
-    for bubble, said in _in_order(composer, {name.removeprefix(prefix): bubble for name, bubble in bubbles.items()}):
+    for bubble, said in _in_order(
+        composer, {name.removeprefix(prefix): bubble for name, bubble in bubbles.items()}
+    ):
         session.entries.append(bubble_entry(bubble, session))
         if said is not None:
             keep_native(session.entries[-1], {"bubbleId": said})
-    session.entries += [_row(name, text_value(value)) for name, value in rows.items() if name not in bubbles]
+    session.entries += [
+        _row(name, text_value(value)) for name, value in rows.items() if name not in bubbles
+    ]
     _describe(composer, session)
 
 
@@ -71,7 +80,9 @@ def _object(value: Any) -> Native | None:
 
 
 def take_chat(chat: Native, session: Session) -> None:
-    """Make the entries of a chat of the versions before the composer; it describes the session, unless something else does."""
+    """Make the entries of a chat of the versions before the composer; it describes the session,
+    unless something else does.
+    """
     bubbles = chat.pop("bubbles") if type(chat.get("bubbles")) is list else []
     session.entries += [bubble_entry(bubble, session) for bubble in bubbles]
     if session.native:
@@ -82,16 +93,23 @@ def take_chat(chat: Native, session: Session) -> None:
 
 def _row(key: str, value: Any) -> Native:
     """Keep a row that is no bubble."""
-    return {"type": "system-event", "event-type": key.partition(":")[0], "data": {"key": key, "value": value}}
+    return {
+        "type": "system-event",
+        "event-type": key.partition(":")[0],
+        "data": {"key": key, "value": value},
+    }
 
 
 def _in_order(composer: Native, bubbles: dict[str, Native]) -> list[tuple[Any, Any]]:
-    """Give the bubbles in the order of the conversation; those that it does not name follow by time.
+    """Give the bubbles in the order of the conversation; those that it does not name follow by
+    time.
 
     What a bubble calls itself comes with it, where it is kept under another name.
     """
     inline = composer.get("conversation")
-    found = [(bubble, None) for bubble in composer.pop("conversation")] if type(inline) is list else []
+    found = (
+        [(bubble, None) for bubble in composer.pop("conversation")] if type(inline) is list else []
+    )
     headers = composer.get("fullConversationHeadersOnly")
     older = composer.get("conversationMap")
     for header in headers if type(headers) is list else ():
@@ -101,7 +119,9 @@ def _in_order(composer: Native, bubbles: dict[str, Native]) -> list[tuple[Any, A
         elif type(older) is dict and type(name) is str and type(older.get(name)) is dict:
             found.append(_named(older.pop(name), name))
     if type(older) is dict:
-        for name in [name for name, bubble in older.items() if type(bubble) is dict and name not in bubbles]:
+        for name in [
+            name for name, bubble in older.items() if type(bubble) is dict and name not in bubbles
+        ]:
             bubbles[name] = older.pop(name)
     rest = sorted(bubbles.items(), key=lambda item: (str(item[1].get("createdAt", "")), item[0]))
     return found + [_named(bubble, name) for name, bubble in rest]
@@ -122,7 +142,12 @@ def _describe(composer: Native, session: Session) -> None:
         if is_timestamp(composer.get(member)):
             setattr(session, "end" if end else "start", composer[member])
     config = composer.get("modelConfig")
-    if not session.models and type(config) is dict and type(config.get("modelName")) is str and config["modelName"] != "default":
+    if (
+        not session.models
+        and type(config) is dict
+        and type(config.get("modelName")) is str
+        and config["modelName"] != "default"
+    ):
         session.models[config["modelName"]] += 1
     workspace = composer.get("workspaceIdentifier")
     uri = workspace.get("uri") if type(workspace) is dict else None
@@ -140,7 +165,12 @@ def flag_secrets(session: Session) -> None:
     for member in SECRETS:
         if session.native.get(member):
             session.secrets.append(f"/session/{member}")
-            session.notices.append(Notice(f"holds a key of Cursor's, at /session/{member}: whoever reads the record has it"))
+            session.notices.append(
+                Notice(
+                    f"holds a key of Cursor's, at /session/{member}: whoever reads the record "
+                    "has it"
+                )
+            )
 
 
 def bubble_entry(bubble: Any, session: Session) -> Native:
@@ -177,7 +207,11 @@ def _take_said(bubble: Native, entry: Native) -> None:
 def _learn(bubble: Native, entry: Native, session: Session) -> None:
     """Learn from a bubble which model spoke, what it cost, and where the editor was."""
     model = bubble.get("modelInfo")
-    if type(model) is dict and type(model.get("modelName")) is str and model["modelName"] != "default":
+    if (
+        type(model) is dict
+        and type(model.get("modelName")) is str
+        and model["modelName"] != "default"
+    ):
         entry.setdefault("model-id", model["modelName"])
     if "model-id" in entry:
         session.models[entry["model-id"]] += 1
@@ -229,7 +263,9 @@ def _tool(bubble: Native) -> list[Native]:
 
 
 def _taken(holder: Native, member: str) -> Any:
-    """Read a member that may be JSON as text; the text stays if it does not come out of the value again."""
+    """Read a member that may be JSON as text; the text stays if it does not come out of the value
+    again.
+    """
     text = holder[member]
     value = text_value(text)
     if type(text) is not str or value is text or native_text(value) == text.encode():

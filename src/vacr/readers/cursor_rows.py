@@ -1,7 +1,8 @@
 """The rows of Cursor's databases on their way into a record. Step: read.
 
-Rows that make up the conversation are taken by their keys. Whatever else there is becomes an event behind it: rows of other
-tables, columns that are not known, a key that is there again, lines that are no rows.
+Rows that make up the conversation are taken by their keys. Whatever else there is becomes an event
+behind it: rows of other tables, columns that are not known, a key that is there again, lines that
+are no rows.
 """
 
 from __future__ import annotations

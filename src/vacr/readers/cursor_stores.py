@@ -1,8 +1,10 @@
-"""Where Cursor keeps conversations in databases: the editor's `state.vscdb`, the command line's `store.db`. Step: read.
+"""Where Cursor keeps conversations in databases: the editor's `state.vscdb`, the command line's
+`store.db`. Step: read.
 
-What names a conversation by its key is part of it, whatever kind of row it is. What the editor keeps of none in particular is
-part of no record: drafts in which nothing was said, its lists and windows, what a value holds beside its chats, and contents that
-it keeps by digest alone and no row of a conversation names.
+What names a conversation by its key is part of it, whatever kind of row it is. What the editor
+keeps of none in particular is part of no record: drafts in which nothing was said, its lists and
+windows, what a value holds beside its chats, and contents that it keeps by digest alone and no row
+of a conversation names.
 """
 
 from __future__ import annotations
@@ -51,34 +53,55 @@ class _Editor:
         if not _has(query, "cursorDiskKV"):
             return
         # The keys come from the index; what the bubbles say is not looked at.
-        named = {name for row in query(_KEYS, "bubbleId:", "bubbleId;") if (name := _conversation(row["key"]))}
+        named = {
+            name
+            for row in query(_KEYS, "bubbleId:", "bubbleId;")
+            if (name := _conversation(row["key"]))
+        }
         for row in query(*_beginning(f"{COMPOSER}:")):
             name = row["key"].partition(":")[2] if type(row["key"]) is str else ""
             composer = _object(row["value"])
             unknown = not composer and row["value"] != "{}"
-            if unknown or any(composer.get(member) for member in _BUBBLES) or _has_bubbles(query, name):
+            if (
+                unknown
+                or any(composer.get(member) for member in _BUBBLES)
+                or _has_bubbles(query, name)
+            ):
                 yield _listed(query, name, composer)
             named.discard(name)
         yield from (Listed(name) for name in sorted(named) if _has_bubbles(query, name))
 
     def rows(self, query: Query, session_id: str) -> Iterator[tuple[str, Native]]:
         """Give the rows of a conversation by key, and the file contents that they name."""
-        found = [("cursorDiskKV", row) for row in _own_rows(query, session_id)] if _has(query, "cursorDiskKV") else []
+        found = (
+            [("cursorDiskKV", row) for row in _own_rows(query, session_id)]
+            if _has(query, "cursorDiskKV")
+            else []
+        )
         said = [row["value"] for _, row in found if type(row["value"]) is str]
         for name in sorted({name for value in said for name in _CONTENT.findall(value)}):
-            found += (("cursorDiskKV", row) for row in _all(query, "cursorDiskKV", "WHERE key = ?", name))
+            found += (
+                ("cursorDiskKV", row) for row in _all(query, "cursorDiskKV", "WHERE key = ?", name)
+            )
         found += _chat_rows(query, session_id)
         for table in _tables(query) if found else ():
             if "composerId" in _columns(query, table):
-                yield from ((table, row) for row in _all(query, table, "WHERE composerId = ?", session_id))
+                yield from (
+                    (table, row) for row in _all(query, table, "WHERE composerId = ?", session_id)
+                )
         yield from found
 
     def sign(self, query: Query, session_id: str) -> object:
-        """Tell the bubbles of a conversation by how many there are and the last number: a row that is written gets another."""
+        """Tell the bubbles of a conversation by how many there are and the last number: a row that
+        is written gets another.
+        """
         if not query.once(_is_numbered):
             return None
         bubbles = query(_NUMBERED, f"{BUBBLE}:{session_id}:", f"{BUBBLE}:{session_id};")
-        return [*bubbles, *query(_NUMBERED, f"{COMPOSER}:{session_id}", f"{COMPOSER}:{session_id}\0")]
+        return [
+            *bubbles,
+            *query(_NUMBERED, f"{COMPOSER}:{session_id}", f"{COMPOSER}:{session_id}\0"),
+        ]
 
 
 class _CommandLine:
@@ -120,8 +143,11 @@ DATABASES = (_CommandLine(), _Editor())
 
 _BUBBLES = ("conversation", "fullConversationHeadersOnly", "conversationMap")
 _KEYS = "SELECT key FROM cursorDiskKV WHERE key >= ? AND key < ? ORDER BY key"
-_NUMBERED = "SELECT count(*) AS rows, max(rowid) AS last FROM cursorDiskKV WHERE key >= ? AND key < ?"
-# Goes from each kind of keys to the next by the index, past the rows themselves; what has no kind is mostly contents.
+_NUMBERED = (
+    "SELECT count(*) AS rows, max(rowid) AS last FROM cursorDiskKV WHERE key >= ? AND key < ?"
+)
+# Goes from each kind of keys to the next by the index, past the rows themselves; what has no kind
+# is mostly contents.
 _KINDS = """
     WITH RECURSIVE seen(key) AS (
         SELECT min(key) FROM cursorDiskKV WHERE key < x''
@@ -136,19 +162,31 @@ _KINDS = """
 
 
 def _has(query: Query, table: str) -> bool:
-    return any(True for _ in query("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", table))
+    return any(
+        True for _ in query("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", table)
+    )
 
 
 def _is_numbered(query: Query) -> bool:
     named = "type = 'table' AND name = 'cursorDiskKV'"
-    return any(True for _ in query(f"SELECT 1 FROM sqlite_master WHERE {named} AND sql NOT LIKE '%WITHOUT%ROWID%'"))  # noqa: S608
+    return any(
+        True
+        for _ in query(
+            f"SELECT 1 FROM sqlite_master WHERE {named} AND sql NOT LIKE '%WITHOUT%ROWID%'"  # noqa: S608
+        )
+    )
 
 
 def _tables(query: Query) -> list[str]:
     statement = (
-        "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name COLLATE BINARY"
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE "
+        "VIRTUAL%' ORDER BY name COLLATE BINARY"
     )
-    return [row["name"] for row in query(statement) if type(row["name"]) is str and not row["name"].startswith("sqlite_")]
+    return [
+        row["name"]
+        for row in query(statement)
+        if type(row["name"]) is str and not row["name"].startswith("sqlite_")
+    ]
 
 
 def _columns(query: Query, table: str) -> list[str]:
@@ -158,7 +196,8 @@ def _columns(query: Query, table: str) -> list[str]:
 def _all(query: Query, table: str, condition: str = "", *parameters: str) -> list[Native]:
     """Ask for rows with all their columns, in an order that does not depend on where they lie."""
     rows = query(f"SELECT * FROM {_quoted(table)} {condition}", *parameters)  # noqa: S608 - a name that the database itself gave
-    # SQLite would copy every value to sort by it; it is looked at only where the columns before it do not tell.
+    # SQLite would copy every value to sort by it; it is looked at only where the columns before it
+    # do not tell.
     return sorted(rows, key=lambda row: [(type(value).__name__, value) for value in row.values()])
 
 
@@ -167,30 +206,46 @@ def _quoted(name: str) -> str:
 
 
 def _own_rows(query: Query, session_id: str) -> Iterator[Native]:
-    """Give the rows that name a conversation after their kind, and nothing or something else after that."""
+    """Give the rows that name a conversation after their kind, and nothing or something else after
+    that.
+    """
     for kind in [*AGENT, *(row["kind"] for row in query(_KINDS) if type(row["kind"]) is str)]:
         name = f"{kind}:{session_id}"
         yield from _all(query, "cursorDiskKV", "WHERE key = ?", name)
         if kind != COMPOSER:
-            for row in _all(query, "cursorDiskKV", "WHERE key >= ? AND key < ?", f"{name}:", f"{name};"):
+            for row in _all(
+                query, "cursorDiskKV", "WHERE key >= ? AND key < ?", f"{name}:", f"{name};"
+            ):
                 if kind != BUBBLE or _conversation(row["key"]) == session_id:
                     yield row
 
 
 def _beginning(prefix: str) -> tuple[str, str, str]:
-    """Ask for the rows whose keys begin so, in order of their keys; what begins so ends before the next letter does."""
+    """Ask for the rows whose keys begin so, in order of their keys; what begins so ends before the
+    next letter does.
+    """
     end = prefix[:-1] + chr(ord(prefix[-1]) + 1)
-    statement = "SELECT key, value FROM cursorDiskKV WHERE key >= ? AND key < ? AND value IS NOT NULL ORDER BY key"
+    statement = (
+        "SELECT key, value FROM cursorDiskKV WHERE key >= ? AND key < ? AND value IS "
+        "NOT NULL ORDER BY key"
+    )
     return statement, prefix, end
 
 
 def _has_bubbles(query: Query, name: str) -> bool:
-    statement = "SELECT key FROM cursorDiskKV WHERE key >= ? AND key < ? AND value IS NOT NULL ORDER BY key"
-    return any(_conversation(row["key"]) == name for row in query(statement, f"bubbleId:{name}:", f"bubbleId:{name};"))
+    statement = (
+        "SELECT key FROM cursorDiskKV WHERE key >= ? AND key < ? AND value IS NOT NULL ORDER BY key"
+    )
+    return any(
+        _conversation(row["key"]) == name
+        for row in query(statement, f"bubbleId:{name}:", f"bubbleId:{name};")
+    )
 
 
 def _conversation(key: Any) -> str:
-    """Tell whose a bubble is: the name stands between the first colon and the last, and may hold anything."""
+    """Tell whose a bubble is: the name stands between the first colon and the last, and may hold
+    anything.
+    """
     return key.partition(":")[2].rpartition(":")[0] if type(key) is str else ""
 
 
@@ -219,14 +274,18 @@ def _title(query: Query, name: str, composer: Native) -> str:
         bubbles = composer.get(member)
         for bubble in bubbles if type(bubbles) is list else ():
             if type(bubble) is dict and bubble.get("type") == _USER:
-                rows = query("SELECT value FROM cursorDiskKV WHERE key = ?", f"bubbleId:{name}:{bubble.get('bubbleId')}")
+                rows = query(
+                    "SELECT value FROM cursorDiskKV WHERE key = ?",
+                    f"bubbleId:{name}:{bubble.get('bubbleId')}",
+                )
                 found = [bubble, *(_object(row["value"]) for row in rows)]
                 return next((one["text"] for one in found if type(one.get("text")) is str), "")
     return ""
 
 
 def chats(value: Any) -> dict[str, list[Any]] | None:
-    """Take a value with all chats apart, by their ids; give nothing where that would lose something.
+    """Take a value with all chats apart, by their ids; give nothing where that would lose
+    something.
 
     Chats that have no id are together under none.
     """
@@ -244,7 +303,9 @@ def chats(value: Any) -> dict[str, list[Any]] | None:
 def _all_chats(query: Query) -> list[tuple[Native, dict[str, list[Any]] | None]]:
     """Take the values with all chats apart, each with its row where that cannot be done."""
     rows = _all(query, "ItemTable", "WHERE key IN (?, ?)", *CHATS)
-    return [({}, found) if (found := chats(row["value"])) is not None else (row, None) for row in rows]
+    return [
+        ({}, found) if (found := chats(row["value"])) is not None else (row, None) for row in rows
+    ]
 
 
 def _listed_chats(query: Query) -> Iterator[Listed]:
@@ -253,21 +314,30 @@ def _listed_chats(query: Query) -> Iterator[Listed]:
         for identity, tabs in ({"": [{}]} if found is None else found).items():
             tab = tabs[0] if type(tabs[0]) is dict else {}
             title = tab.get("chatTitle")
-            yield Listed(identity, title if type(title) is str else "", start=tab.get("lastSendTime"))
+            yield Listed(
+                identity, title if type(title) is str else "", start=tab.get("lastSendTime")
+            )
 
 
 def _chat_rows(query: Query, session_id: str) -> Iterator[tuple[str, Native]]:
     """Give the chats of an id, or of none, out of the values with all chats."""
     for row, found in query.once(_all_chats):
         if found is not None:
-            yield from (("chatdata", tab if type(tab) is dict else {"value": tab}) for tab in found.get(session_id, ()))
+            yield from (
+                ("chatdata", tab if type(tab) is dict else {"value": tab})
+                for tab in found.get(session_id, ())
+            )
         elif not session_id:
             yield "ItemTable", row
 
 
 def _workspace(query: Query, root: Any) -> str:
     """Find in the root of a session which folder it is about."""
-    for row in query("SELECT CAST(data AS BLOB) AS data FROM blobs WHERE id = ?", root) if type(root) is str else ():
+    for row in (
+        query("SELECT CAST(data AS BLOB) AS data FROM blobs WHERE id = ?", root)
+        if type(root) is str
+        else ()
+    ):
         data = row["data"].encode() if type(row["data"]) is str else row["data"] or b""
         return next((folder_of(value) for field, value in fields(data) if field == WORKSPACES), "")
     return ""

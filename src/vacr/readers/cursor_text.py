@@ -1,8 +1,9 @@
 """Cursor's older transcripts in plain text, as messages with blocks. Step: read.
 
-A line `user:` or `assistant:` opens a message; `[Thinking]`, `[Tool call] Name` and `[Tool result] Name` open a block in it.
-Nothing marks where thinking ends and the answer begins, so what follows `[Thinking]` stays with it. Every block keeps its text
-as it stands in the file, so that the file comes out again; a call's parameters are read from it as well as can be.
+A line `user:` or `assistant:` opens a message; `[Thinking]`, `[Tool call] Name` and `[Tool result]
+Name` open a block in it. Nothing marks where thinking ends and the answer begins, so what follows
+`[Thinking]` stays with it. Every block keeps its text as it stands in the file, so that the file
+comes out again; a call's parameters are read from it as well as can be.
 """
 
 from __future__ import annotations
@@ -21,10 +22,32 @@ ROLES = {"user": "user", "assistant": "assistant", "A": "assistant"}
 _PARAMETER = re.compile(r"^  ([A-Za-z0-9_.-]+): ?", re.MULTILINE)
 _JSON = re.compile(r"true|false|null|-?[0-9][0-9.eE+-]*|[\[{].*[\]}]")
 
-# The parameters that are no text: they are written as JSON. A file's contents may look like JSON and are text.
+# The parameters that are no text: they are written as JSON. A file's contents may look like JSON
+# and are text.
 NOT_TEXT = frozenset(
-    ("replace_all", "offset", "limit", "timeout", "block_until_ms", "required_permissions", "is_background", "-i", "-A", "-B")
-    + ("-C", "head_limit", "multiline", "ignore_globs", "todos", "merge", "readonly", "paths", "target_directories")
+    (
+        "replace_all",
+        "offset",
+        "limit",
+        "timeout",
+        "block_until_ms",
+        "required_permissions",
+        "is_background",
+        "-i",
+        "-A",
+        "-B",
+    )
+    + (
+        "-C",
+        "head_limit",
+        "multiline",
+        "ignore_globs",
+        "todos",
+        "merge",
+        "readonly",
+        "paths",
+        "target_directories",
+    )
     + ("num_results",)
 )
 
@@ -44,7 +67,19 @@ PARAMETERS = {
         "required_permissions",
         "is_background",
     ),
-    "Grep": ("pattern", "path", "-i", "-A", "-B", "-C", "glob", "type", "output_mode", "head_limit", "multiline"),
+    "Grep": (
+        "pattern",
+        "path",
+        "-i",
+        "-A",
+        "-B",
+        "-C",
+        "glob",
+        "type",
+        "output_mode",
+        "head_limit",
+        "multiline",
+    ),
     "Glob": ("target_directory", "glob_pattern"),
     "LS": ("target_directory", "ignore_globs"),
     "TodoWrite": ("todos", "merge"),
@@ -64,15 +99,23 @@ def is_transcript(text: str) -> bool:
 
 
 def _openings(text: str) -> Iterator[re.Match[str]]:
-    """Find the lines that open messages: where the assistant is called by its name, a line `A:` is something that was said."""
+    """Find the lines that open messages: where the assistant is called by its name, a line `A:` is
+    something that was said.
+    """
     pattern = ROLE if any(match[1] == "assistant" for match in ROLE.finditer(text)) else SHORT
     return pattern.finditer(text)
 
 
 def messages(text: str) -> Iterator[Native]:
-    """Give the messages of a transcript: a role, the line that opens it, and blocks whose texts make up the rest."""
+    """Give the messages of a transcript: a role, the line that opens it, and blocks whose texts
+    make up the rest.
+    """
     for match, end in _parts(_openings(text), len(text)):
-        yield {"role": ROLES[match[1]], "line": match[0], "content": list(_blocks(text[match.end() : end]))}
+        yield {
+            "role": ROLES[match[1]],
+            "line": match[0],
+            "content": list(_blocks(text[match.end() : end])),
+        }
 
 
 def before(text: str) -> str:
@@ -106,8 +149,18 @@ def _block(kind: str, text: str, body: str) -> Native:
         return {"type": "thinking", "thinking": body, "text": text}
     name, _, rest = body.partition("\n")
     if kind == "Tool result":
-        return {"type": "tool_result", "content": rest.strip("\n"), "name": name.strip(), "text": text}
-    return {"type": "tool_use", "name": name.strip(), "input": parameters(name.strip(), rest), "text": text}
+        return {
+            "type": "tool_result",
+            "content": rest.strip("\n"),
+            "name": name.strip(),
+            "text": text,
+        }
+    return {
+        "type": "tool_use",
+        "name": name.strip(),
+        "input": parameters(name.strip(), rest),
+        "text": text,
+    }
 
 
 def parameters(tool: str, body: str) -> Any:

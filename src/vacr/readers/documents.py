@@ -1,7 +1,8 @@
-"""The JSON values of a native file, whatever their layout: one a line, or one or more that go over many lines. Step: read.
+"""The JSON values of a native file, whatever their layout: one a line, or one or more that go over
+many lines. Step: read.
 
-Agents write JSONL, a single JSON value, and people put several of these into one file. Every byte that says something
-comes out, as with lines.
+Agents write JSONL, a single JSON value, and people put several of these into one file. Every byte
+that says something comes out, as with lines.
 """
 
 from __future__ import annotations
@@ -14,7 +15,16 @@ from vacr.codec import json_scan
 from vacr.codec.canonical_json import BYTE_ORDER_MARK, says_it_all
 from vacr.codec.depth import is_deeper_than
 from vacr.codec.json_text import native_text
-from vacr.readers.lines import NATIVE_DEPTH, NOT_EXACT, Undecodable, decode_native, exact, lines, read_text, scanned
+from vacr.readers.lines import (
+    NATIVE_DEPTH,
+    NOT_EXACT,
+    Undecodable,
+    decode_native,
+    exact,
+    lines,
+    read_text,
+    scanned,
+)
 
 _OPENS = re.compile(rb"(?:\xef\xbb\xbf)?\s*[{\[]")
 _LEAD = re.compile(rb'(?:[^\s{\["][^\n]*+\n\s*+){1,8}+(?=[{\[]\s*["{\[\]}])')
@@ -35,7 +45,11 @@ def documents(data: bytes) -> Iterator[tuple[int, list[Any]]]:
     """
     opened = _OPENS.match(data)
     if opened:
-        yield from _values(data.removeprefix(BYTE_ORDER_MARK).rstrip(), 1) if _goes_on(data, opened.end()) else _lines(data)
+        yield from (
+            _values(data.removeprefix(BYTE_ORDER_MARK).rstrip(), 1)
+            if _goes_on(data, opened.end())
+            else _lines(data)
+        )
     elif (lead := _LEAD.match(data)) and spans_lines(data, lead.end()):
         # What a program said on the way, before the value that it wrote.
         yield from lines(lead[0])
@@ -86,7 +100,9 @@ def _goes_on(data: bytes, start: int) -> bool:
     if end < 0:
         return False
     first = data[start - 1 : end].rstrip()
-    return first.endswith(_OPEN_ENDS) or (_GOES_ON.match(data, end) is not None and not exact(first))
+    return first.endswith(_OPEN_ENDS) or (
+        _GOES_ON.match(data, end) is not None and not exact(first)
+    )
 
 
 def _value(text: bytes, number: int) -> Iterator[tuple[int, list[Any]]]:

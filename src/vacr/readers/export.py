@@ -1,7 +1,9 @@
-"""The rows of one session in a database, as lines: the native bytes of a session that no file holds. Step: read.
+"""The rows of one session in a database, as lines: the native bytes of a session that no file
+holds. Step: read.
 
-An agent may keep all its sessions in one database. What is recorded, sealed and verified is a canonical export of the rows of
-one: a first line that names the format, then a line for each row with its table. `vacr.sources` writes it, readers read it.
+An agent may keep all its sessions in one database. What is recorded, sealed and verified is a
+canonical export of the rows of one: a first line that names the format, then a line for each row
+with its table. `vacr.sources` writes it, readers read it.
 """
 
 from __future__ import annotations
@@ -24,11 +26,15 @@ class Query(Protocol):
     """Questions to a database, as it is at one moment."""
 
     def __call__(self, statement: str, *parameters: Any) -> Iterator[Native]:
-        """Run a statement with its parameters and give the rows; a text that is not UTF-8 comes as bytes."""
+        """Run a statement with its parameters and give the rows; a text that is not UTF-8 comes as
+        bytes.
+        """
         ...
 
     def once(self, work: Callable[[Query], T]) -> T:
-        """Do what has the same result as long as the database stays as it is, and need not be done again for another session."""
+        """Do what has the same result as long as the database stays as it is, and need not be done
+        again for another session.
+        """
         ...
 
 
@@ -43,7 +49,9 @@ class Listed:
     end: Any = None
     parent: str | None = None
     alone: bool = False
-    """Whether the database holds no other, so that the size and the time of its file are the session's."""
+    """Whether the database holds no other, so that the size and the time of its file are the
+    session's.
+    """
 
 
 class Database(Protocol):
@@ -64,7 +72,9 @@ class Database(Protocol):
         ...
 
     def sign(self, query: Query, session_id: str) -> object:
-        """Give what is another after the agent changed rows of a session, without a look at what the rows say."""
+        """Give what is another after the agent changed rows of a session, without a look at what
+        the rows say.
+        """
         ...
 
 
@@ -81,19 +91,30 @@ def is_head(value: Any, format_id: str) -> bool:
 
 
 def session_of(head: Native) -> str | None:
-    """Give the session that the first line of an export names, if it does: a head that was not written here may say anything."""
+    """Give the session that the first line of an export names, if it does: a head that was not
+    written here may say anything.
+    """
     named = head.get("session")
     return named if type(named) is str else None
 
 
 def beside(head: Native) -> Native:
     """Give what the first line of an export says beside what it has to."""
-    return {name: value for name, value in head.items() if name != HEAD and (name, value) != ("session", session_of(head))}
+    return {
+        name: value
+        for name, value in head.items()
+        if name != HEAD and (name, value) != ("session", session_of(head))
+    }
 
 
 def is_row(value: Any) -> bool:
     """Tell whether a value is a row of an export."""
-    return type(value) is dict and value.keys() == {"row", "table"} and type(value["row"]) is dict and type(value["table"]) is str
+    return (
+        type(value) is dict
+        and value.keys() == {"row", "table"}
+        and type(value["row"]) is dict
+        and type(value["table"]) is str
+    )
 
 
 def _plain(row: Native) -> Native:
@@ -104,4 +125,6 @@ def _plain(row: Native) -> Native:
 def _plain_value(value: Any) -> Any:
     if isinstance(value, bytes):
         return {"base64": base64.b64encode(value).decode()}
-    return {"number": str(value)} if isinstance(value, float) and not math.isfinite(value) else value
+    return (
+        {"number": str(value)} if isinstance(value, float) and not math.isfinite(value) else value
+    )

@@ -1,7 +1,7 @@
 """Gemini CLI sessions: session JSON, the JSONL log that replaced it, and saved chats. Step: read.
 
-A message becomes one entry (`gemini_messages`). The log is folded as Gemini folds it (`gemini_fold`), but what the fold would
-throw away stays, marked `vacr.superseded`.
+A message becomes one entry (`gemini_messages`). The log is folded as Gemini folds it
+(`gemini_fold`), but what the fold would throw away stays, marked `vacr.superseded`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,12 @@ formats = ("gemini-json", "gemini-jsonl")
 
 STORES = (
     Store(
-        ("tmp/*/chats/*.json", "tmp/*/chats/*.jsonl", "tmp/*/chats/*/*.jsonl", "tmp/*/checkpoint-*.json"),
+        (
+            "tmp/*/chats/*.json",
+            "tmp/*/chats/*.jsonl",
+            "tmp/*/chats/*/*.jsonl",
+            "tmp/*/checkpoint-*.json",
+        ),
         "~",
         "GEMINI_CLI_HOME",
         ".gemini",
@@ -43,7 +48,9 @@ HISTORIES = ("history", "clientHistory")
 """Where saved chats and checkpoints hold their turns."""
 
 ARRAY, LINE, MESSAGES = "[]", "line", "messages"
-"""Where a turn or a message stood, other than in the one place its format has it: told in `vacr.from`."""
+"""Where a turn or a message stood, other than in the one place its format has it: told in
+`vacr.from`.
+"""
 
 _LOG = "gemini-jsonl"
 _HEADER = known.SESSION | known.CHECKPOINT
@@ -67,7 +74,9 @@ def _is_ours(value: Any) -> bool:
     if any(type(value.get(name)) is list and all(map(is_turn, value[name])) for name in HISTORIES):
         return True
     if type(value.get("messages")) is list:
-        return "sessionId" in value and ("projectHash" in value or all(map(_is_message, value["messages"])))
+        return "sessionId" in value and (
+            "projectHash" in value or all(map(_is_message, value["messages"]))
+        )
     return ("sessionId" in value and "projectHash" in value) or _is_message(value)
 
 
@@ -104,12 +113,18 @@ def _chats(source: Source) -> Iterator[_Chat]:
 def _session_named(document: Any) -> Any:
     """Give the session that a value names, if it describes one."""
     if type(document) is dict:
-        return document.get("sessionId") if "type" not in document and "parts" not in document else None
+        return (
+            document.get("sessionId")
+            if "type" not in document and "parts" not in document
+            else None
+        )
     return _session_named(document.value) if isinstance(document, Repaired) else None
 
 
 class _Chat:
-    """One session on its way into a record: first all that was written is seen, then entries are made of it."""
+    """One session on its way into a record: first all that was written is seen, then entries are
+    made of it.
+    """
 
     def __init__(self) -> None:
         self.session = Session("gemini-json", "gemini-cli", provider="google")
@@ -171,7 +186,9 @@ class _Chat:
             self.take_all(messages, "$set")
 
     def take_header(self, header: Native) -> None:
-        """Take what the file says about the session, and the messages it holds there; to say it again is to change it."""
+        """Take what the file says about the session, and the messages it holds there; to say it
+        again is to change it.
+        """
         messages = header.get("messages")
         if self.has_header:
             self.session.format_id = _LOG
@@ -180,7 +197,11 @@ class _Chat:
             self.has_header = True
             self.describe(header)
         for member in HISTORIES:
-            if type(header.get(member)) is list and header[member] and all(map(is_turn, header[member])):
+            if (
+                type(header.get(member)) is list
+                and header[member]
+                and all(map(is_turn, header[member]))
+            ):
                 self.steps += [(self.turn, (turn, member)) for turn in header.pop(member)]
         if type(messages) is list:
             if messages:
@@ -194,7 +215,9 @@ class _Chat:
         self.steps += [(make, (message, write(message), origin)) for message in messages]
 
     def describe(self, header: Native) -> None:
-        """Learn about the session from its first object; what is left of it stays in the session."""
+        """Learn about the session from its first object; what is left of it stays in the
+        session.
+        """
         session = self.session
         session.drift.see_members("session", header, _HEADER)
         if header.get("sessionId") and type(header["sessionId"]) is str:
@@ -212,15 +235,21 @@ class _Chat:
         return {"type": "system-event", "event-type": EVENT_NAMES.get(kind, HEADER), "data": line}
 
     def message(self, message: Any, number: int, origin: str | None = None) -> Native:
-        """Make the entry of a message; one of a log that stands in a line which sets them all says so."""
+        """Make the entry of a message; one of a log that stands in a line which sets them all says
+        so.
+        """
         is_log = self.session.format_id == _LOG
-        entry = message_entry(message, self.session, self.fold.superseded.get(number) if is_log else None)
+        entry = message_entry(
+            message, self.session, self.fold.superseded.get(number) if is_log else None
+        )
         if origin is not None and (is_log or type(message) is not dict):
             mark(entry)["from"] = origin
         return entry
 
     def turn(self, turn: Native, origin: str) -> Native:
-        """Make the entry of a saved turn; only where a chat is nothing but an array of turns need it not say where it stood."""
+        """Make the entry of a saved turn; only where a chat is nothing but an array of turns need
+        it not say where it stood.
+        """
         entry = turn_entry(turn, self.session)
         if origin != ARRAY or self.has_header or self.session.format_id == _LOG:
             mark(entry)["from"] = origin

@@ -1,8 +1,9 @@
 """What became of each message of a Gemini CLI log. Step: read.
 
-Since 0.39 a session is a log that Gemini folds when it resumes: a message that is written again under its id replaces the
-earlier one, `$rewindTo` takes a message and all after it back, `$set.messages` replaces them all. A record keeps every
-message that was written, and says of each that the conversation no longer holds why.
+Since 0.39 a session is a log that Gemini folds when it resumes: a message that is written again
+under its id replaces the earlier one, `$rewindTo` takes a message and all after it back,
+`$set.messages` replaces them all. A record keeps every message that was written, and says of each
+that the conversation no longer holds why.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from typing import Any
 from vacr.model import Native
 
 REPLACED, REWOUND, DROPPED = "replaced", "rewound", "dropped"
-"""Written again under its id; taken back by a rewind; taken out, or left out when all messages were set anew."""
+"""Written again under its id; taken back by a rewind; taken out, or left out when all messages were
+set anew.
+"""
 
 
 class Fold:
@@ -54,7 +57,11 @@ class Fold:
 
     def replace_all(self, messages: list[Any]) -> None:
         """Make room for a new list of messages, which are written next."""
-        coming = {message.get("id") for message in messages if type(message) is dict and type(message.get("id")) is str}
+        coming = {
+            message.get("id")
+            for message in messages
+            if type(message) is dict and type(message.get("id")) is str
+        }
         for identity, number in self._live.items():
             self.superseded[number] = REPLACED if identity in coming else DROPPED
         self._live.clear()

@@ -1,7 +1,7 @@
 """The messages of Gemini CLI's sessions and the turns of its saved chats, as entries. Step: read.
 
-A message is its entry; its thoughts and tool calls are taken out of it and become its children, a call and its result each an
-entry of its own. docs/mapping/gemini-cli.md is made of the tables.
+A message is its entry; its thoughts and tool calls are taken out of it and become its children, a
+call and its result each an entry of its own. docs/mapping/gemini-cli.md is made of the tables.
 """
 
 from __future__ import annotations
@@ -13,15 +13,33 @@ from vacr.model import Native
 from vacr.readers import gemini_known as known
 from vacr.readers.assemble import Session
 from vacr.readers.gemini_fold import REPLACED
-from vacr.readers.lift import UINT_END, Lift, Move, Shape, are_counts, is_one_of, keep_native, mark, token_usage, typed_event
+from vacr.readers.lift import (
+    UINT_END,
+    Lift,
+    Move,
+    Shape,
+    are_counts,
+    is_one_of,
+    keep_native,
+    mark,
+    token_usage,
+    typed_event,
+)
 
-_MESSAGE = (Move("id", "id"), Move("timestamp", "timestamp", None), Move("content", "content", None))
+_MESSAGE = (
+    Move("id", "id"),
+    Move("timestamp", "timestamp", None),
+    Move("content", "content", None),
+)
 MESSAGE = Shape(known.MESSAGE, *_MESSAGE)
 GEMINI = Shape(known.GEMINI, *_MESSAGE, Move("model", "model-id"))
 OLDER = Shape(known.GEMINI, *_MESSAGE)
 """A message that was written again: what the later one says is left to that one."""
 THOUGHT = Shape(
-    known.THOUGHT, Move("description", "content", None), Move("subject", "subject"), Move("timestamp", "timestamp", None)
+    known.THOUGHT,
+    Move("description", "content", None),
+    Move("subject", "subject"),
+    Move("timestamp", "timestamp", None),
 )
 CALL = Shape(
     known.CALL,
@@ -31,7 +49,11 @@ CALL = Shape(
     Move("status", "status"),
     Move("timestamp", "timestamp", None),
 )
-RESULT = Lift(Move("result", "output", None), Move("status", "status"), Move("resultDisplay", "resultDisplay", None))
+RESULT = Lift(
+    Move("result", "output", None),
+    Move("status", "status"),
+    Move("resultDisplay", "resultDisplay", None),
+)
 TURN = Shape(
     known.TURN,
     Move("parts", "content", None),
@@ -50,7 +72,15 @@ USAGE = (
 EVENT = Lift(Move("id", "id"), Move("timestamp", "timestamp", None))
 FAILED = frozenset(("error",))
 OURS = frozenset(
-    ("unknown", "rewind", "message-patch", "metadata-update", "session-metadata", "undecodable", "attached-file"),
+    (
+        "unknown",
+        "rewind",
+        "message-patch",
+        "metadata-update",
+        "session-metadata",
+        "undecodable",
+        "attached-file",
+    ),
 )
 """What events are called that have no native type; a native type of such a name is kept beside."""
 
@@ -60,7 +90,9 @@ _KINDS = {kind: {"native": {"type": kind}} for kind in _ROLES}
 
 
 def message_entry(message: Any, session: Session, fate: str | None) -> Native:
-    """Turn a message into an entry of its type; `fate` tells why the conversation does not hold it any more."""
+    """Turn a message into an entry of its type; `fate` tells why the conversation does not hold it
+    any more.
+    """
     if type(message) is not dict:
         return session.other(message)
     kind = message.pop("type", None)
@@ -103,7 +135,9 @@ def _from_parts(message: Native, kind: str, session: Session, fate: str | None) 
 
 
 def _supersede(entry: Native, fate: str) -> None:
-    """Mark a message that the conversation does not hold any more; one that was written again leaves its id to the other."""
+    """Mark a message that the conversation does not hold any more; one that was written again
+    leaves its id to the other.
+    """
     ours = mark(entry)
     ours["superseded"] = fate
     if fate == REPLACED:
@@ -122,12 +156,16 @@ def _see_content(entry: Native, inside: list[Native], session: Session) -> None:
 
 
 def _taken(message: Native, session: Session) -> list[Native]:
-    """Take thoughts and calls out of a message, and give the entries they become; lists of anything else stay."""
+    """Take thoughts and calls out of a message, and give the entries they become; lists of anything
+    else stay.
+    """
     found: list[Native] = []
     thoughts, calls = message.get("thoughts"), message.get("toolCalls")
     if thoughts and type(thoughts) is list and _all_have(thoughts, "description", None):
         del message["thoughts"]
-        found += [THOUGHT.entry("reasoning", thought, session.drift, "thoughts") for thought in thoughts]
+        found += [
+            THOUGHT.entry("reasoning", thought, session.drift, "thoughts") for thought in thoughts
+        ]
     if calls and type(calls) is list and _all_have(calls, "name", str):
         del message["toolCalls"]
         for call in calls:
@@ -138,8 +176,12 @@ def _taken(message: Native, session: Session) -> list[Native]:
 
 def _all_have(items: list[Any], member: str, kind: type | None) -> bool:
     """Tell whether all items are objects with a member, of some kind."""
-    for item in items:  # noqa: SIM110 - a generator would cost as much again
-        if type(item) is not dict or member not in item or (kind and type(item[member]) is not kind):
+    for item in items:
+        if (
+            type(item) is not dict
+            or member not in item
+            or (kind and type(item[member]) is not kind)
+        ):
             return False
     return True
 
@@ -163,11 +205,17 @@ def _take_call(call: Native, session: Session, found: list[Native]) -> None:
 
 
 def _usage(message: Native, session: Session) -> Native | None:
-    """Give the canonical counters of a message; Gemini counts thoughts beside the output, and tools' prompts beside the input."""
+    """Give the canonical counters of a message; Gemini counts thoughts beside the output, and
+    tools' prompts beside the input.
+    """
     tokens = message.get("tokens")
     if type(tokens) is not dict:
         return None
-    if tokens.keys() == known.TOKENS and are_counts(tokens.values()) and sum(tokens.values()) < UINT_END:
+    if (
+        tokens.keys() == known.TOKENS
+        and are_counts(tokens.values())
+        and sum(tokens.values()) < UINT_END
+    ):
         return {
             "input": tokens["input"] + tokens["tool"],
             "output": tokens["output"] + tokens["thoughts"],
@@ -193,7 +241,11 @@ def turn_entry(turn: Native, session: Session) -> Native:
 
 def is_turn(value: Any) -> bool:
     """Tell whether a value is a turn of a saved chat."""
-    return type(value) is dict and type(value.get("parts")) is list and is_one_of(value.get("role"), known.ROLES)
+    return (
+        type(value) is dict
+        and type(value.get("parts")) is list
+        and is_one_of(value.get("role"), known.ROLES)
+    )
 
 
 def event_entry(message: Native, kind: Any, session: Session, fate: str | None) -> Native:

@@ -1,7 +1,9 @@
-"""Lift: move what is understood out of a native object into canonical members, and leave the rest where it was. Step: read.
+"""Lift: move what is understood out of a native object into canonical members, and leave the rest
+where it was. Step: read.
 
-The knowledge about an agent is in tables of moves; this is the mechanism they share. Because members are moved and not
-copied, nothing can be lost by being forgotten, and every move can be undone.
+The knowledge about an agent is in tables of moves; this is the mechanism they share. Because
+members are moved and not copied, nothing can be lost by being forgotten, and every move can be
+undone.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ UINT_END = 2**64
 
 
 class Move(NamedTuple):
-    """A native member and the canonical one that its value becomes, when it is of the kind that member takes."""
+    """A native member and the canonical one that its value becomes, when it is of the kind that
+    member takes.
+    """
 
     native: str
     canonical: str
@@ -29,8 +33,9 @@ class Move(NamedTuple):
 class Lift:
     """A table of moves from one native object into an entry.
 
-    `apply(native, entry)` makes them; a value that the canonical member cannot hold stays under its native name. It is called
-    for every line, so the table is turned into code once instead of being gone through each time.
+    `apply(native, entry)` makes them; a value that the canonical member cannot hold stays under its
+    native name. It is called for every line, so the table is turned into code once instead of being
+    gone through each time.
     """
 
     def __init__(self, *moves: Move) -> None:
@@ -44,7 +49,9 @@ def _compiled(moves: tuple[Move, ...]) -> Callable[[Native, Native], None]:
     lines = ["def apply(native, entry):"]
     for name, canonical, kind in moves:
         lines.append(f"    value = native.get({name!r})")
-        lines.append(f"    if type(value) is {kind.__name__}:" if kind else f"    if {name!r} in native:")
+        lines.append(
+            f"    if type(value) is {kind.__name__}:" if kind else f"    if {name!r} in native:"
+        )
         lines.append(f"        del native[{name!r}]")
         lines.append(f"        entry[{canonical!r}] = value")
     names: dict[str, Any] = {}
@@ -56,18 +63,25 @@ def _compiled(moves: tuple[Move, ...]) -> Callable[[Native, Native], None]:
 class Shape(Lift):
     """A table of moves, and the members that objects of its kind are known to have.
 
-    An object that has no others becomes its entry in place, which is what nearly all do; any other is taken apart.
+    An object that has no others becomes its entry in place, which is what nearly all do; any other
+    is taken apart.
     """
 
     def __init__(self, known: frozenset[str], *moves: Move) -> None:
-        """Keep the moves; what is known and stays must not have a name that means something else in an entry."""
+        """Keep the moves; what is known and stays must not have a name that means something else in
+        an entry.
+        """
         super().__init__(*moves)
         self.known = known
         clashes = CANONICAL_MEMBERS.intersection(known) - {move.native for move in moves}
         if clashes:
             raise ValueError(f"members that cannot stay: {sorted(clashes)}")
-        self.entry: Callable[[str, Native, Drift, str], Native] = _compiled_entry(known, moves, self._apart)
-        """Turn an object into an entry of some type; what is not known of it is counted under a name."""
+        self.entry: Callable[[str, Native, Drift, str], Native] = _compiled_entry(
+            known, moves, self._apart
+        )
+        """Turn an object into an entry of some type; what is not known of it is counted under a
+        name.
+        """
 
     def _apart(self, entry_type: str, native: Native, drift: Drift, where: str) -> Native:
         """Take an object apart that is not as known."""
@@ -78,7 +92,9 @@ class Shape(Lift):
 
 
 def _compiled_entry(
-    known: frozenset[str], moves: tuple[Move, ...], apart: Callable[[str, Native, Drift, str], Native]
+    known: frozenset[str],
+    moves: tuple[Move, ...],
+    apart: Callable[[str, Native, Drift, str], Native],
 ) -> Callable[[str, Native, Drift, str], Native]:
     """Write the moves as statements that rename the members of an object, if it is as known."""
     otherwise = "return apart(entry_type, native, drift, where)"
@@ -86,7 +102,9 @@ def _compiled_entry(
     lines.append(f"    if not native.keys() <= known or None in native.values(): {otherwise}")
     for name, _, kind in moves:
         if kind:
-            lines.append(f"    if type(native.get({name!r}, {kind()!r})) is not {kind.__name__}: {otherwise}")
+            lines.append(
+                f"    if type(native.get({name!r}, {kind()!r})) is not {kind.__name__}: {otherwise}"
+            )
     for name, canonical, _ in moves:
         if name != canonical:
             lines.append(f"    if {name!r} in native: native[{canonical!r}] = native.pop({name!r})")
@@ -115,7 +133,9 @@ def are_counts(values: Iterable[Any]) -> bool:
 
 
 def token_usage(counters: Native, sums: tuple[tuple[str, tuple[str, ...]], ...]) -> Native:
-    """Give canonical counters as sums of native ones; the first of each must be a count, others are added where they are."""
+    """Give canonical counters as sums of native ones; the first of each must be a count, others are
+    added where they are.
+    """
     usage = {}
     for name, parts in sums:
         if is_count(counters.get(parts[0])):
@@ -126,14 +146,18 @@ def token_usage(counters: Native, sums: tuple[tuple[str, tuple[str, ...]], ...])
 
 
 def without_nulls(native: Native) -> None:
-    """Leave out the members that are null, as the format asks; what they hold inside stays untouched."""
+    """Leave out the members that are null, as the format asks; what they hold inside stays
+    untouched.
+    """
     if None in native.values():
         for name in [name for name, value in native.items() if value is None]:
             del native[name]
 
 
 def mark(entry: Native) -> Native:
-    """Give the member of an entry that holds what is ours, to be added to; entries may share what they have so far."""
+    """Give the member of an entry that holds what is ours, to be added to; entries may share what
+    they have so far.
+    """
     ours = entry["vacr"] = dict(entry.get("vacr", ()))
     return ours
 
@@ -141,7 +165,8 @@ def mark(entry: Native) -> Native:
 def fill(entry: Native, native: Native, same: frozenset[str] = frozenset()) -> Native:
     """Put what is left of a native object into its entry, nulls left out.
 
-    A name that has a meaning of its own in an entry is set aside, unless it is one of those that mean the same.
+    A name that has a meaning of its own in an entry is set aside, unless it is one of those that
+    mean the same.
     """
     if CANONICAL_MEMBERS.isdisjoint(native) and None not in native.values():
         entry.update(native)
@@ -175,8 +200,12 @@ def keep_native(entry: Native, members: Native) -> None:
     ours["native"] = {**ours.get("native", {}), **members}
 
 
-def typed_event(native: Native, kind: Any, ours: frozenset[str], lift: Lift | None = None) -> Native:
-    """Make an event of an object, named by its type; a type that is no name, or is one of ours, is kept beside."""
+def typed_event(
+    native: Native, kind: Any, ours: frozenset[str], lift: Lift | None = None
+) -> Native:
+    """Make an event of an object, named by its type; a type that is no name, or is one of ours, is
+    kept beside.
+    """
     entry: Native = {"type": "system-event", "event-type": kind if type(kind) is str else "unknown"}
     if kind is not None and (type(kind) is not str or kind in ours):
         keep_native(entry, {"type": kind})
@@ -188,7 +217,9 @@ def typed_event(native: Native, kind: Any, ours: frozenset[str], lift: Lift | No
 
 
 def check_timestamps(entries: list[Native]) -> list[int]:
-    """Set native timestamps aside that are outside the pattern, telling where; leave out those that are null."""
+    """Set native timestamps aside that are outside the pattern, telling where; leave out those that
+    are null.
+    """
     odd = []
     for index, entry in enumerate(entries):
         if "timestamp" in entry and not is_timestamp(entry["timestamp"]):
@@ -201,12 +232,21 @@ def check_timestamps(entries: list[Native]) -> list[int]:
 
 def kind_of(value: Any) -> str:
     """Name the kind of a JSON value, where a name was expected."""
-    names = {type(None): "null", bool: "boolean", int: "number", str: "text", list: "array", dict: "object"}
+    names = {
+        type(None): "null",
+        bool: "boolean",
+        int: "number",
+        str: "text",
+        list: "array",
+        dict: "object",
+    }
     return f"({names.get(type(value), 'number')})"
 
 
 class Drift:
-    """What a session holds that its reader does not know: types and members, counted, so that a change is seen."""
+    """What a session holds that its reader does not know: types and members, counted, so that a
+    change is seen.
+    """
 
     def __init__(self) -> None:
         """Start with nothing unknown."""

@@ -1,7 +1,7 @@
 """The JSON values of a native JSONL file, line by line. Step: read.
 
-Every byte that says something comes out: as a value, or as the bytes that could not be decoded. Lines that the fast
-decoder reads without loss, nearly all of them, are not looked at twice.
+Every byte that says something comes out: as a value, or as the bytes that could not be decoded.
+Lines that the fast decoder reads without loss, nearly all of them, are not looked at twice.
 """
 
 from __future__ import annotations
@@ -52,9 +52,11 @@ class Repaired:
 
 
 def lines(data: bytes) -> Iterator[tuple[int, list[Any]]]:
-    """Give the values in the order of their lines: as they are, as `Repaired`, or `Undecodable` bytes.
+    """Give the values in the order of their lines: as they are, as `Repaired`, or `Undecodable`
+    bytes.
 
-    They come in batches with the number of the first line. Values that are not as they were stand in a batch of their line alone.
+    They come in batches with the number of the first line. Values that are not as they were stand
+    in a batch of their line alone.
     """
     start = len(BYTE_ORDER_MARK) if data.startswith(BYTE_ORDER_MARK) else 0
     number, end = 1, len(data)
@@ -72,7 +74,9 @@ def lines(data: bytes) -> Iterator[tuple[int, list[Any]]]:
 
 
 def _chunk_end(data: bytes, start: int) -> int:
-    """Give the end of the lines that are decoded together: as many as fit, or one that is larger."""
+    """Give the end of the lines that are decoded together: as many as fit, or one that is
+    larger.
+    """
     stop = data.rfind(b"\n", start, start + _CHUNK)
     if stop < 0:
         stop = data.find(b"\n", start)
@@ -80,14 +84,17 @@ def _chunk_end(data: bytes, start: int) -> int:
 
 
 def _exact(data: bytes, start: int, stop: int) -> list[Any] | None:
-    """Decode lines that encode to themselves: that proves that nothing in them was lost, one value a line."""
+    """Decode lines that encode to themselves: that proves that nothing in them was lost, one value
+    a line.
+    """
     end = stop - 1 if data.endswith(b"\n", start, stop) else stop
     if stop - start > _CHUNK:
         return _exact_line(data, start, end)
     chunk = data[start:end]
     try:
         values: list[Any] = _decode_lines(chunk)
-        # No string holds a line's end as it is, so that a comma in its place makes the lines one array.
+        # No string holds a line's end as it is, so that a comma in its place makes the lines one
+        # array.
         if native_text(values) != b"[%b]" % chunk.replace(b"\n", b","):
             return None
     except NOT_EXACT:
@@ -100,7 +107,9 @@ def _exact(data: bytes, start: int, stop: int) -> list[Any] | None:
 
 
 def _exact_line(data: bytes, start: int, end: int) -> list[Any] | None:
-    """Do the same with one line that is larger than any chunk, which is not copied more often than it must be."""
+    """Do the same with one line that is larger than any chunk, which is not copied more often than
+    it must be.
+    """
     try:
         value = decode_native(memoryview(data)[start:end])
         again = native_text(value)
@@ -128,14 +137,17 @@ def read_text(text: bytes) -> Iterator[Any]:
     if not text:
         return
     if text[0] not in _FIRST_BYTES and text.isascii():
-        # What careful reading would find as well, at many times the cost: other files may hold nothing but such lines.
+        # What careful reading would find as well, at many times the cost: other files may hold
+        # nothing but such lines.
         yield Undecodable(NOT_JSON, text)
     else:
         yield from exact(text) or scanned(json_scan.scan(text, NATIVE_DEPTH), text)
 
 
 def scanned(scan: json_scan.Scan, text: bytes) -> Iterator[Any]:
-    """Give what a look found in text that the fast decoder cannot vouch for: several values, repeated members, broken strings."""
+    """Give what a look found in text that the fast decoder cannot vouch for: several values,
+    repeated members, broken strings.
+    """
     if not scan.problems:
         yield from scan.values
         return
@@ -150,5 +162,8 @@ def _told(problem: json_scan.Problem) -> str:
     if problem.pointer is not None:
         place = problem.pointer or "/"
         return f"{problem.reason} ({place if len(place) <= _LONGEST else f'{place[:_LONGEST]}…'})"
-    # Where reading stopped is the decoder's opinion, which differs between versions; a byte that is no text is a fact.
-    return f"{problem.reason} (byte {problem.offset})" if "UTF-8" in problem.reason else problem.reason
+    # Where reading stopped is the decoder's opinion, which differs between versions; a byte that is
+    # no text is a fact.
+    return (
+        f"{problem.reason} (byte {problem.offset})" if "UTF-8" in problem.reason else problem.reason
+    )

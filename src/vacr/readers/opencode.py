@@ -1,8 +1,10 @@
-"""OpenCode sessions: exports, the storage folder, the database's rows, dumps of these, and samples. Step: read.
+"""OpenCode sessions: exports, the storage folder, the database's rows, dumps of these, and samples.
+Step: read.
 
-A message becomes one entry, its parts what it says and its children (`opencode_parts`). Sessions that a source mixes are
-told apart (`opencode_pieces`) and become a record each. Token usage is the message's; its steps repeat it and keep theirs
-as they are. What the tables below name is moved; docs/mapping/opencode.md is made of them.
+A message becomes one entry, its parts what it says and its children (`opencode_parts`). Sessions
+that a source mixes are told apart (`opencode_pieces`) and become a record each. Token usage is the
+message's; its steps repeat it and keep theirs as they are. What the tables below name is moved;
+docs/mapping/opencode.md is made of them.
 """
 
 from __future__ import annotations
@@ -38,14 +40,23 @@ formats = ("opencode-export", "opencode-json", "opencode-sqlite")
 
 _DATA = Store(("opencode*.db", "storage"), "~/.local/share", "XDG_DATA_HOME", "opencode")
 STORES = (_DATA, Store(("",), "", "OPENCODE_DB", within=_DATA))
-MESSAGE = Lift(Move("id", "id"), Move("parentID", "parent-id"), Move("modelID", "model-id"), Move("finish", "stop-reason"))
+MESSAGE = Lift(
+    Move("id", "id"),
+    Move("parentID", "parent-id"),
+    Move("modelID", "model-id"),
+    Move("finish", "stop-reason"),
+)
 ROLES = frozenset(("user", "assistant"))
 REVERTED = "reverted"
 
 
 def recognises(sample: Sequence[Any]) -> float:
     """Tell how much of a sample of native values is OpenCode's."""
-    return 1.0 if export.is_head(sample[0], DATABASE.format_id) else sum(map(_is_ours, sample)) / len(sample)
+    return (
+        1.0
+        if export.is_head(sample[0], DATABASE.format_id)
+        else sum(map(_is_ours, sample)) / len(sample)
+    )
 
 
 def _is_ours(value: Any) -> bool:
@@ -53,7 +64,11 @@ def _is_ours(value: Any) -> bool:
 
 
 def _is_export(value: Any) -> bool:
-    if type(value) is not dict or type(value.get("info")) is not dict or type(value.get("messages")) is not list:
+    if (
+        type(value) is not dict
+        or type(value.get("info")) is not dict
+        or type(value.get("messages")) is not list
+    ):
         return False
     return all(type(message) is dict and "info" in message for message in value["messages"])
 
@@ -116,19 +131,27 @@ class _Sessions:
 
     def found(self) -> list[_Session]:
         """Give the sessions; what could not be decoded goes with the last of them."""
-        found = self.whole + [_Session(self.format_id, one, session) for session, one in self.pieces.conversations()]
+        found = self.whole + [
+            _Session(self.format_id, one, session) for session, one in self.pieces.conversations()
+        ]
         found = found or [_Session(self.format_id, Conversation())]
         found[-1].unusual = self.unusual
         for one in found:
             # Which of them was repaired is not known; of very many, each tells the first.
-            one.session.repaired = self.repaired if len(found) == 1 else self.repaired[: json_scan.MOST]
+            one.session.repaired = (
+                self.repaired if len(found) == 1 else self.repaired[: json_scan.MOST]
+            )
         return found
 
 
 def _exported(export: Native) -> Conversation:
     """Take an export apart."""
     messages = [
-        Message(message.pop("info"), message.pop("parts") if type(message.get("parts")) is list else None, message)
+        Message(
+            message.pop("info"),
+            message.pop("parts") if type(message.get("parts")) is list else None,
+            message,
+        )
         for message in export.pop("messages")
     ]
     return Conversation(export.pop("info"), messages, export)
@@ -153,10 +176,16 @@ class _Session:
         session.entries += [samples.chat_entry(message, session) for message in conversation.chat]
         session.entries += row_entries(conversation, session)
         placed = len(session.entries)
-        session.entries += [entry for value in conversation.loose for entry in part_entries(value, session)]
-        session.entries += [_also_beside(member, value) for member, value in conversation.extras.items()]
+        session.entries += [
+            entry for value in conversation.loose for entry in part_entries(value, session)
+        ]
+        session.entries += [
+            _also_beside(member, value) for member, value in conversation.extras.items()
+        ]
         self.flag_secrets(placed)
-        session.entries += [session.unusual(line, document, part) for part, line, document in self.unusual]
+        session.entries += [
+            session.unusual(line, document, part) for part, line, document in self.unusual
+        ]
         self.mark_reverted()
         if self.providers:
             session.provider = max(self.providers, key=self.providers.__getitem__)
@@ -173,8 +202,14 @@ class _Session:
         session = self.session
         if self.conversation.chat_from is None:
             session.drift.see_members("session", info, known.SESSION)
-        self.beside = sorted(name for name, value in extras.items() if name not in info and value is not None)
-        known_id = info.get("id") if session.session_id is None or info.get("id") == session.session_id else None
+        self.beside = sorted(
+            name for name, value in extras.items() if name not in info and value is not None
+        )
+        known_id = (
+            info.get("id")
+            if session.session_id is None or info.get("id") == session.session_id
+            else None
+        )
         if known_id and type(known_id) is str and self.conversation.chat_from is None:
             session.session_id = info.pop("id")
         if info.get("version") and type(info["version"]) is str:
@@ -198,20 +233,30 @@ class _Session:
         info.update((member, extras.pop(member)) for member in self.beside)
 
     def flag_secrets(self, placed: int) -> None:
-        """Tell where the secret of a shared session stands: whoever has it can change or delete what is shared.
+        """Tell where the secret of a shared session stands: whoever has it can change or delete
+        what is shared.
 
         It is in the session, or in an entry after those that had a place of their own.
         """
         session = self.session
-        holders = [(f"/session/{member}", session.native.get(member)) for member in ("share", "session_share")]
+        holders = [
+            (f"/session/{member}", session.native.get(member))
+            for member in ("share", "session_share")
+        ]
         for index, entry in enumerate(session.entries[placed:], placed):
             data = entry.get("data", {})
-            holders += [(f"/session/entries/{index}/data", data), (f"/session/entries/{index}/data/value", data.get("value"))]
+            holders += [
+                (f"/session/entries/{index}/data", data),
+                (f"/session/entries/{index}/data/value", data.get("value")),
+            ]
         for place, holder in holders:
             if type(holder) is dict and holder.get("secret"):
                 pointer = f"{place}/secret"
                 session.secrets.append(pointer)
-                told = f"holds the secret of a shared session, at {pointer}: whoever reads the record can change what is shared"
+                told = (
+                    f"holds the secret of a shared session, at {pointer}: whoever reads the "
+                    "record can change what is shared"
+                )
                 session.notices.append(Notice(told))
 
     def message(self, message: Message) -> Native:
@@ -221,7 +266,11 @@ class _Session:
         if not is_one_of(role, ROLES):
             session.drift.see_type(f"role/{role if type(role) is str else kind_of(role)}")
             parts = {} if message.parts is None else {"parts": message.parts}
-            return {"type": "system-event", "event-type": "message", "data": {"info": info} | parts | message.beside}
+            return {
+                "type": "system-event",
+                "event-type": "message",
+                "data": {"info": info} | parts | message.beside,
+            }
         session.drift.see_members("message", info, known.MESSAGE)
         entry: Native = {"type": info.pop("role")}
         MESSAGE.apply(info, entry)
@@ -236,7 +285,9 @@ class _Session:
         return entry
 
     def learn(self, info: Native, entry: Native) -> None:
-        """Learn from a message which model spoke, by whom it is provided, and where the agent was."""
+        """Learn from a message which model spoke, by whom it is provided, and where the
+        agent was.
+        """
         if "model-id" in entry:
             self.session.models[entry["model-id"]] += 1
             if type(info.get("providerID")) is str:
@@ -246,7 +297,9 @@ class _Session:
             self.session.working_dir = path["cwd"]
 
     def mark_reverted(self) -> None:
-        """Mark the messages that the user took back; OpenCode hides them until the next prompt deletes them."""
+        """Mark the messages that the user took back; OpenCode hides them until the next prompt
+        deletes them.
+        """
         revert = self.session.native.get("revert")
         target = revert.get("messageID") if type(revert) is dict else None
         if target is None:
@@ -260,4 +313,9 @@ class _Session:
 
 def _also_beside(member: str, value: Any) -> Native:
     """Keep what stood beside a session under a name that the session has itself."""
-    return {"type": "system-event", "event-type": member, "data": {"value": value}, "vacr": {"beside": True}}
+    return {
+        "type": "system-event",
+        "event-type": member,
+        "data": {"value": value},
+        "vacr": {"beside": True},
+    }

@@ -1,8 +1,10 @@
-"""OpenCode's database, since version 1.2: which sessions it holds, and the rows of each. Step: read; what is read is data.
+"""OpenCode's database, since version 1.2: which sessions it holds, and the rows of each. Step:
+read; what is read is data.
 
-Only what a table has is asked for, so that every version will do; Kilo Code keeps the same database under its own name. The
-tables themselves are read, once for all sessions: an index may lack rows that its table has. A session is whatever a table
-names by an id, of whatever type: ids that are spelled alike are one. Rows of a session that name none are of one without a name.
+Only what a table has is asked for, so that every version will do; Kilo Code keeps the same database
+under its own name. The tables themselves are read, once for all sessions: an index may lack rows
+that its table has. A session is whatever a table names by an id, of whatever type: ids that are
+spelled alike are one. Rows of a session that name none are of one without a name.
 """
 
 from __future__ import annotations
@@ -24,16 +26,35 @@ CREDENTIALS = ("credential", "account", "auth", "token", "secret")
 """Words in the names of tables that may hold credentials, also in versions that are not known."""
 BEFORE = ("session", "project", "message", "part")
 """Tables whose rows come first, in this order."""
-NAMELESS = frozenset(("session", "message", "part", "todo", "session_share", "session_message", "session_entry", "session_input"))
+NAMELESS = frozenset(
+    (
+        "session",
+        "message",
+        "part",
+        "todo",
+        "session_share",
+        "session_message",
+        "session_entry",
+        "session_input",
+    )
+)
 """Tables whose rows are always of a session; elsewhere, what names none is of none."""
 DAMAGED = "vacr-damaged"
 """The table of a row of ours: which of the others could not be read whole."""
 _KEYS = ("session_id", "aggregate_id")
-_ORDER = {"message": ("time_created", "id"), "part": ("message_id", "id"), "todo": ("position",), "event": ("seq",)}
+_ORDER = {
+    "message": ("time_created", "id"),
+    "part": ("message_id", "id"),
+    "todo": ("position",),
+    "event": ("seq",),
+}
 _SHOWN = ("id", "parent_id", "title", "directory", "time_created", "time_updated")
 _UPDATED = "time_updated"
 _NUMBERS = ("rowid", "_rowid_", "oid")
-_TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name COLLATE BINARY"
+_TABLES = (
+    "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE "
+    "VIRTUAL%' ORDER BY name COLLATE BINARY"
+)
 
 
 class _Database:
@@ -48,15 +69,28 @@ class _Database:
     def sessions(self, query: Query) -> Iterable[Listed]:
         """List the sessions, and those that only rows of other tables name."""
         tables = query.once(_tables)
-        found = {name: Listed(name) for table in tables if table.name != "project" for name in table.places}
-        columns = [column for table in tables if table.name == "session" for column in _SHOWN if column in table.columns]
+        found = {
+            name: Listed(name)
+            for table in tables
+            if table.name != "project"
+            for name in table.places
+        }
+        columns = [
+            column
+            for table in tables
+            if table.name == "session"
+            for column in _SHOWN
+            if column in table.columns
+        ]
         shown = ", ".join(columns) or "NULL"
         for row in _until_damaged(query(f"SELECT {shown} FROM session NOT INDEXED")):  # noqa: S608 - names of ours
             found[spelled(row.get("id"))] = _listed(row)
         return [found[name] for name in sorted(found)]
 
     def rows(self, query: Query, session_id: str) -> Iterator[tuple[str, Native]]:
-        """Give the rows of a session: itself, its project, its messages and parts, then what else names it."""
+        """Give the rows of a session: itself, its project, its messages and parts, then what else
+        names it.
+        """
         projects: set[str] = set()
         found = False
         tables = query.once(_tables)
@@ -66,19 +100,32 @@ class _Database:
                 found = True
                 if table.name == "session" and row.get("project_id") is not None:
                     projects.add(spelled(row["project_id"]))
-                yield table.name, _bounded(query, row, session_id) if table.name == "project" else row
+                yield (
+                    table.name,
+                    _bounded(query, row, session_id) if table.name == "project" else row,
+                )
         if found:
-            yield from ((DAMAGED, {"table": table.name, "reason": table.damage}) for table in tables if table.damage)
+            yield from (
+                (DAMAGED, {"table": table.name, "reason": table.damage})
+                for table in tables
+                if table.damage
+            )
 
     def sign(self, query: Query, session_id: str) -> object:
         """Tell the rows of a session by their numbers, and by when the last of them was changed."""
         tables = [table for table in query.once(_tables) if session_id in table.places]
-        return [(table.name, crc32(table.places[session_id].tobytes()), table.changed.get(session_id)) for table in tables]
+        return [
+            (table.name, crc32(table.places[session_id].tobytes()), table.changed.get(session_id))
+            for table in tables
+        ]
 
 
 def _bounded(query: Query, project: Native, session_id: str) -> Native:
     """Give a project, or where it is if it is large: only the first of its sessions has it then."""
-    if sum(len(value) for value in project.values() if isinstance(value, str | bytes)) > LARGE_PROJECT:
+    if (
+        sum(len(value) for value in project.values() if isinstance(value, str | bytes))
+        > LARGE_PROJECT
+    ):
         first = query.once(_first_sessions)[spelled(project["id"])]
         return project if session_id == first else kept_elsewhere(project["id"], first)
     return project
@@ -95,7 +142,12 @@ def _first_sessions(query: Query) -> dict[str, str]:
 
 def _listed(row: Native) -> Listed:
     named = spelled(row.get("id")), _text(row.get("title")), _text(row.get("directory"))
-    return Listed(*named, row.get("time_created"), row.get("time_updated"), spelled(row.get("parent_id")) or None)
+    return Listed(
+        *named,
+        row.get("time_created"),
+        row.get("time_updated"),
+        spelled(row.get("parent_id")) or None,
+    )
 
 
 def spelled(identity: Any) -> str:
@@ -126,11 +178,14 @@ class _Table:
         number = f"{self.number} AS number" if self.number else "0 AS number"
         changed = f"{_UPDATED if _UPDATED in self.columns else 'NULL'} AS changed"
         try:
-            self._take(query(f"SELECT {number}, {key}, {changed} FROM {_quoted(self.name)} NOT INDEXED"))  # noqa: S608 - its own names
+            self._take(
+                query(f"SELECT {number}, {key}, {changed} FROM {_quoted(self.name)} NOT INDEXED")  # noqa: S608
+            )
         except sqlite3.OperationalError:
             raise
         except sqlite3.DatabaseError as error:
-            # What the damage has left can still be asked for by the key, if there is an index that knows where it is.
+            # What the damage has left can still be asked for by the key, if there is an index that
+            # knows where it is.
             self.damage, self.number = str(error), ""
             for row in _until_damaged(query(f"SELECT DISTINCT {key} FROM {_quoted(self.name)}")):  # noqa: S608
                 self._take([row | {"number": 0, "changed": None}])
@@ -148,26 +203,41 @@ class _Table:
         if name not in self.places:
             return
         # Rows that the first columns do not tell apart are ordered by the others.
-        first = [column for column in _ORDER.get(self.name, ("seq", "id")) if column in self.columns]
-        order = ", ".join(f"{_quoted(column)} COLLATE BINARY" for column in dict.fromkeys([*first, *self.columns]))
+        first = [
+            column for column in _ORDER.get(self.name, ("seq", "id")) if column in self.columns
+        ]
+        order = ", ".join(
+            f"{_quoted(column)} COLLATE BINARY" for column in dict.fromkeys([*first, *self.columns])
+        )
         table = _quoted(self.name)
         if self.number:
             numbers = str(self.places[name].tolist())
             asked = f"{table} NOT INDEXED WHERE {self.number} IN (SELECT value FROM json_each(?))"  # noqa: S608
             yield from query(f"SELECT * FROM {asked} ORDER BY {order}", numbers)  # noqa: S608
         elif self.damage and self.key:
-            yield from query(f"SELECT * FROM {table} WHERE {_quoted(self.key)} = ? ORDER BY {order}", name)  # noqa: S608
+            yield from query(
+                f"SELECT * FROM {table} WHERE {_quoted(self.key)} = ? ORDER BY {order}",  # noqa: S608
+                name,
+            )
         else:
             everything = query(f"SELECT * FROM {table} NOT INDEXED ORDER BY {order}")  # noqa: S608
             yield from (row for row in everything if spelled(row.get(self.key)) == name)
 
 
 def _tables(query: Query) -> list[_Table]:
-    """Find the tables that may hold rows of a session, in the order of their rows, and whose rows they hold."""
+    """Find the tables that may hold rows of a session, in the order of their rows, and whose rows
+    they hold.
+    """
     names = [row["name"] for row in query(_TABLES) if _may_be_a_sessions(row["name"])]
     found = []
-    for name in sorted(names, key=lambda name: BEFORE.index(name) if name in BEFORE else len(BEFORE)):
-        columns = [row["name"] for row in query("SELECT name FROM pragma_table_info(?)", name) if type(row["name"]) is str]
+    for name in sorted(
+        names, key=lambda name: BEFORE.index(name) if name in BEFORE else len(BEFORE)
+    ):
+        columns = [
+            row["name"]
+            for row in query("SELECT name FROM pragma_table_info(?)", name)
+            if type(row["name"]) is str
+        ]
         keys = ("id",) if name in ("session", "project") else _KEYS
         key = next((key for key in keys if key in columns), "")
         if key or name in NAMELESS:
@@ -199,7 +269,11 @@ def _until_damaged(rows: Iterator[Native]) -> Iterator[Native]:
 
 def _may_be_a_sessions(table: Any) -> bool:
     """Tell whether a table may hold rows of a session."""
-    return type(table) is str and table not in NOT_OURS and not any(word in table.lower() for word in CREDENTIALS)
+    return (
+        type(table) is str
+        and table not in NOT_OURS
+        and not any(word in table.lower() for word in CREDENTIALS)
+    )
 
 
 def _quoted(name: str) -> str:

@@ -1,7 +1,7 @@
 """The parts of an OpenCode message as entries. Step: read.
 
-Texts and files are what the message says and stay in its content as they are; everything else becomes a child: a tool
-part a call and a result, reasoning a reasoning entry, the rest events.
+Texts and files are what the message says and stay in its content as they are; everything else
+becomes a child: a tool part a call and a result, reasoning a reasoning entry, the rest events.
 """
 
 from __future__ import annotations
@@ -76,7 +76,9 @@ def reasoning(part: Native, session: Session) -> Native:
 
 
 def tool_entries(part: Native, session: Session) -> list[Native]:
-    """Part a tool's call from its result; what the state says beside the input belongs to the result, if there is one."""
+    """Part a tool's call from its result; what the state says beside the input belongs to the
+    result, if there is one.
+    """
     state = part["state"]
     session.drift.see_members("tool", part, known.TOOL)
     session.drift.see_members("tool.state", state, known.STATE)

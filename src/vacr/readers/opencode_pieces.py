@@ -1,7 +1,8 @@
 """The pieces of OpenCode's conversations, put together whatever form they lie in. Step: read.
 
-An export holds a session whole; the storage folder has a file for each message and part, the database a row, and dumps
-of either mix the sessions of many. Here they are told apart by what they are, and sorted to the session they belong to.
+An export holds a session whole; the storage folder has a file for each message and part, the
+database a row, and dumps of either mix the sessions of many. Here they are told apart by what they
+are, and sorted to the session they belong to.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from vacr.codec import canonical_json
 from vacr.model import Native
 
 LARGE_PROJECT = 1 << 16
-"""As many bytes of a project as every session of it has; of a larger one, the first session has it for all."""
+"""As many bytes of a project as every session of it has; of a larger one, the first session has it
+for all.
+"""
 
 
 def kept_elsewhere(project: Any, session: str) -> Native:
@@ -64,7 +67,9 @@ class Pieces:
         self._unplaced: list[tuple[str, str, Any]] = []
         self._current = ""
         self.only: str | None = None
-        """The session that all pieces are of, whatever they say: where they lie tells whose they are."""
+        """The session that all pieces are of, whatever they say: where they lie tells whose they
+        are.
+        """
 
     def add(self, value: Any, kind: str) -> None:
         """Take one value that stands by itself, and is of some kind."""
@@ -111,7 +116,9 @@ class Pieces:
         return self._sessions.setdefault(self._current, Conversation())
 
     def conversations(self) -> list[tuple[str, Conversation]]:
-        """Give the sessions with their ids, in the order they were met; what belongs to none goes to the nearest."""
+        """Give the sessions with their ids, in the order they were met; what belongs to none goes
+        to the nearest.
+        """
         self._place_parts()
         for session, conversation in self._sessions.items():
             for _, identity in sorted(self._order.get(session, ())):
@@ -125,10 +132,16 @@ class Pieces:
         self._place_shares()
         for kind, session, value in self._unplaced:
             self._place(kind, session, value)
-        return [(session, found) for session, found in self._sessions.items() if session or found != Conversation()]
+        return [
+            (session, found)
+            for session, found in self._sessions.items()
+            if session or found != Conversation()
+        ]
 
     def _place_parts(self) -> None:
-        """Give each part to its message: that of its session, or else the first of that id where it names no session."""
+        """Give each part to its message: that of its session, or else the first of that id where it
+        names no session.
+        """
         first: dict[str, Message] = {}
         for (_, identity), message in self._messages.items():
             first.setdefault(identity, message)
@@ -136,7 +149,11 @@ class Pieces:
             found = self._messages.get((session, part["messageID"]))
             if found is None and not says_so:
                 found = first.get(part["messageID"])
-            parts = self._sessions[session].loose if found is None or found.parts is None else found.parts
+            parts = (
+                self._sessions[session].loose
+                if found is None or found.parts is None
+                else found.parts
+            )
             parts.append(part)
 
     def _place_projects(self) -> set[str]:
@@ -187,7 +204,9 @@ def kind_of_piece(value: Any) -> str:
         return "project"
     if "secret" in value and "url" in value:
         return "session_share"
-    if "directory" in value and ("projectID" in value or "project_id" in value or value["id"].startswith("ses")):
+    if "directory" in value and (
+        "projectID" in value or "project_id" in value or value["id"].startswith("ses")
+    ):
         return "session"
     return ""
 

@@ -1,7 +1,8 @@
 """The rows of OpenCode's database as pieces of a conversation. Step: read.
 
-`message` and `part` rows hold JSON without the ids, which are columns. Rows of `session_message`, the later model, are
-entries of their own where a session has no other messages; else they repeat them and are kept as events.
+`message` and `part` rows hold JSON without the ids, which are columns. Rows of `session_message`,
+the later model, are entries of their own where a session has no other messages; else they repeat
+them and are kept as events.
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ def from_row(table: str, row: Native, pieces: Pieces) -> None:
     """Take one row of the export."""
     if table in NEEDED:
         found = _joined(row, COLUMNS[table]) if table in COLUMNS else _columns(row, JSON[table])
-        if type(found.get(NEEDED[table])) is str or (table == "session" and pieces.only is not None):
+        if type(found.get(NEEDED[table])) is str or (
+            table == "session" and pieces.only is not None
+        ):
             pieces.add(found, table)
             return
     pieces.add_row(table, {name: value for name, value in row.items() if value is not None})
@@ -50,21 +53,31 @@ def from_row(table: str, row: Native, pieces: Pieces) -> None:
 
 def _columns(row: Native, json_columns: frozenset[str]) -> Native:
     """Read the columns of a row; those without a value say nothing."""
-    return {name: _parsed(value) if name in json_columns else value for name, value in row.items() if value is not None}
+    return {
+        name: _parsed(value) if name in json_columns else value
+        for name, value in row.items()
+        if value is not None
+    }
 
 
 def _joined(row: Native, columns: dict[str, str]) -> Native:
-    """Put the ids back into the JSON of a row. What the JSON says about them otherwise is kept as it is."""
+    """Put the ids back into the JSON of a row. What the JSON says about them otherwise is kept as
+    it is.
+    """
     rest = {name: value for name, value in row.items() if name not in columns and name != "data"}
     ids = {member: row[column] for column, member in columns.items() if row.get(column) is not None}
     data = _parsed(row.get("data"))
-    if type(data) is not dict or any(member in data and data[member] != value for member, value in (rest | ids).items()):
+    if type(data) is not dict or any(
+        member in data and data[member] != value for member, value in (rest | ids).items()
+    ):
         return rest | ids | {"data": row.get("data")}
     return data | rest | ids
 
 
 def _parsed(value: Any) -> Any:
-    """Read JSON that a column holds as text, if it is an object or an array and nothing of it is lost."""
+    """Read JSON that a column holds as text, if it is an object or an array and nothing of it is
+    lost.
+    """
     if type(value) is str and value[:1] in ("{", "["):
         return next(iter(exact(value.encode())), value)
     return value
@@ -79,7 +92,12 @@ def row_entries(conversation: Conversation, session: Session) -> list[Native]:
         elif table in LISTED and type(session.native.setdefault(table, [])) is list:
             session.native[table].append(row)
         elif table == DAMAGED:
-            session.notices.append(Notice(f"the table {row['table']} is damaged, rows of it may be missing: {row['reason']}"))
+            session.notices.append(
+                Notice(
+                    f"the table {row['table']} is damaged, rows of it may be missing: "
+                    f"{row['reason']}"
+                )
+            )
             found.append({"type": "system-event", "event-type": table, "data": row})
         elif table in MODEL_2 and not conversation.messages:
             found.append(_message(row, session))
@@ -89,10 +107,14 @@ def row_entries(conversation: Conversation, session: Session) -> list[Native]:
 
 
 def _message(row: Native, session: Session) -> Native:
-    """Turn a row of the later model into an entry: a message, or an event that is named by the row's type."""
+    """Turn a row of the later model into an entry: a message, or an event that is named by the
+    row's type.
+    """
     data = _parsed(row.pop("data", None))
     kind = row.get("type")
-    entry: Native = {"type": kind if is_one_of(kind, MESSAGES) and type(data) is dict else "system-event"}
+    entry: Native = {
+        "type": kind if is_one_of(kind, MESSAGES) and type(data) is dict else "system-event"
+    }
     ROW.apply(row, entry)
     if type(data) is dict:
         lift_time(data, "created", entry)
@@ -112,7 +134,9 @@ def _message(row: Native, session: Session) -> Native:
 
 
 def _assistant(data: Native, entry: Native, session: Session) -> list[Native]:
-    """Take what an assistant of the later model said apart; give what was not said but done or thought."""
+    """Take what an assistant of the later model said apart; give what was not said but done or
+    thought.
+    """
     ASSISTANT.apply(data, entry)
     lift_usage(data, entry)
     model = data.get("model")
@@ -145,7 +169,11 @@ def _tool(block: Native, session: Session) -> list[Native]:
     """See a tool of the later model as a call and a result."""
     block["tool"], block["callID"] = block.pop("name"), block.pop("id", None)
     state = block["state"]
-    if is_one_of(state.get("status"), ("completed", "error")) and "output" not in state and "error" not in state:
+    if (
+        is_one_of(state.get("status"), ("completed", "error"))
+        and "output" not in state
+        and "error" not in state
+    ):
         state["output"] = state.pop("content", None)
     return tool_entries(block, session)
 

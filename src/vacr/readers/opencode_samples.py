@@ -1,4 +1,5 @@
-"""Chats in the form of OpenAI's messages with a head about the agent, as samples of OpenCode are passed around. Step: read.
+"""Chats in the form of OpenAI's messages with a head about the agent, as samples of OpenCode are
+passed around. Step: read.
 
 A message has text, `tool_calls` and `tool_responses`; both become its children.
 """
@@ -21,10 +22,14 @@ HEADS = ("meta", "metadata", "session", "info")
 ROLES = frozenset(("user", "assistant", "system", "tool"))
 FAILED = frozenset(("error", "failed", "failure"))
 
-MESSAGE = Lift(Move("content", "content", None), Move("id", "id"), Move("timestamp", "timestamp", None))
+MESSAGE = Lift(
+    Move("content", "content", None), Move("id", "id"), Move("timestamp", "timestamp", None)
+)
 METADATA = Lift(Move("finish_reason", "stop-reason"))
 CALL = Lift(Move("id", "call-id"))
-RESPONSE = Lift(Move("output", "output", None), Move("tool_call_id", "call-id"), Move("status", "status"))
+RESPONSE = Lift(
+    Move("output", "output", None), Move("tool_call_id", "call-id"), Move("status", "status")
+)
 TOOL_MESSAGE = Lift(
     Move("content", "output", None),
     Move("tool_call_id", "call-id"),
@@ -34,14 +39,22 @@ TOOL_MESSAGE = Lift(
 
 
 def is_sample(value: Any) -> bool:
-    """Tell whether a value is such a chat: its messages are, and it says that it is OpenCode's or shows it by its times."""
+    """Tell whether a value is such a chat: its messages are, and it says that it is OpenCode's or
+    shows it by its times.
+    """
     _, messages = _messages(value)
     if not messages or not all(map(_is_message, messages)):
         return False
-    if type(value) is dict and any(_names_opencode(value.get(name)) for name in (*HEADS, "agent", "source")):
+    if type(value) is dict and any(
+        _names_opencode(value.get(name)) for name in (*HEADS, "agent", "source")
+    ):
         return True
     times = [message["timestamp"] for message in messages if "timestamp" in message]
-    return bool(times) and all(type(time) is int for time in times) and any("tool_calls" in message for message in messages)
+    return (
+        bool(times)
+        and all(type(time) is int for time in times)
+        and any("tool_calls" in message for message in messages)
+    )
 
 
 def _messages(value: Any) -> tuple[str, list[Any]]:
@@ -83,7 +96,13 @@ def session_id(head: Any) -> str:
     """Find the id of the session in the head."""
     holders = (head, *(head.get(name) for name in HEADS)) if type(head) is dict else ()
     names = ("session_id", "sessionId", "sessionID", "id")
-    found = (holder[name] for holder in holders if type(holder) is dict for name in names if type(holder.get(name)) is str)
+    found = (
+        holder[name]
+        for holder in holders
+        if type(holder) is dict
+        for name in names
+        if type(holder.get(name)) is str
+    )
     return next(found, "")
 
 
@@ -104,7 +123,9 @@ def chat_entry(message: Native, session: Session) -> Native:
     found = children(entry.get("content"), session.drift.types, session.drift.members)
     found += _from_metadata(message, entry)
     found += [_call(call) for call in _taken(message, "tool_calls", _is_call)]
-    found += [_result(response, RESPONSE) for response in _taken(message, "tool_responses", _is_response)]
+    found += [
+        _result(response, RESPONSE) for response in _taken(message, "tool_responses", _is_response)
+    ]
     if found:
         entry["children"] = found
     return fill(entry, message)
@@ -128,7 +149,11 @@ def _from_metadata(message: Native, entry: Native) -> list[Native]:
         return []
     said = len(metadata)
     METADATA.apply(metadata, entry)
-    found: list[Native] = [{"type": "reasoning", "content": metadata.pop("thinking")}] if "thinking" in metadata else []
+    found: list[Native] = (
+        [{"type": "reasoning", "content": metadata.pop("thinking")}]
+        if "thinking" in metadata
+        else []
+    )
     if said and not metadata:
         del message["metadata"]
     return found
@@ -144,7 +169,11 @@ def _taken(message: Native, member: str, fits: Callable[[Any], bool]) -> list[Na
 
 
 def _is_call(value: Any) -> bool:
-    return type(value) is dict and type(value.get("function")) is dict and type(value["function"].get("name")) is str
+    return (
+        type(value) is dict
+        and type(value.get("function")) is dict
+        and type(value["function"].get("name")) is str
+    )
 
 
 def _is_response(value: Any) -> bool:
@@ -152,7 +181,9 @@ def _is_response(value: Any) -> bool:
 
 
 def _call(call: Native) -> Native:
-    """Turn a call into an entry; the text of its arguments stays where it was when it could be read."""
+    """Turn a call into an entry; the text of its arguments stays where it was when it could be
+    read.
+    """
     entry: Native = {"type": "tool-call"}
     CALL.apply(call, entry)
     function = call["function"]

@@ -1,4 +1,6 @@
-"""Where OpenCode kept its sessions before version 1.2: the storage folder. Step: read; what is read is data."""
+"""Where OpenCode kept its sessions before version 1.2: the storage folder. Step: read; what is read
+is data.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from vacr.readers.lines import Repaired
 from vacr.readers.source import Source
 
 Files = Callable[[str], list[str]]
-"""Gives the paths of a folder's files that match a pattern, in order. A path may end where nothing more is known."""
+"""Gives the paths of a folder's files that match a pattern, in order. A path may end where nothing
+more is known.
+"""
 
 
 class _Folder:
@@ -25,7 +29,9 @@ class _Folder:
 
     def holds(self, source: Source) -> bool:
         """Tell whether a source was made of a storage folder."""
-        return source.main.name.startswith(("session/", "message/", "part/")) and source.main.name.endswith(".json")
+        return source.main.name.startswith(
+            ("session/", "message/", "part/")
+        ) and source.main.name.endswith(".json")
 
     def session_of(self, source: Source) -> str:
         """Give the session that the files of a source are of, if their paths tell."""
@@ -56,8 +62,14 @@ class _Folder:
         if not own and not messages:
             return files(f"part/{session_id}/*.json")
         parts = [part for path in messages for part in files(f"part/{_stem(path)}/*.json")]
-        beside = [path for name in ("session_diff", "todo", "session_share") for path in files(f"{name}/{session_id}.json")]
-        projects = [project for path in own for project in files(f"project/{path.split('/')[1]}.json")]
+        beside = [
+            path
+            for name in ("session_diff", "todo", "session_share")
+            for path in files(f"{name}/{session_id}.json")
+        ]
+        projects = [
+            project for path in own for project in files(f"project/{path.split('/')[1]}.json")
+        ]
         return own + messages + parts + beside + projects
 
 
@@ -69,7 +81,9 @@ FOLDER = _Folder()
 
 
 def from_file(path: str, document: Any) -> Any:
-    """Give what a file of the storage folder holds the ids that its path names: migrations moved files and not what they say."""
+    """Give what a file of the storage folder holds the ids that its path names: migrations moved
+    files and not what they say.
+    """
     value = document.value if isinstance(document, Repaired) else document
     if type(value) is dict:
         folder, *between, name = path.removesuffix(".json").split("/")

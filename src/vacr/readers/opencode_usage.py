@@ -16,12 +16,16 @@ USAGE = (
 
 
 def lift_usage(info: Native, entry: Native) -> None:
-    """Give the canonical counters of a message; OpenCode counts cached input and reasoning beside input and output."""
+    """Give the canonical counters of a message; OpenCode counts cached input and reasoning beside
+    input and output.
+    """
     usage: Native = {}
     tokens = info.get("tokens")
     if type(tokens) is dict:
         cache = tokens["cache"] if type(tokens.get("cache")) is dict else {}
-        usage = token_usage(tokens | {"cache.read": cache.get("read"), "cache.write": cache.get("write")}, USAGE)
+        usage = token_usage(
+            tokens | {"cache.read": cache.get("read"), "cache.write": cache.get("write")}, USAGE
+        )
     if isinstance(info.get("cost"), int | float) and type(info["cost"]) is not bool:
         usage["cost"] = info.pop("cost")
     if usage:

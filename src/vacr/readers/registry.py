@@ -1,7 +1,7 @@
 """The readers there are, and which of them knows a source. Step: read.
 
-A reader is a module, or any object, with the members below. Third parties add theirs under the entry point group
-`vacr.readers`; a source is recognised by its content, never by its name.
+A reader is a module, or any object, with the members below. Third parties add theirs under the
+entry point group `vacr.readers`; a source is recognised by its content, never by its name.
 """
 
 from __future__ import annotations
@@ -18,13 +18,19 @@ from vacr.readers.assemble import Reading
 from vacr.readers.source import Source
 
 GROUP = "vacr.readers"
-BUILT_IN = tuple(f"vacr.readers.{module}" for module in ("claude_code", "codex_cli", "gemini_cli", "cursor", "opencode"))
+BUILT_IN = tuple(
+    f"vacr.readers.{module}"
+    for module in ("claude_code", "codex_cli", "gemini_cli", "cursor", "opencode")
+)
 
 _FIRST = 4
 _SAMPLE = 16
 _TEXT = 4096
 _ENOUGH = 0.3
-_IS_RECORD = "Check it with: vacr validate FILE. Other verbs know a record by its ending, .acr.json or .acr.cbor."
+_IS_RECORD = (
+    "Check it with: vacr validate FILE. Other verbs know a record by its ending, "
+    ".acr.json or .acr.cbor."
+)
 
 
 class Reader(Protocol):
@@ -41,7 +47,9 @@ class Reader(Protocol):
         ...
 
     def recognises(self, sample: Sequence[Any]) -> float:
-        """Tell how much of a sample of native values is this agent's, from 0 to 1; a text that is no JSON is one value."""
+        """Tell how much of a sample of native values is this agent's, from 0 to 1; a text that is
+        no JSON is one value.
+        """
         ...
 
     def read(self, source: Source) -> Iterator[Reading]:
@@ -56,7 +64,9 @@ def readers() -> dict[str, Reader]:
     Raises:
         UnreadableInput: a reader of others cannot be loaded.
     """
-    found = {reader.name: reader for reader in (cast("Reader", import_module(name)) for name in BUILT_IN)}
+    found = {
+        reader.name: reader for reader in (cast("Reader", import_module(name)) for name in BUILT_IN)
+    }
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         try:
             reader = cast("Reader", point.load())
@@ -88,10 +98,15 @@ def reader_for(source: Source, agent: str | None = None) -> Reader:
         raise NotASession("empty: there is no session in it", where=where)
     if b"\0" in head and head.lstrip()[:1] not in (b"{", b"["):
         if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            hint = "Windows PowerShell writes so. Make it UTF-8 first: iconv -f UTF-16 -t UTF-8 FILE > NEW"
+            hint = (
+                "Windows PowerShell writes so. Make it UTF-8 first: iconv -f UTF-16 -t "
+                "UTF-8 FILE > NEW"
+            )
             raise UnreadableInput("UTF-16 text: sessions are UTF-8", where=where, hint=hint)
         hint = f"Known agents: {', '.join(known)}."
-        raise NotASession("not a session of an agent that is known: it is no text", where=where, hint=hint)
+        raise NotASession(
+            "not a session of an agent that is known: it is no text", where=where, hint=hint
+        )
     for sample, enough in _samples(source):
         best, most = None, enough
         for reader in known.values() if sample else ():
@@ -103,7 +118,9 @@ def reader_for(source: Source, agent: str | None = None) -> Reader:
         if best is not None:
             return best
     if damage := source.main.damage():
-        hint = "If you know whose it is, name the agent with --agent: its bytes are kept as they are."
+        hint = (
+            "If you know whose it is, name the agent with --agent: its bytes are kept as they are."
+        )
         raise UnreadableInput(f"damaged: {damage}", where=where, hint=hint)
     sample = source.main.sample(1)
     if any(isinstance(value, dict) and {"version", "session"} <= value.keys() for value in sample):
@@ -118,7 +135,8 @@ def reader_for(source: Source, agent: str | None = None) -> Reader:
 def _samples(source: Source) -> Iterator[tuple[list[Any], float]]:
     """Give what a source is recognised by, and how much of it must be an agent's.
 
-    Its first values, which nearly always are all of one agent; then more, then all of them, then its text.
+    Its first values, which nearly always are all of one agent; then more, then all of them, then
+    its text.
     """
     yield source.main.sample(_FIRST), 1.0
     yield source.main.sample(_SAMPLE), _ENOUGH

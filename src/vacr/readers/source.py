@@ -1,4 +1,6 @@
-"""The native bytes of one conversation. Step: read. Readers get these; `vacr.sources` makes them of files and stores."""
+"""The native bytes of one conversation. Step: read. Readers get these; `vacr.sources` makes them of
+files and stores.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,11 @@ class Part:
         self.name = name
         self.data = data
         self._digest = ""
-        self._hasher = threading.Thread(target=self._hash, daemon=True) if len(data) >= _WORTH_A_THREAD else None
+        self._hasher = (
+            threading.Thread(target=self._hash, daemon=True)
+            if len(data) >= _WORTH_A_THREAD
+            else None
+        )
         self._seen: list[Batch] = []
         self._unseen: Iterator[Batch] | None = None
         if self._hasher:
@@ -52,7 +58,9 @@ class Part:
         return self._digest
 
     def sample(self, size: int | None = None) -> list[Any]:
-        """Look at the first JSON values, or all of them, without taking them: what cannot be decoded is left out."""
+        """Look at the first JSON values, or all of them, without taking them: what cannot be
+        decoded is left out.
+        """
         if self._unseen is None:
             self._unseen = documents(self.data)
         values: list[Any] = []
@@ -69,14 +77,20 @@ class Part:
         return [value.value if type(value) is Repaired else value for value in values]
 
     def damage(self) -> str:
-        """Tell why a file that should be JSON is none at all, after a look at all of it; nothing for any other file."""
+        """Tell why a file that should be JSON is none at all, after a look at all of it; nothing
+        for any other file.
+        """
         found = [value for _, batch in self._seen for value in batch]
-        if not _BEGINS_AS_JSON.match(self.data) or not all(isinstance(value, Undecodable) for value in found):
+        if not _BEGINS_AS_JSON.match(self.data) or not all(
+            isinstance(value, Undecodable) for value in found
+        ):
             return ""
         return found[0].reason if found else ""
 
     def documents(self) -> Iterator[Batch]:
-        """Give the JSON values, for whoever takes them to keep and change; those that were looked at are not decoded again."""
+        """Give the JSON values, for whoever takes them to keep and change; those that were looked
+        at are not decoded again.
+        """
         seen, unseen = self._seen, self._unseen or documents(self.data)
         self._seen, self._unseen = [], None
         yield from seen
@@ -96,5 +110,9 @@ class Source:
 
     def manifest(self) -> list[dict[str, Any]]:
         """List the parts with their sizes and digests, sorted by name."""
-        parts = sorted(self.parts, key=lambda part: part.name) if len(self.parts) > 1 else self.parts
-        return [{"name": part.name, "size": len(part.data), "sha-256": part.sha256} for part in parts]
+        parts = (
+            sorted(self.parts, key=lambda part: part.name) if len(self.parts) > 1 else self.parts
+        )
+        return [
+            {"name": part.name, "size": len(part.data), "sha-256": part.sha256} for part in parts
+        ]

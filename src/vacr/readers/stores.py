@@ -1,4 +1,6 @@
-"""Where agents keep their sessions on a machine, as their readers describe it. Step: read; what is read is data."""
+"""Where agents keep their sessions on a machine, as their readers describe it. Step: read; what is
+read is data.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ class Store:
     sessions: tuple[str, ...]
     """Patterns of the files or databases, from the folder."""
     default: str
-    """The folder that the variable replaces; `~` is the user's own. Nothing: there is a store only if the variable is set."""
+    """The folder that the variable replaces; `~` is the user's own. Nothing: there is a store only
+    if the variable is set.
+    """
     variable: str = ""
     """The environment variable of the agent that names another."""
     under: str = ""

@@ -1,1 +1,3 @@
-"""Receipts of transparency logs: the tree, its proofs, and what a log signs. Step: register, verify."""
+"""Receipts of transparency logs: the tree, its proofs, and what a log signs. Step: register,
+verify.
+"""

@@ -1,4 +1,6 @@
-"""Bundles: 256 entries of a log one after the other, each with its length before it. Step: register. Follows C2SP tlog-tiles."""
+"""Bundles: 256 entries of a log one after the other, each with its length before it. Step:
+register. Follows C2SP tlog-tiles.
+"""
 
 from __future__ import annotations
 
@@ -39,8 +41,12 @@ def decode(data: bytes, count: int) -> list[bytes]:
         start = at + _LENGTH
         at = start + int.from_bytes(data[at:start], "big")
         if start > len(data) or at > len(data):
-            raise InvalidStatement(f"entry {len(entries)} of the bundle is cut off", reason="bundle-form")
+            raise InvalidStatement(
+                f"entry {len(entries)} of the bundle is cut off", reason="bundle-form"
+            )
         entries.append(data[start:at])
     if at != len(data) or len(entries) != count:
-        raise InvalidStatement(f"a bundle that does not hold the {count} entries that it has to", reason="bundle-form")
+        raise InvalidStatement(
+            f"a bundle that does not hold the {count} entries that it has to", reason="bundle-form"
+        )
     return entries

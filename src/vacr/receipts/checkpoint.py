@@ -1,6 +1,8 @@
-"""Checkpoints: the size and the root of a log, signed as a note, and what witnesses sign of them. Step: register, verify.
+"""Checkpoints: the size and the root of a log, signed as a note, and what witnesses sign of them.
+Step: register, verify.
 
-Follows C2SP tlog-checkpoint and, for cosignatures, tlog-cosignature with Ed25519 (`cosignature/v1`).
+Follows C2SP tlog-checkpoint and, for cosignatures, tlog-cosignature with Ed25519
+(`cosignature/v1`).
 """
 
 from __future__ import annotations
@@ -35,7 +37,12 @@ class Checkpoint:
     @property
     def text(self) -> str:
         """What is signed."""
-        lines = (self.origin, str(self.size), base64.b64encode(self.root).decode(), *self.extensions)
+        lines = (
+            self.origin,
+            str(self.size),
+            base64.b64encode(self.root).decode(),
+            *self.extensions,
+        )
         return "".join(f"{line}\n" for line in lines)
 
 
@@ -43,7 +50,8 @@ def read_size(text: str) -> int:
     """Read the size of a tree.
 
     Raises:
-        InvalidStatement: it is no number, is written in another form than the shortest, or no tree is so large.
+        InvalidStatement: it is no number, is written in another form than the shortest, or no tree
+            is so large.
     """
     if _DECIMAL.fullmatch(text) is None or int(text) > LARGEST_SIZE:
         raise InvalidStatement(f"not the size of a tree: {text[:40]!r}", reason="checkpoint-form")
@@ -73,7 +81,10 @@ def read_text(text: str) -> Checkpoint:
     """
     lines = text.removesuffix("\n").split("\n")
     if not text.endswith("\n") or len(lines) < _LINES or not all(lines):
-        raise InvalidStatement("not a checkpoint: it has an origin, a size and a root, a line each", reason="checkpoint-form")
+        raise InvalidStatement(
+            "not a checkpoint: it has an origin, a size and a root, a line each",
+            reason="checkpoint-form",
+        )
     return Checkpoint(lines[0], read_size(lines[1]), read_hash(lines[2]), tuple(lines[_LINES:]))
 
 
@@ -84,7 +95,9 @@ def sign_checkpoint(checkpoint: Checkpoint, key: ed25519.Ed25519PrivateKey) -> b
         UsageError: what it holds cannot be written, or its origin cannot be the name of a key.
     """
     try:
-        data = Note(checkpoint.text, (notes.sign(checkpoint.text, checkpoint.origin, key),)).encode()
+        data = Note(
+            checkpoint.text, (notes.sign(checkpoint.text, checkpoint.origin, key),)
+        ).encode()
         same = read_text(notes.parse(data).text) == checkpoint
     except InvalidStatement as error:
         raise UsageError(f"no checkpoint can say this: {error}") from error
@@ -103,18 +116,25 @@ def open_checkpoint(data: bytes, *keys: VerifierKey) -> Checkpoint:
     note.verify(*keys)
     checkpoint = read_text(note.text)
     if checkpoint.origin not in {key.name for key in keys}:
-        raise InvalidStatement(f"a checkpoint of another log, {checkpoint.origin}", reason="checkpoint-origin")
+        raise InvalidStatement(
+            f"a checkpoint of another log, {checkpoint.origin}", reason="checkpoint-origin"
+        )
     return checkpoint
 
 
 def cosign(text: str, time: int, name: str, key: ed25519.Ed25519PrivateKey) -> Signature:
-    """Sign the text of a checkpoint as a witness who saw nothing larger at a time, in seconds since 1970.
+    """Sign the text of a checkpoint as a witness who saw nothing larger at a time, in seconds since
+    1970.
 
     Raises:
         UsageError: the name cannot be one.
     """
     signature = key.sign(_cosigned(text, time))
-    return Signature(name, notes.key_of(name, key.public_key(), COSIGNATURE).id, time.to_bytes(_TIME, "big") + signature)
+    return Signature(
+        name,
+        notes.key_of(name, key.public_key(), COSIGNATURE).id,
+        time.to_bytes(_TIME, "big") + signature,
+    )
 
 
 def cosigned_at(note: Note, key: VerifierKey) -> int:
@@ -126,7 +146,9 @@ def cosigned_at(note: Note, key: VerifierKey) -> int:
     found = note.blobs(key) if key.kind == COSIGNATURE else []
     for blob in found:
         if _time(blob) > LARGEST_SIZE:
-            raise InvalidStatement("a cosignature of a time that there is none of", reason="note-signature")
+            raise InvalidStatement(
+                "a cosignature of a time that there is none of", reason="note-signature"
+            )
         key.check(blob[_TIME:], _cosigned(note.text, _time(blob)))
     if not found:
         raise InvalidStatement(f"not cosigned by {key}", reason="note-unsigned")

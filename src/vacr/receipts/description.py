@@ -1,7 +1,8 @@
 """What a log says of itself, signed: its name, its keys, its rules. Step: register, verify.
 
-The first entry of a log is its description, signed by the key in it; the digest of that entry is the identity of the log, which
-no move and no new key changes. New keys are told by another description, as an entry, signed by the key before.
+The first entry of a log is its description, signed by the key in it; the digest of that entry is
+the identity of the log, which no move and no new key changes. New keys are told by another
+description, as an entry, signed by the key before.
 """
 
 from __future__ import annotations
@@ -51,12 +52,17 @@ class Description:
             said["log"] = self.log
         claims = Claims(subject=self.origin, issued_at=self.created)
         payload = deterministic_cbor.encode(said)
-        return entry_of(parse(sign(payload, signer, profile=ATTACHED, content_type=CONTENT_TYPE, claims=claims)))
+        return entry_of(
+            parse(sign(payload, signer, profile=ATTACHED, content_type=CONTENT_TYPE, claims=claims))
+        )
 
 
 def identity_of(entry: bytes) -> str:
     """Name a log by its first entry, as a URI (RFC 6920)."""
-    return "ni:///sha-256;" + base64.urlsafe_b64encode(hashlib.sha256(entry).digest()).rstrip(b"=").decode()
+    return (
+        "ni:///sha-256;"
+        + base64.urlsafe_b64encode(hashlib.sha256(entry).digest()).rstrip(b"=").decode()
+    )
 
 
 def first(entry: bytes) -> Description:
@@ -67,7 +73,9 @@ def first(entry: bytes) -> Description:
     """
     found = _read(entry)
     if found is None:
-        raise InvalidStatement("the first entry is not the log's description of itself", reason="log-description")
+        raise InvalidStatement(
+            "the first entry is not the log's description of itself", reason="log-description"
+        )
     message, description = found
     _check(message, description.receipt_key)
     return description
@@ -81,12 +89,16 @@ def described(entry: bytes) -> Description:
     """
     found = _read(entry)
     if found is None:
-        raise InvalidStatement("an entry that should describe the log does not", reason="log-description")
+        raise InvalidStatement(
+            "an entry that should describe the log does not", reason="log-description"
+        )
     return found[1]
 
 
 def following(entry: bytes, before: Description, log: str) -> Description | None:
-    """Read the description that an entry is, if it is one and of this log: the key before has signed it."""
+    """Read the description that an entry is, if it is one and of this log: the key before has
+    signed it.
+    """
     try:
         found = _read(entry)
         if found is None or found[1].log != log or found[1].origin != before.origin:
@@ -98,7 +110,12 @@ def following(entry: bytes, before: Description, log: str) -> Description | None
 
 
 def _check(message: Sign1, key: PublicKey) -> None:
-    verify(message.protected.get(labels.ALG), key, message.signature, message.to_be_signed(message.payload or b""))
+    verify(
+        message.protected.get(labels.ALG),
+        key,
+        message.signature,
+        message.to_be_signed(message.payload or b""),
+    )
 
 
 def _read(entry: bytes) -> tuple[Sign1, Description] | None:
@@ -108,9 +125,13 @@ def _read(entry: bytes) -> tuple[Sign1, Description] | None:
     if message.protected.get(labels.CONTENT_TYPE) != CONTENT_TYPE or entry_of(message) != entry:
         return None
     try:
-        return message, _description(deterministic_cbor.decode(message.payload or b""), message.protected)
+        return message, _description(
+            deterministic_cbor.decode(message.payload or b""), message.protected
+        )
     except (UnreadableInput, LookupError, TypeError, ValueError, AttributeError) as error:
-        raise InvalidStatement(f"a description of a log that cannot be read: {error}", reason="log-description") from error
+        raise InvalidStatement(
+            f"a description of a log that cannot be read: {error}", reason="log-description"
+        ) from error
 
 
 def _description(said: Any, protected: dict[Any, Any]) -> Description:

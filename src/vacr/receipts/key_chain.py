@@ -1,4 +1,6 @@
-"""The keys that a log has had: each is announced by an entry that the key before signed. Step: verify."""
+"""The keys that a log has had: each is announced by an entry that the key before signed. Step:
+verify.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +14,22 @@ from vacr.signing.algorithms import PublicKey
 
 
 class KeyChain:
-    """Follows the descriptions among the entries of a log, from the first or from any later one on."""
+    """Follows the descriptions among the entries of a log, from the first or from any later
+    one on.
+    """
 
     def __init__(
-        self, origin: str, current: VerifierKey | None, identity: str = "", receipt_key: PublicKey | None = None
+        self,
+        origin: str,
+        current: VerifierKey | None,
+        identity: str = "",
+        receipt_key: PublicKey | None = None,
     ) -> None:
-        """Start from what is known: the current key for checkpoints, and the key that announces the next.
+        """Start from what is known: the current key for checkpoints, and the key that announces the
+        next.
 
-        Without an identity it starts at the first entry. Without a current key that has to describe the log.
+        Without an identity it starts at the first entry. Without a current key that has to describe
+        the log.
         """
         self.origin = origin
         self.current = self.previous = current
@@ -43,7 +53,10 @@ class KeyChain:
             found = description.following(entry, self.description, self.identity)
             if found is not None:
                 self.description = found
-                self.previous, self.current = self.current, notes.key_of(self.origin, found.checkpoint_key)
+                self.previous, self.current = (
+                    self.current,
+                    notes.key_of(self.origin, found.checkpoint_key),
+                )
                 self.changed_at = index
                 self.rotations += 1
 
@@ -61,11 +74,14 @@ class KeyChain:
         try:
             self.previous = self.current = notes.key_of(self.origin, found.checkpoint_key)
         except UsageError as error:
-            raise InvalidStatement(f"the name of the log cannot be one: {error.message}", reason="log-origin") from error
+            raise InvalidStatement(
+                f"the name of the log cannot be one: {error.message}", reason="log-origin"
+            ) from error
         self.description = found
 
     def keys_at(self, size: int) -> tuple[VerifierKey, ...]:
-        """Give the keys that may sign a checkpoint of so many entries; the last is the one for all larger ones.
+        """Give the keys that may sign a checkpoint of so many entries; the last is the one for all
+        larger ones.
 
         Where the last entry announces a key, the checkpoint may be by it or by the one before.
         """

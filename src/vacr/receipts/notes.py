@@ -1,7 +1,9 @@
-"""Signed notes: text with lines of signatures under it, and the keys that check them. Step: register, verify.
+"""Signed notes: text with lines of signatures under it, and the keys that check them. Step:
+register, verify.
 
-Follows C2SP signed-note. Known are Ed25519 (type 1) and, for checkpoints, Ed25519 cosignatures (type 4, see `checkpoint`). Lines
-of other keys are kept and ignored, as others may add theirs at any time.
+Follows C2SP signed-note. Known are Ed25519 (type 1) and, for checkpoints, Ed25519 cosignatures
+(type 4, see `checkpoint`). Lines of other keys are kept and ignored, as others may add theirs at
+any time.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ ED25519, COSIGNATURE = 1, 4
 KINDS = (ED25519, COSIGNATURE)
 
 LARGEST = 1 << 18
-"""What a note may have at most, in bytes: room for some dozen signatures of the largest kind there is."""
+"""What a note may have at most, in bytes: room for some dozen signatures of the largest kind there
+is.
+"""
 MOST_SIGNATURES = 100
 
 _DASH = "— "
@@ -40,7 +44,10 @@ def check_name(name: str) -> None:
         UsageError: it is empty, or has spaces or a plus in it.
     """
     if _NAME.fullmatch(name) is None:
-        raise UsageError(f"{name!r} cannot be the name of a key", hint="It has no spaces and no +, such as example.org/log.")
+        raise UsageError(
+            f"{name!r} cannot be the name of a key",
+            hint="It has no spaces and no +, such as example.org/log.",
+        )
 
 
 def exact_base64(text: str) -> bytes:
@@ -76,7 +83,9 @@ class VerifierKey:
     @cached_property
     def id(self) -> bytes:
         """What lines of signatures name it by, beside its name."""
-        return hashlib.sha256(self.name.encode() + b"\n" + bytes([self.kind]) + self.public).digest()[:_ID]
+        return hashlib.sha256(
+            self.name.encode() + b"\n" + bytes([self.kind]) + self.public
+        ).digest()[:_ID]
 
     def __str__(self) -> str:
         """Write it as it is handed around."""
@@ -96,7 +105,8 @@ class VerifierKey:
 
 
 def read_key(text: str) -> VerifierKey:
-    """Read a key as it is handed around: name, id in hexadecimal and base64 of the kind and the bytes, with a plus between.
+    """Read a key as it is handed around: name, id in hexadecimal and base64 of the kind and the
+    bytes, with a plus between.
 
     Raises:
         UsageError: it is none, or of a kind that is not known.
@@ -151,7 +161,8 @@ class Note:
         return [one.blob for one in self.signatures if (one.name, one.key_id) == (key.name, key.id)]
 
     def verify(self, *keys: VerifierKey) -> None:
-        """Check that one of some keys signed it, and that no line in the name of any of them is false.
+        """Check that one of some keys signed it, and that no line in the name of any of them is
+        false.
 
         Raises:
             InvalidStatement: none of them did, or one is said to have and did not.
@@ -162,21 +173,28 @@ class Note:
             key.check(blob, data)
         if not found:
             names = ", ".join(sorted({str(key) for key in keys}))
-            raise InvalidStatement(f"not signed by the key that it has to be signed by: {names}", reason="note-unsigned")
+            raise InvalidStatement(
+                f"not signed by the key that it has to be signed by: {names}",
+                reason="note-unsigned",
+            )
 
 
 def sign(text: str, name: str, key: ed25519.Ed25519PrivateKey) -> Signature:
     """Sign a text in a name.
 
     Raises:
-        UsageError: the name cannot be one, or the text is none of a note: it ends with a line and has no control characters.
+        UsageError: the name cannot be one, or the text is none of a note: it ends with a line and
+            has no control characters.
     """
     try:
         data = text.encode()
     except UnicodeEncodeError as error:
         raise UsageError("the text of a note holds half a character") from error
     if not text.endswith("\n") or _CONTROL.search(text):
-        raise UsageError("the text of a note ends with the end of a line, and has no control characters but those")
+        raise UsageError(
+            "the text of a note ends with the end of a line, and has no control characters but "
+            "those"
+        )
     return Signature(name, key_of(name, key.public_key()).id, key.sign(data))
 
 
@@ -187,7 +205,9 @@ def parse(data: bytes) -> Note:
         InvalidStatement: it is none, or larger than one may be.
     """
     if len(data) > LARGEST:
-        raise InvalidStatement(f"a note of {len(data)} bytes; more than {LARGEST} are not read", reason="note-size")
+        raise InvalidStatement(
+            f"a note of {len(data)} bytes; more than {LARGEST} are not read", reason="note-size"
+        )
     try:
         whole = data.decode()
     except UnicodeDecodeError as error:
@@ -197,7 +217,9 @@ def parse(data: bytes) -> Note:
     # The text may have empty lines of its own: the last one is what ends it.
     end = whole.rfind("\n\n")
     if end < 0 or not whole.endswith("\n") or end + 2 == len(whole):
-        raise InvalidStatement("not a note: there are no lines of signatures after an empty line", reason="note-form")
+        raise InvalidStatement(
+            "not a note: there are no lines of signatures after an empty line", reason="note-form"
+        )
     lines = whole[end + 2 : -1].split("\n")
     if len(lines) > MOST_SIGNATURES:
         raise InvalidStatement(f"a note with {len(lines)} signatures", reason="note-size")

@@ -1,7 +1,9 @@
-"""Receipts: a log's signature over its root, with the proof that an entry is under it. Step: register, verify. Follows RFC 9942.
+"""Receipts: a log's signature over its root, with the proof that an entry is under it. Step:
+register, verify. Follows RFC 9942.
 
-The signature is over the root alone, which is not in the receipt: whoever has the statement gets it from the proof. So one
-signature serves all entries of a batch. The size of the tree and the position of the entry are not protected; the root is.
+The signature is over the root alone, which is not in the receipt: whoever has the statement gets it
+from the proof. So one signature serves all entries of a batch. The size of the tree and the
+position of the entry are not protected; the root is.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ UNDERSTOOD = frozenset((labels.ALG, labels.KID, labels.CWT_CLAIMS, labels.VDS))
 """The labels that `crit` of a receipt may name."""
 
 OTHER_TREE = "receipt-tree"
-"""Why a receipt for another kind of tree is refused: it may be a good one, for those who know that kind."""
+"""Why a receipt for another kind of tree is refused: it may be a good one, for those who know that
+kind.
+"""
 
 _MOST_PROOFS = 16
 _PARTS = 3
@@ -50,7 +54,15 @@ class Head:
 
     def _receipt(self, kind: int, proof: list[Any]) -> bytes:
         unprotected = cbor2.dumps({labels.VDP: {kind: [cbor2.dumps(proof)]}})
-        return b"".join((b"\xd2\x84", byte_string(self.protected), unprotected, b"\xf6", byte_string(self.signature)))
+        return b"".join(
+            (
+                b"\xd2\x84",
+                byte_string(self.protected),
+                unprotected,
+                b"\xf6",
+                byte_string(self.signature),
+            )
+        )
 
 
 def protected_header(signer: Signer, issuer: str, subject: str, issued_at: int) -> bytes:
@@ -58,7 +70,12 @@ def protected_header(signer: Signer, issuer: str, subject: str, issued_at: int) 
     claims = {labels.ISS: issuer, labels.SUB: subject, labels.IAT: issued_at}
     kid = keys.thumbprint(signer.public_key)
     return encode_protected(
-        {labels.ALG: signer.algorithm, labels.KID: kid, labels.CWT_CLAIMS: claims, labels.VDS: labels.RFC9162_SHA256}
+        {
+            labels.ALG: signer.algorithm,
+            labels.KID: kid,
+            labels.CWT_CLAIMS: claims,
+            labels.VDS: labels.RFC9162_SHA256,
+        }
     )
 
 
@@ -127,10 +144,14 @@ class Receipt:
             InvalidStatement: it did not.
         """
         if self.message.payload is not None and self.message.payload != root:
-            raise InvalidStatement("the receipt holds another root than its proof leads to", reason="receipt-root")
+            raise InvalidStatement(
+                "the receipt holds another root than its proof leads to", reason="receipt-root"
+            )
         algorithm = self.message.protected.get(labels.ALG)
         try:
-            algorithms.verify(algorithm, key, self.message.signature, self.message.to_be_signed(root))
+            algorithms.verify(
+                algorithm, key, self.message.signature, self.message.to_be_signed(root)
+            )
         except InvalidStatement as error:
             told = f"the log's key did not sign the root that the proof leads to: {error.message}"
             raise InvalidStatement(told, reason=f"receipt-{error.reason}") from error
@@ -147,16 +168,26 @@ def parse_receipt(data: Any) -> Receipt:
     try:
         message = parse(data, UNDERSTOOD)
     except InvalidStatement as error:
-        raise InvalidStatement(f"a receipt that cannot be read: {error.message}", reason="receipt-malformed") from error
+        raise InvalidStatement(
+            f"a receipt that cannot be read: {error.message}", reason="receipt-malformed"
+        ) from error
     if not message.tagged:
         raise InvalidStatement("a receipt without the tag of COSE_Sign1", reason="receipt-untagged")
     if labels.VDS in message.unprotected or labels.ALG in message.unprotected:
-        raise InvalidStatement("the kind of the tree or the algorithm is not protected", reason="receipt-unprotected")
+        raise InvalidStatement(
+            "the kind of the tree or the algorithm is not protected", reason="receipt-unprotected"
+        )
     kind = message.protected.get(labels.VDS)
     if type(kind) is not int or kind != labels.RFC9162_SHA256:
-        raise InvalidStatement(f"a receipt for a kind of tree that is not known: {kind!r}", reason=OTHER_TREE)
+        raise InvalidStatement(
+            f"a receipt for a kind of tree that is not known: {kind!r}", reason=OTHER_TREE
+        )
     proofs = message.unprotected.get(labels.VDP)
-    if not isinstance(proofs, dict) or not proofs.keys() <= {labels.INCLUSION, labels.CONSISTENCY} or not proofs:
+    if (
+        not isinstance(proofs, dict)
+        or not proofs.keys() <= {labels.INCLUSION, labels.CONSISTENCY}
+        or not proofs
+    ):
         raise InvalidStatement("a receipt without proofs", reason="receipt-malformed")
     included = tuple(Inclusion(*_proof(one)) for one in _list(proofs.get(labels.INCLUSION)))
     consistent = tuple(Consistency(*_proof(one)) for one in _list(proofs.get(labels.CONSISTENCY)))
@@ -173,12 +204,22 @@ def _list(proofs: Any) -> list[Any]:
 
 def _proof(data: Any) -> tuple[int, int, list[bytes]]:
     try:
-        value = deterministic_cbor.decode_shortest(data, max_depth=2, most=_PARTS + 100) if type(data) is bytes else None
+        value = (
+            deterministic_cbor.decode_shortest(data, max_depth=2, most=_PARTS + 100)
+            if type(data) is bytes
+            else None
+        )
     except UnreadableInput as error:
-        raise InvalidStatement(f"a proof that cannot be read: {error}", reason="receipt-malformed") from error
+        raise InvalidStatement(
+            f"a proof that cannot be read: {error}", reason="receipt-malformed"
+        ) from error
     if not isinstance(value, list) or len(value) != _PARTS:
-        raise InvalidStatement("a proof that is not two numbers and a path", reason="receipt-malformed")
+        raise InvalidStatement(
+            "a proof that is not two numbers and a path", reason="receipt-malformed"
+        )
     first, second, path = value
     if type(first) is not int or type(second) is not int or not isinstance(path, list):
-        raise InvalidStatement("a proof that is not two numbers and a path", reason="receipt-malformed")
+        raise InvalidStatement(
+            "a proof that is not two numbers and a path", reason="receipt-malformed"
+        )
     return first, second, path

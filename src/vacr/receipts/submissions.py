@@ -1,4 +1,5 @@
-"""What a witness is asked: a checkpoint, and the proof that it continues the one seen before. Step: register.
+"""What a witness is asked: a checkpoint, and the proof that it continues the one seen before. Step:
+register.
 
 Follows C2SP tlog-witness, `add-checkpoint`.
 """
@@ -22,7 +23,9 @@ _OLD = "old "
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """The size of the tree that the witness has seen, the proof from there, and the signed checkpoint."""
+    """The size of the tree that the witness has seen, the proof from there, and the signed
+    checkpoint.
+    """
 
     old: int
     proof: Sequence[bytes]
@@ -30,7 +33,12 @@ class Submission:
 
     def encode(self) -> bytes:
         """Write it."""
-        lines = (f"{_OLD}{self.old}", *(base64.b64encode(one).decode() for one in self.proof), "", "")
+        lines = (
+            f"{_OLD}{self.old}",
+            *(base64.b64encode(one).decode() for one in self.proof),
+            "",
+            "",
+        )
         return "\n".join(lines).encode() + self.note
 
 
@@ -44,9 +52,13 @@ def parse(data: bytes) -> Submission:
     # What is not ASCII is no base64 either.
     first, *hashes = head.decode("ascii", "replace").split("\n")
     if not ended or not first.startswith(_OLD):
-        raise InvalidStatement("not a submission: an old size, hashes, an empty line, a checkpoint", reason="submission-form")
+        raise InvalidStatement(
+            "not a submission: an old size, hashes, an empty line, a checkpoint",
+            reason="submission-form",
+        )
     if len(hashes) > MOST_HASHES:
         raise InvalidStatement(
-            f"a proof of {len(hashes)} hashes; no tree needs more than {MOST_HASHES}", reason="submission-form"
+            f"a proof of {len(hashes)} hashes; no tree needs more than {MOST_HASHES}",
+            reason="submission-form",
         )
     return Submission(read_size(first.removeprefix(_OLD)), [read_hash(one) for one in hashes], note)

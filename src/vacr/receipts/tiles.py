@@ -1,7 +1,8 @@
-"""Tiles: 256 hashes of a tree side by side, and the hashes above them. Step: register. Follows C2SP tlog-tiles.
+"""Tiles: 256 hashes of a tree side by side, and the hashes above them. Step: register. Follows C2SP
+tlog-tiles.
 
-A tile of level `l` holds hashes of height `8 * l`. Tiles are how a log keeps its tree: a full one never changes, and of those
-that are not full there is one on each level, the last.
+A tile of level `l` holds hashes of height `8 * l`. Tiles are how a log keeps its tree: a full one
+never changes, and of those that are not full there is one on each level, the last.
 """
 
 from __future__ import annotations
@@ -79,10 +80,14 @@ def node_in(fetch: Fetch) -> tree.Node:
 
 
 class Growing:
-    """The right edge of a tree, which is all that is needed to add to it: the last tile of each level."""
+    """The right edge of a tree, which is all that is needed to add to it: the last tile of each
+    level.
+    """
 
     def __init__(self, size: int, last: list[Tile], older: Fetch) -> None:
-        """Start from a tree of a size with its last tiles; `older` gives the others, which are full."""
+        """Start from a tree of a size with its last tiles; `older` gives the others, which are
+        full.
+        """
         self.size = size
         self.last = last
         self.numbers = [size >> (HEIGHT * (level + 1)) for level in range(len(last))]
@@ -126,7 +131,9 @@ class Growing:
 
 
 def last_tiles(size: int) -> Iterator[tuple[int, int, int]]:
-    """Name the last tile of each level of a tree, by level, number and width; a width of 0 is a tile that has yet to begin."""
+    """Name the last tile of each level of a tree, by level, number and width; a width of 0 is a
+    tile that has yet to begin.
+    """
     for level in range(LEVELS):
         hashes = size >> (HEIGHT * level)
         if not hashes:
@@ -135,7 +142,9 @@ def last_tiles(size: int) -> Iterator[tuple[int, int, int]]:
 
 
 def path_of(number: int, width: int = WIDTH) -> str:
-    """Write the number of a tile as it is in an address: three digits a folder, and the width of one that is not full."""
+    """Write the number of a tile as it is in an address: three digits a folder, and the width of
+    one that is not full.
+    """
     groups = [f"{number % 1000:03}"]
     while number := number // 1000:
         groups.append(f"x{number % 1000:03}")

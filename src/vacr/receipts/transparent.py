@@ -1,7 +1,8 @@
-"""Transparent statements: signed statements with the receipts of logs in them. Step: register, verify. Follows RFC 9942.
+"""Transparent statements: signed statements with the receipts of logs in them. Step: register,
+verify. Follows RFC 9942.
 
-The receipts are a list of byte strings in the unprotected header. The signature does not cover them, and the entry in a log is
-the statement without them: so a receipt can be added at any time.
+The receipts are a list of byte strings in the unprotected header. The signature does not cover
+them, and the entry in a log is the statement without them: so a receipt can be added at any time.
 """
 
 from __future__ import annotations
@@ -21,11 +22,14 @@ MOST = 64
 """How many receipts a statement may have."""
 
 
-def with_receipt(statement: bytes, receipt: bytes, key: PublicKey | None = None, rule: str = STATEMENT) -> bytes:
-    """Put a receipt into a statement, in the place of those that the same key of its log has signed.
+def with_receipt(
+    statement: bytes, receipt: bytes, key: PublicKey | None = None, rule: str = STATEMENT
+) -> bytes:
+    """Put a receipt into a statement, in the place of those that the same key of its log has
+    signed.
 
-    Only a signature tells of which log a receipt is: by a name, one log could have the receipts of another thrown away. So
-    without the key that signed it all others stay.
+    Only a signature tells of which log a receipt is: by a name, one log could have the receipts of
+    another thrown away. So without the key that signed it all others stay.
 
     Raises:
         InvalidStatement: one of them cannot be read, or there is no room for one more.
@@ -35,8 +39,12 @@ def with_receipt(statement: bytes, receipt: bytes, key: PublicKey | None = None,
     leaf = leaf_hash(entry_of(message, rule))
     kept = [one for one in written_in(message) if not _is_by(one, leaf, key) and one != receipt]
     if len(kept) >= MOST:
-        raise InvalidStatement(f"there are {len(kept)} receipts in the statement already", reason="receipt-malformed")
-    return replace(message, unprotected={**message.unprotected, labels.RECEIPTS: [*kept, receipt]}).encode()
+        raise InvalidStatement(
+            f"there are {len(kept)} receipts in the statement already", reason="receipt-malformed"
+        )
+    return replace(
+        message, unprotected={**message.unprotected, labels.RECEIPTS: [*kept, receipt]}
+    ).encode()
 
 
 def receipts_in(message: Sign1) -> list[Receipt]:
@@ -55,12 +63,17 @@ def written_in(message: Sign1) -> list[Any]:
         InvalidStatement: they are no list, or in the wrong header.
     """
     if labels.RECEIPTS in message.protected:
-        raise InvalidStatement("receipts in the protected header, where no log can have put them", reason="receipt-protected")
+        raise InvalidStatement(
+            "receipts in the protected header, where no log can have put them",
+            reason="receipt-protected",
+        )
     if labels.RECEIPTS not in message.unprotected:
         return []
     written = message.unprotected[labels.RECEIPTS]
     if not isinstance(written, list | tuple) or not 0 < len(written) <= MOST:
-        raise InvalidStatement(f"receipts that are no list of up to {MOST}", reason="receipt-malformed")
+        raise InvalidStatement(
+            f"receipts that are no list of up to {MOST}", reason="receipt-malformed"
+        )
     return list(written)
 
 

@@ -1,7 +1,8 @@
-"""The Merkle tree of a log: hashes, proofs, and what they prove. Step: register, verify. Follows RFC 9162 section 2.1.
+"""The Merkle tree of a log: hashes, proofs, and what they prove. Step: register, verify. Follows
+RFC 9162 section 2.1.
 
-The tree itself is elsewhere: what makes a proof asks a function for the hash of a complete subtree, `node(height, index)`, which
-covers the leaves from `index << height` on, `1 << height` of them.
+The tree itself is elsewhere: what makes a proof asks a function for the hash of a complete subtree,
+`node(height, index)`, which covers the leaves from `index << height` on, `1 << height` of them.
 """
 
 from __future__ import annotations
@@ -28,9 +29,11 @@ def node_hash(left: bytes, right: bytes) -> bytes:
 
 
 def edge(node: Node, size: int) -> list[bytes | None]:
-    """Give for each height the hash of the last subtree where that is not complete, and nothing where it is, or there is none.
+    """Give for each height the hash of the last subtree where that is not complete, and nothing
+    where it is, or there is none.
 
-    All proofs for a tree of one size share these, and the last of them is the root, unless the size is a power of two.
+    All proofs for a tree of one size share these, and the last of them is the root, unless the size
+    is a power of two.
     """
     hashes: list[bytes | None] = [None]
     for height in range(1, (size - 1).bit_length() + 1):
@@ -60,7 +63,9 @@ def inclusion_path(node: Node, edges: Sequence[bytes | None], index: int, size: 
     return _upward(node, edges, 0, index, size)
 
 
-def _upward(node: Node, edges: Sequence[bytes | None], height: int, index: int, size: int) -> list[bytes]:
+def _upward(
+    node: Node, edges: Sequence[bytes | None], height: int, index: int, size: int
+) -> list[bytes]:
     """Give what is beside a complete subtree on each height above it."""
     path = []
     last = size - 1
@@ -79,7 +84,8 @@ def root_by_inclusion(leaf: bytes, index: int, size: int, path: Sequence[bytes])
     """Give the root that a proof leads to from a leaf; RFC 9162 section 2.1.3.2.
 
     Raises:
-        InvalidStatement: there is no such leaf in a tree of that size, or the path is too short or too long.
+        InvalidStatement: there is no such leaf in a tree of that size, or the path is too short or
+            too long.
     """
     _check_path(path)
     if not 0 <= index < size:
@@ -87,7 +93,9 @@ def root_by_inclusion(leaf: bytes, index: int, size: int, path: Sequence[bytes])
     at, last, found = index, size - 1, leaf
     for sibling in path:
         if not last:
-            raise InvalidStatement("a proof that is longer than the tree is high", reason="receipt-path")
+            raise InvalidStatement(
+                "a proof that is longer than the tree is high", reason="receipt-path"
+            )
         if at & 1 or at == last:
             found = node_hash(sibling, found)
             while not at & 1 and at:
@@ -96,7 +104,9 @@ def root_by_inclusion(leaf: bytes, index: int, size: int, path: Sequence[bytes])
             found = node_hash(found, sibling)
         at, last = at >> 1, last >> 1
     if last:
-        raise InvalidStatement("a proof that is shorter than the tree is high", reason="receipt-path")
+        raise InvalidStatement(
+            "a proof that is shorter than the tree is high", reason="receipt-path"
+        )
     return found
 
 
@@ -104,7 +114,8 @@ def consistency_path(node: Node, older: int, newer: int) -> list[bytes]:
     """Prove that a tree of one size is the beginning of a tree of another, newer one."""
     if not 0 < older < newer:
         return []
-    # The last complete subtree of the older tree: from there the proof goes up as one of inclusion does.
+    # The last complete subtree of the older tree: from there the proof goes up as one of inclusion
+    # does.
     height = (older & -older).bit_length() - 1
     index = (older >> height) - 1
     path = [] if index == 0 else [node(height, index)]
@@ -112,14 +123,17 @@ def consistency_path(node: Node, older: int, newer: int) -> list[bytes]:
 
 
 def root_by_consistency(older: int, newer: int, path: Sequence[bytes], older_root: bytes) -> bytes:
-    """Give the root of a newer tree that a proof leads to from the older one's; RFC 9162 section 2.1.4.2.
+    """Give the root of a newer tree that a proof leads to from the older one's; RFC 9162 section
+    2.1.4.2.
 
     Raises:
         InvalidStatement: the proof does not begin with the older tree.
     """
     _check_path(path)
     if not 0 < older <= newer:
-        raise InvalidStatement(f"a tree of {older} is not the beginning of one of {newer}", reason="consistency-sizes")
+        raise InvalidStatement(
+            f"a tree of {older} is not the beginning of one of {newer}", reason="consistency-sizes"
+        )
     if older == newer:
         if path:
             raise InvalidStatement("a proof between a tree and itself", reason="consistency-path")
@@ -133,7 +147,9 @@ def root_by_consistency(older: int, newer: int, path: Sequence[bytes], older_roo
     first = second = hashes[0]
     for sibling in hashes[1:]:
         if not last:
-            raise InvalidStatement("a proof that is longer than the tree is high", reason="consistency-path")
+            raise InvalidStatement(
+                "a proof that is longer than the tree is high", reason="consistency-path"
+            )
         if at & 1 or at == last:
             first, second = node_hash(sibling, first), node_hash(sibling, second)
             while not at & 1 and at:
@@ -142,9 +158,13 @@ def root_by_consistency(older: int, newer: int, path: Sequence[bytes], older_roo
             second = node_hash(second, sibling)
         at, last = at >> 1, last >> 1
     if last:
-        raise InvalidStatement("a proof that is shorter than the tree is high", reason="consistency-path")
+        raise InvalidStatement(
+            "a proof that is shorter than the tree is high", reason="consistency-path"
+        )
     if first != older_root:
-        raise InvalidStatement("the older tree is not the beginning of the newer one", reason="consistency-mismatch")
+        raise InvalidStatement(
+            "the older tree is not the beginning of the newer one", reason="consistency-mismatch"
+        )
     return second
 
 

@@ -1,1 +1,3 @@
-"""Recording: places → files of records. One of them or a folder of many, in this process, in several, or on a cluster."""
+"""Recording: places → files of records. One of them or a folder of many, in this process, in
+several, or on a cluster.
+"""

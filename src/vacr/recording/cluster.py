@@ -1,7 +1,8 @@
-"""The same tasks on an existing Dask cluster. Its workers read and write the folders themselves, so they must see them.
+"""The same tasks on an existing Dask cluster. Its workers read and write the folders themselves, so
+they must see them.
 
-Needs the extra `vacr[cluster]`. A task whose worker dies is done again by another; that changes nothing, because a record is
-written whole or not at all and comes out the same.
+Needs the extra `vacr[cluster]`. A task whose worker dies is done again by another; that changes
+nothing, because a record is written whole or not at all and comes out the same.
 """
 
 from __future__ import annotations
@@ -31,11 +32,16 @@ class Cluster:
         """
         self.address = address
         if not _ADDRESS.fullmatch(address):
-            raise UsageError(f"{address!r} is not the address of a scheduler", hint="It looks like tcp://127.0.0.1:8786.")
+            raise UsageError(
+                f"{address!r} is not the address of a scheduler",
+                hint="It looks like tcp://127.0.0.1:8786.",
+            )
         try:
             from distributed import Client
         except ImportError as error:
-            raise UsageError("--cluster needs Dask", hint="Install it with: pip install 'vacr[cluster]'") from error
+            raise UsageError(
+                "--cluster needs Dask", hint="Install it with: pip install 'vacr[cluster]'"
+            ) from error
         try:
             connect: Any = Client
             self.client = connect(address, timeout=_PATIENCE, set_as_default=False)
@@ -43,7 +49,9 @@ class Cluster:
         except (OSError, ValueError, TypeError, TimeoutError) as error:
             hint = "Start one with: dask scheduler; and workers with: dask worker ADDRESS."
             told = str(error) or type(error).__name__
-            raise Unreachable(f"no cluster with workers: {told}", where=address, hint=hint) from error
+            raise Unreachable(
+                f"no cluster with workers: {told}", where=address, hint=hint
+            ) from error
         output.mkdir(parents=True, exist_ok=True)
         self._check(self.client.run(_look, [str(path) for path in (*folders, output)]))
         self.jobs = sum(self.client.nthreads().values())
@@ -52,11 +60,13 @@ class Cluster:
         for worker, (version, missing) in sorted(told.items()):
             if version != __version__:
                 raise UsageError(
-                    f"the worker {worker} has vacr {version}, not {__version__}", hint="Install the same version there."
+                    f"the worker {worker} has vacr {version}, not {__version__}",
+                    hint="Install the same version there.",
                 )
             if missing:
                 raise UsageError(
-                    f"the worker {worker} does not see {missing[0]}", hint="The folders must be shared with all workers."
+                    f"the worker {worker} does not see {missing[0]}",
+                    hint="The folders must be shared with all workers.",
                 )
 
     def check(self, pool: Executor) -> None:

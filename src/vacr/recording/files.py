@@ -1,7 +1,8 @@
-"""How files are written without losing others: whole or not at all, and never over what is being read.
+"""How files are written without losing others: whole or not at all, and never over what is being
+read.
 
-What is being written has a name of its own (`.vacr-….tmp`) and is locked meanwhile. What a process that was killed left behind is
-not, and the next one to write into that folder removes it.
+What is being written has a name of its own (`.vacr-….tmp`) and is locked meanwhile. What a process
+that was killed left behind is not, and the next one to write into that folder removes it.
 """
 
 from __future__ import annotations
@@ -49,7 +50,9 @@ class Output:
     durable: bool = False
     """Whether it has to be on the disk before anything else is done, which takes its time."""
     keep: bool = False
-    """Whether the owner and the permissions of the file that is there are kept, for it is another program's."""
+    """Whether the owner and the permissions of the file that is there are kept, for it is another
+    program's.
+    """
 
 
 def refuse_input(path: Path, files: tuple[str, ...]) -> None:
@@ -81,9 +84,11 @@ def digest(pieces: Pieces) -> str:
 
 
 def write(path: Path, pieces: Pieces, *like: Path, durable: bool = False) -> None:
-    """Write a file whole or not at all: an interruption leaves what was there before. Pipes and devices are written to.
+    """Write a file whole or not at all: an interruption leaves what was there before. Pipes and
+    devices are written to.
 
-    Nobody may read it who may not read all the files that it is like. What is `durable` survives a power cut from then on.
+    Nobody may read it who may not read all the files that it is like. What is `durable` survives a
+    power cut from then on.
 
     Raises:
         UnreadableInput: the file cannot be written.
@@ -123,7 +128,9 @@ def make_folder(path: Path) -> None:
 
 
 def _written(output: Output, unfinished: ExitStack) -> str:
-    """Write the bytes of a file beside its place, and give the name they have there; nothing where they are written at once."""
+    """Write the bytes of a file beside its place, and give the name they have there; nothing where
+    they are written at once.
+    """
     path = Path(os.path.realpath(output.path))
     try:
         make_folder(path.parent)
@@ -146,7 +153,9 @@ def _written(output: Output, unfinished: ExitStack) -> str:
 
 
 def _temporary(folder: Path, unfinished: ExitStack) -> tuple[int, str]:
-    """Make a file that is locked and, at the end, removed; another process may have removed it before it was locked."""
+    """Make a file that is locked and, at the end, removed; another process may have removed it
+    before it was locked.
+    """
     while True:
         handle, name = tempfile.mkstemp(_SUFFIX, _PREFIX, folder)
         _unfinished.add(name)
@@ -169,7 +178,8 @@ def _put(temporary: str, output: Output) -> None:
             except FileExistsError:
                 raise
             except OSError:
-                # Not every file system has links: there, only what was there when we looked is seen.
+                # Not every file system has links: there, only what was there when we looked is
+                # seen.
                 os.replace(temporary, path)  # noqa: PTH105 - a path that mkstemp gave
         else:
             os.replace(temporary, path)  # noqa: PTH105 - a path that mkstemp gave
@@ -197,7 +207,8 @@ def sync_folder(folder: Path) -> None:
 
 
 def sync_path(folder: Path) -> None:
-    """Have on the disk which files are in a folder, and that it is there itself, with those above it.
+    """Have on the disk which files are in a folder, and that it is there itself, with those above
+    it.
 
     Raises:
         OSError: that cannot be done.
@@ -240,7 +251,9 @@ def tidy_all(folder: Path) -> None:
 
 
 def _tidy(folder: Path) -> None:
-    """Remove what processes that are gone left half written in a folder, the first time that this one writes there."""
+    """Remove what processes that are gone left half written in a folder, the first time that this
+    one writes there.
+    """
     if str(folder) not in _tidied:
         _tidied.add(str(folder))
         _remove_left(str(folder))
@@ -251,12 +264,17 @@ def _remove_left(folder: str) -> None:
         for entry in scan:
             if _TEMPORARY.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
                 with suppress(OSError), open(entry.path, "rb") as file:  # noqa: PTH123 - a path that scandir gave
-                    if _lock(file.fileno(), wait=False) and os.fstat(file.fileno()).st_uid == os.geteuid():
+                    if (
+                        _lock(file.fileno(), wait=False)
+                        and os.fstat(file.fileno()).st_uid == os.geteuid()
+                    ):
                         os.unlink(entry.path)  # noqa: PTH108 - a path that scandir gave
 
 
 def _mode(handle: int, like: tuple[Path, ...]) -> int:
-    """Give the permissions of a new file: as usual, but for those who may not read what it is made of."""
+    """Give the permissions of a new file: as usual, but for those who may not read what it is made
+    of.
+    """
     mode = 0o666 & ~_umask()
     group = os.fstat(handle).st_gid
     for path in like:
@@ -274,7 +292,9 @@ def _mode(handle: int, like: tuple[Path, ...]) -> int:
 
 
 def _keep(handle: int, path: Path) -> bool:
-    """Give a file the owner and the permissions of the one that it replaces; tell whether there is one."""
+    """Give a file the owner and the permissions of the one that it replaces; tell whether there is
+    one.
+    """
     if sys.platform == "win32" or not path.exists():
         return False
     status = path.stat()

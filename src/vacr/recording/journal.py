@@ -1,8 +1,9 @@
 """What a run over a folder has done so far, so that the next one goes on where it stopped.
 
-A line for each place, written when its records are; a line that was cut short, or is not as this version writes it, is as if it
-were not there. A place counts as done when it looks as it did, the wish is the same, and its records are still there as they
-were written. Where the journal cannot be written, the run goes on, and the next one does more.
+A line for each place, written when its records are; a line that was cut short, or is not as this
+version writes it, is as if it were not there. A place counts as done when it looks as it did, the
+wish is the same, and its records are still there as they were written. Where the journal cannot be
+written, the run goes on, and the next one does more.
 """
 
 from __future__ import annotations
@@ -65,7 +66,10 @@ class Journal:
         """Why it cannot be written."""
         if os.path.lexists(self._path):
             if not stat.S_ISREG(self._path.lstat().st_mode):
-                raise UsageError(f"{self._path} is there, and is no file", hint="Remove it, or write elsewhere with -o.")
+                raise UsageError(
+                    f"{self._path} is there, and is no file",
+                    hint="Remove it, or write elsewhere with -o.",
+                )
             with self._path.open("rb") as file:
                 position = 0
                 for line in file:
@@ -88,16 +92,26 @@ class Journal:
             for member in _FILES:
                 if record[member] is not None:
                     record[member] = os.path.join(self._folder, record[member])  # noqa: PTH118 - as it is named now
-        if not all(_is_drift(record.get("drift")) and _is_of(task, record) and _is_there(record) for record in done["records"]):
+        if not all(
+            _is_drift(record.get("drift")) and _is_of(task, record) and _is_there(record)
+            for record in done["records"]
+        ):
             return None
-        return Outcome(task, [_unchanged(record, task) for record in done["records"]], [], done["skipped"])
+        return Outcome(
+            task, [_unchanged(record, task) for record in done["records"]], [], done["skipped"]
+        )
 
     def write(self, outcome: Outcome) -> None:
         """Add what came of a task, unless it failed: then the next run tries again."""
         if self.failed or not outcome.task.state or (outcome.errors and not outcome.skipped):
             return
         records = [record | _seen(record) | self._relative(record) for record in outcome.records]
-        line = {"key": self._key(outcome.task), "state": outcome.task.state, "records": records, "skipped": outcome.skipped}
+        line = {
+            "key": self._key(outcome.task),
+            "state": outcome.task.state,
+            "records": records,
+            "skipped": outcome.skipped,
+        }
         try:
             if self._file is None:
                 make_folder(self._path.parent)
@@ -116,15 +130,23 @@ class Journal:
             self._file.close()
 
     def _key(self, task: Task) -> str:
-        """Name a task and the wish it is done under; the folder may be named otherwise the next time, or be elsewhere."""
+        """Name a task and the wish it is done under; the folder may be named otherwise the next
+        time, or be elsewhere.
+        """
         wish = task.wish
         source = os.path.abspath(task.path)  # noqa: PTH100 - resolving links costs more than a small session
         place = os.path.relpath(task.output, self._folder)
-        return json.dumps([source, task.session, place, wish.suffix, wish.seal, wish.agent, __version__])
+        return json.dumps(
+            [source, task.session, place, wish.suffix, wish.seal, wish.agent, __version__]
+        )
 
     def _relative(self, record: dict[str, Any]) -> dict[str, Any]:
         """Name the files of a record from the folder on."""
-        return {name: os.path.relpath(record[name], self._folder) for name in _FILES if record.get(name) is not None}
+        return {
+            name: os.path.relpath(record[name], self._folder)
+            for name in _FILES
+            if record.get(name) is not None
+        }
 
     def _ends_in_newline(self) -> bool:
         with self._path.open("rb") as file:
@@ -133,7 +155,9 @@ class Journal:
 
 
 def _open(path: str, flags: int) -> int:
-    """Open the journal itself: no link to something else, and nothing that one would have to wait at."""
+    """Open the journal itself: no link to something else, and nothing that one would have to wait
+    at.
+    """
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o666)
 
 
@@ -146,9 +170,13 @@ def _read(line: bytes) -> Any:
 
 
 def _fits(value: Any, kind: Any) -> bool:
-    """Tell whether a value is of a type: those that are named in a table, or the same for all items of a list."""
+    """Tell whether a value is of a type: those that are named in a table, or the same for all items
+    of a list.
+    """
     if isinstance(kind, dict):
-        return type(value) is dict and all(name in value and _fits(value[name], inner) for name, inner in kind.items())
+        return type(value) is dict and all(
+            name in value and _fits(value[name], inner) for name, inner in kind.items()
+        )
     if isinstance(kind, list):
         return type(value) is list and all(_fits(item, kind[0]) for item in value)
     return type(value) in (kind if isinstance(kind, tuple) else (kind,))
@@ -157,14 +185,17 @@ def _fits(value: Any, kind: Any) -> bool:
 def _is_drift(value: Any) -> bool:
     """Tell whether a value counts names by their kinds."""
     return type(value) is dict and all(
-        type(counts) is dict and all(type(count) is int for count in counts.values()) for counts in value.values()
+        type(counts) is dict and all(type(count) is int for count in counts.values())
+        for counts in value.values()
     )
 
 
 def _is_of(task: Task, record: dict[str, Any]) -> bool:
     """Tell whether the files of a record are such as the task would write."""
     folder, name = os.path.split(task.output)
-    if record["sealed"] != (as_text(str(sealed_path(Path(record["output"])))) if task.wish.seal else None):
+    if record["sealed"] != (
+        as_text(str(sealed_path(Path(record["output"])))) if task.wish.seal else None
+    ):
         return False
     for label in ("", record["session-id"], task.session or ""):
         named = f"{record_name(name, task.joint, label)}{task.wish.suffix}"
@@ -192,4 +223,6 @@ def _unchanged(record: dict[str, Any], task: Task) -> dict[str, Any]:
 
 def _is_there(record: dict[str, Any]) -> bool:
     sealed = record.get("sealed")
-    return record.get("seen") == _seen(record).get("seen", False) and (sealed is None or Path(sealed).is_file())
+    return record.get("seen") == _seen(record).get("seen", False) and (
+        sealed is None or Path(sealed).is_file()
+    )

@@ -1,7 +1,9 @@
-"""The names of records: after what they record, and no two alike. They depend on names only, so that every run gives the same.
+"""The names of records: after what they record, and no two alike. They depend on names only, so
+that every run gives the same.
 
-A place's record has the name of the place; where a place holds several sessions, the session's label follows, after a joint.
-All that could be two names at once is kept apart: by the ending of the native file, by another joint, or by a digest.
+A place's record has the name of the place; where a place holds several sessions, the session's
+label follows, after a joint. All that could be two names at once is kept apart: by the ending of
+the native file, by another joint, or by a digest.
 """
 
 from __future__ import annotations
@@ -38,7 +40,8 @@ def whole_name(session_id: str) -> str:
 
 
 def place_names(files: Collection[str], sessions: Iterable[str] = ()) -> dict[str, str]:
-    """Name the files of one folder: without their endings, unless that would be the name of another of them, or of a session.
+    """Name the files of one folder: without their endings, unless that would be the name of another
+    of them, or of a session.
 
     Sessions that lie in the folder as many files have the names that they are given.
     """
@@ -59,7 +62,9 @@ def place_names(files: Collection[str], sessions: Iterable[str] = ()) -> dict[st
 
 
 class Joints:
-    """What joins the name of a place and the label of a session, given the names of all places in the folder."""
+    """What joins the name of a place and the label of a session, given the names of all places in
+    the folder.
+    """
 
     def __init__(self, names: Iterable[str]) -> None:
         """Keep the names in order."""
@@ -67,11 +72,15 @@ class Joints:
         self._names = frozenset(self._ordered)
 
     def of(self, name: str, label: str | None = None) -> str:
-        """Give the joint after a name: one that makes no other name, whatever the label, or with this label if it is known."""
+        """Give the joint after a name: one that makes no other name, whatever the label, or with
+        this label if it is known.
+        """
         if label is None:
             clashes = self._begins(f"{name}{JOINT}")
         else:
-            clashes = label.startswith("~") or self._is_anothers(f"{name}{JOINT}{label}", len(name) + 1)
+            clashes = label.startswith("~") or self._is_anothers(
+                f"{name}{JOINT}{label}", len(name) + 1
+            )
         if not clashes:
             return JOINT
         number = 1
@@ -85,13 +94,17 @@ class Joints:
         return position < len(self._ordered) and self._ordered[position].startswith(text)
 
     def _is_anothers(self, text: str, start: int) -> bool:
-        """Tell whether a name with a label is, or may be, that of another place: alone, or with a label of its own."""
+        """Tell whether a name with a label is, or may be, that of another place: alone, or with a
+        label of its own.
+        """
         ends = [found.start() for found in re.finditer(re.escape(JOINT), text[start:])]
         return any(text[: start + end] in self._names for end in ends) or text in self._names
 
 
 def record_name(name: str, joint: str, label: str) -> str:
-    """Name a record, without ending: as plainly as a file can be named, else with a digest of what could not be said."""
+    """Name a record, without ending: as plainly as a file can be named, else with a digest of what
+    could not be said.
+    """
     plain = f"{name}{joint}{label}" if label else name
     told = f"{name}{joint}{_UNSAFE.sub('-', label)}" if label else name
     if told == plain and len(os.fsencode(plain)) <= _LONGEST and not _DIGEST.search(plain):

@@ -1,6 +1,8 @@
-"""The places in a folder: every file that may hold sessions, or else why it is passed over. Only what must be is opened.
+"""The places in a folder: every file that may hold sessions, or else why it is passed over. Only
+what must be is opened.
 
-All that is in a folder is a place, belongs to one (a database's journal, a session's large outputs), or is passed over and told.
+All that is in a folder is a place, belongs to one (a database's journal, a session's large
+outputs), or is passed over and told.
 """
 
 from __future__ import annotations
@@ -33,14 +35,18 @@ _OUTPUT = "the folder that the records go to"
 
 @dataclass(frozen=True)
 class Place:
-    """Where sessions may lie: a file, or one session of a database or a folder that holds several."""
+    """Where sessions may lie: a file, or one session of a database or a folder that holds
+    several.
+    """
 
     path: str
     name: str
     """The name of its record, relative to the folder."""
     session: str | None = None
     in_folder: bool = True
-    """Whether it was found in a folder: then there may be other things than sessions, and sub-agents are places of their own."""
+    """Whether it was found in a folder: then there may be other things than sessions, and
+    sub-agents are places of their own.
+    """
     joint: str = JOINT
     """What comes between the name and a session's label."""
     passed_over: str = ""
@@ -61,8 +67,11 @@ def at(path: str | Path) -> Iterator[Place]:
         yield Place(str(path), "", in_folder=False)
 
 
-def places(folder: Path, leave_out: Path | None = None, agent: str | None = None) -> Iterator[Place]:
-    """Give the places in a folder and all below it, in order of their names; links are not followed.
+def places(
+    folder: Path, leave_out: Path | None = None, agent: str | None = None
+) -> Iterator[Place]:
+    """Give the places in a folder and all below it, in order of their names; links are not
+    followed.
 
     Raises:
         UnreadableInput: the folder itself cannot be read.
@@ -98,7 +107,10 @@ class _Walk:
         """Give the places of one folder, and the folders in it."""
         try:
             with os.scandir(folder) as scan:
-                kinds = {entry.name: self._kind(entry) for entry in sorted(scan, key=lambda entry: entry.name)}
+                kinds = {
+                    entry.name: self._kind(entry)
+                    for entry in sorted(scan, key=lambda entry: entry.name)
+                }
             sessions = list(self._store(folder))
         except OSError:
             # A folder that cannot be listed is told of as a place that cannot be read.
@@ -106,7 +118,10 @@ class _Walk:
             return
         belonging = self._belonging(folder, kinds)
         kinds = {name: kind for name, kind in kinds.items() if name not in belonging}
-        named = place_names([name for name, kind in kinds.items() if kind == "file"], [whole_name(name) for name, _ in sessions])
+        named = place_names(
+            [name for name, kind in kinds.items() if kind == "file"],
+            [whole_name(name) for name, _ in sessions],
+        )
         joints = Joints([*named.values(), *(whole_name(name) for name, _ in sessions)])
         for session, files in sessions:
             name = whole_name(session)
@@ -121,7 +136,9 @@ class _Walk:
                 yield Place(str(path), "", passed_over=kind)
 
     def _kind(self, entry: os.DirEntry[str]) -> str:
-        """Tell what a name in a folder stands for: a file, a folder, or the reason why it is passed over."""
+        """Tell what a name in a folder stands for: a file, a folder, or the reason why it is passed
+        over.
+        """
         if entry.is_symlink():
             return _LINK
         if entry.is_dir():
@@ -133,7 +150,9 @@ class _Walk:
         return _OURS if entry.name.endswith(OURS) or entry.name.startswith(OUR_PREFIX) else "file"
 
     def _store(self, folder: Path) -> Iterator[tuple[str, tuple[Path, ...]]]:
-        """Give the sessions that lie in a folder as many files, with these; the files are theirs from now on."""
+        """Give the sessions that lie in a folder as many files, with these; the files are theirs
+        from now on.
+        """
         store = folder_store(folder)
         for session in store.sessions() if store is not None else ():
             files = tuple(store.files(session))  # type: ignore[union-attr]
@@ -144,31 +163,51 @@ class _Walk:
         """Give the names in a folder that belong to sessions and databases."""
         belonging = {name for name in kinds if self.claimed and str(folder / name) in self.claimed}
         for path, reader in self.owners.pop(str(folder), ()):
-            belonging.update(file.name for file in attached_files(path, reader) if file.parent == folder)
+            belonging.update(
+                file.name for file in attached_files(path, reader) if file.parent == folder
+            )
         for name, kind in kinds.items():
-            base = next((name.removesuffix(ending) for ending in SIDE_FILES if name.endswith(ending)), "")
+            base = next(
+                (name.removesuffix(ending) for ending in SIDE_FILES if name.endswith(ending)), ""
+            )
             if kind == kinds.get(base) == "file" and _is_database(folder / base):
                 belonging.add(name)
         for reader in readers().values():
             for pattern in getattr(reader, "ATTACHED", ()):
                 place, _, beside = pattern.rpartition("/")
-                for name in [name for name, kind in kinds.items() if kind == "file" and name not in belonging]:
+                for name in [
+                    name for name, kind in kinds.items() if kind == "file" and name not in belonging
+                ]:
                     own = name.rpartition(".")[0] or name
                     if place:
                         self._own(folder, kinds, name, place.format(stem=own), reader)
-                    elif (file := beside.format(stem=own)) != name and file in kinds and self._is_of(folder / name, reader):
+                    elif (
+                        (file := beside.format(stem=own)) != name
+                        and file in kinds
+                        and self._is_of(folder / name, reader)
+                    ):
                         belonging.add(file)
         return belonging
 
-    def _own(self, folder: Path, kinds: dict[str, str], name: str, place: str, reader: Reader) -> None:
+    def _own(
+        self, folder: Path, kinds: dict[str, str], name: str, place: str, reader: Reader
+    ) -> None:
         """Keep whose files lie in a folder further down."""
-        if kinds.get(place.partition("/")[0]) == "folder" and (folder / place).is_dir() and self._is_of(folder / name, reader):
+        if (
+            kinds.get(place.partition("/")[0]) == "folder"
+            and (folder / place).is_dir()
+            and self._is_of(folder / name, reader)
+        ):
             self.owners.setdefault(str(folder / place), []).append((folder / name, reader))
 
     def _is_of(self, path: Path, reader: Reader) -> bool:
-        """Tell whether a file is a session of a reader, for then what lies around it is the session's."""
+        """Tell whether a file is a session of a reader, for then what lies around it is the
+        session's.
+        """
         try:
-            return (self.agent or reader_for(Source((Part(path.name, ends(path)),))).name) == reader.name
+            return (
+                self.agent or reader_for(Source((Part(path.name, ends(path)),))).name
+            ) == reader.name
         except VacrError:
             return False
 
@@ -190,7 +229,9 @@ def _file(path: Path, prefix: str, name: str, joints: Joints) -> Iterator[Place]
 
 
 def _sessions(path: Path) -> list[str]:
-    """List the sessions of a database; none where that cannot be: whoever records it meets the same and tells why."""
+    """List the sessions of a database; none where that cannot be: whoever records it meets the same
+    and tells why.
+    """
     try:
         database = DatabaseFile(path)
         try:
@@ -202,7 +243,9 @@ def _sessions(path: Path) -> list[str]:
 
 
 def state_of(place: Place) -> tuple[str, int]:
-    """Tell what a place looks like, so that a change is seen without reading it, and its size; nothing if that is not known."""
+    """Tell what a place looks like, so that a change is seen without reading it, and its size;
+    nothing if that is not known.
+    """
     digest = hashlib.sha256()
     size = 0
     if not place.files and os.path.isdir(place.path):  # noqa: PTH112 - a path that may hold what Path refuses
@@ -211,7 +254,10 @@ def state_of(place: Place) -> tuple[str, int]:
         for path in place.files or _files_of(Path(place.path)):
             status = path.stat()
             size += status.st_size
-            digest.update(os.fsencode(path.name) + f":{status.st_size}:{status.st_mtime_ns}:{status.st_ctime_ns}\n".encode())
+            digest.update(
+                os.fsencode(path.name)
+                + f":{status.st_size}:{status.st_mtime_ns}:{status.st_ctime_ns}\n".encode()
+            )
     except OSError:
         return "", 0
     return digest.hexdigest(), size
@@ -220,6 +266,8 @@ def state_of(place: Place) -> tuple[str, int]:
 def _files_of(path: Path) -> Iterator[Path]:
     """Give the files that a place is made of."""
     yield path
-    yield from (side for suffix in ("-wal", "-journal") if (side := Path(f"{path}{suffix}")).is_file())
+    yield from (
+        side for suffix in ("-wal", "-journal") if (side := Path(f"{path}{suffix}")).is_file()
+    )
     for reader in readers().values():
         yield from attached_files(path, reader)

@@ -1,4 +1,6 @@
-"""Processes on this machine that do tasks, or the knowledge that there can be none: then the work is done in this one."""
+"""Processes on this machine that do tasks, or the knowledge that there can be none: then the work
+is done in this one.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ from multiprocessing.connection import wait as wait_for
 from vacr.recording.files import discard_unfinished
 
 CANNOT_START = (OSError, EOFError, RuntimeError, MemoryError)
-"""What is raised where a process, a thread or a pipe cannot be had; a pool that breaks while it starts is a RuntimeError."""
+"""What is raised where a process, a thread or a pipe cannot be had; a pool that breaks while it
+starts is a RuntimeError.
+"""
 _MOMENT = 0.1
 _dead_threads: list[BaseException | None] = []
 
@@ -57,7 +61,8 @@ def _answering(jobs: int) -> Executor:
 
 
 def refuse_dead(pool: Executor) -> None:
-    """Make a pool look at its processes: one that died while it was being started may not have been seen.
+    """Make a pool look at its processes: one that died while it was being started may not have been
+    seen.
 
     Raises:
         NoProcesses: the thread that hands out the work is dead.
@@ -83,9 +88,13 @@ def _made(jobs: int) -> Executor:
     context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
     if context.get_start_method() == "forkserver":
         context.set_forkserver_preload(["vacr.recording.work", "vacr.readers.claude_code"])
-        # What is ignored when a process starts stays so in it: Ctrl-C is for the process that hands out the work; and what
-        # a run that was ended at once leaves behind is cleaned up without a word to the user.
-        before, warned = signal.signal(signal.SIGINT, signal.SIG_IGN), os.environ.get("PYTHONWARNINGS")
+        # What is ignored when a process starts stays so in it: Ctrl-C is for the process that hands
+        # out the work; and what a run that was ended at once leaves behind is cleaned up without a
+        # word to the user.
+        before, warned = (
+            signal.signal(signal.SIGINT, signal.SIG_IGN),
+            os.environ.get("PYTHONWARNINGS"),
+        )
         os.environ["PYTHONWARNINGS"] = "ignore"
         try:
             forkserver.ensure_running()
@@ -101,7 +110,9 @@ def _nothing() -> None:
 
 
 def _prepare_worker() -> None:
-    """Leave Ctrl-C to the process that hands out the work; when that says so or is gone, end and leave nothing behind."""
+    """Leave Ctrl-C to the process that hands out the work; when that says so or is gone, end and
+    leave nothing behind.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _end)
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -114,7 +125,9 @@ def _end(*_: object) -> None:
 
 
 def _end_with_parent() -> None:
-    """End this process when the one that started it is gone, which a worker that waits for work would never notice."""
+    """End this process when the one that started it is gone, which a worker that waits for work
+    would never notice.
+    """
     parent = multiprocessing.parent_process()
     if parent is not None:
         wait_for([parent.sentinel])

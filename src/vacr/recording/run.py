@@ -1,7 +1,9 @@
-"""Many tasks at once: in this process, in one for each core, or on a cluster. Memory stays as it is however many there are.
+"""Many tasks at once: in this process, in one for each core, or on a cluster. Memory stays as it is
+however many there are.
 
-Tasks are handed out as others come back, so that only a few are on their way. A process that dies takes its pool with it: the
-tasks it had are tried again one by one, and the one that kills again is told of as failed.
+Tasks are handed out as others come back, so that only a few are on their way. A process that dies
+takes its pool with it: the tasks it had are tried again one by one, and the one that kills again is
+told of as failed.
 """
 
 from __future__ import annotations
@@ -45,7 +47,9 @@ class Run:
     """Says what the user should know about the run."""
     make_pool: MakePool = local_pool
     check_pool: Callable[[Executor], None] = refuse_dead
-    """Looks at a pool that has been silent for a while; raises if it is gone, which its futures may never tell."""
+    """Looks at a pool that has been silent for a while; raises if it is gone, which its futures may
+    never tell.
+    """
     stopping: bool = False
     pending: dict[Future[list[Outcome]], list[Task]] = field(default_factory=dict)
     """The tasks that are on their way."""
@@ -72,12 +76,18 @@ class Run:
                 return
 
     def _in_pool(self, tasks: Iterator[Task]) -> Generator[Outcome, None, list[Task]]:
-        """Do tasks in a pool until there are no more, or until it breaks: then give those that it lost."""
+        """Do tasks in a pool until there are no more, or until it breaks: then give those that it
+        lost.
+        """
         with self._pool(self.jobs) as pool:
             return (yield from self._hand_out(pool, tasks)) if pool is not None else []
 
-    def _hand_out(self, pool: Executor, tasks: Iterator[Task]) -> Generator[Outcome, None, list[Task]]:
-        """Hand out tasks until there are no more, or until the pool breaks: then give those that it lost."""
+    def _hand_out(
+        self, pool: Executor, tasks: Iterator[Task]
+    ) -> Generator[Outcome, None, list[Task]]:
+        """Hand out tasks until there are no more, or until the pool breaks: then give those that it
+        lost.
+        """
         lost: list[Task] = []
         while True:
             while not self.stopping and not lost and len(self.pending) < self.jobs * _AHEAD:
@@ -113,7 +123,8 @@ class Run:
         except CANNOT_START as error:
             if self.make_pool is not local_pool:
                 raise
-            # Another process was needed for them and could not be started. What has begun is done to its end.
+            # Another process was needed for them and could not be started. What has begun is done
+            # to its end.
             self._stay_here(error)
             pool.shutdown(cancel_futures=True)
             return some
@@ -140,7 +151,9 @@ class Run:
 
     @contextmanager
     def _pool(self, jobs: int) -> Iterator[Executor | None]:
-        """Give a pool that is gone at the end: at once, if we are told to end. Nothing, if this process is to do the work."""
+        """Give a pool that is gone at the end: at once, if we are told to end. Nothing, if this
+        process is to do the work.
+        """
         try:
             pool = None if self.here else self.make_pool(jobs)
         except NoProcesses as error:
@@ -168,13 +181,18 @@ class Run:
             try:
                 return pool.submit(record_places, [task]).result()[0]
             except BrokenProcessPool:
-                return _given_up(task, "the process that read it was killed; it may need more memory than there is")
+                return _given_up(
+                    task,
+                    "the process that read it was killed; it may need more memory than there is",
+                )
             except Exception as error:  # noqa: BLE001 - whatever a cluster says about a task that kills its workers
                 return _given_up(task, f"{type(error).__name__}: {error}")
 
 
 def _some(tasks: Iterator[Task]) -> list[Task]:
-    """Take tasks that are handed out together: small ones, since handing out costs as much as doing one of them."""
+    """Take tasks that are handed out together: small ones, since handing out costs as much as doing
+    one of them.
+    """
     some: list[Task] = []
     size = 0
     while len(some) < _TOGETHER and size < _ENOUGH_BYTES:

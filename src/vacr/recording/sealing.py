@@ -1,7 +1,8 @@
-"""The sealed source beside a record: the native bytes, compressed, for `vacr restore`. Files only; no verb of its own.
+"""The sealed source beside a record: the native bytes, compressed, for `vacr restore`. Files only;
+no verb of its own.
 
-A zip file, because everybody can open one. Its bytes may differ between library versions: what counts is the manifest in
-the record, which names every part with its size and digest.
+A zip file, because everybody can open one. Its bytes may differ between library versions: what
+counts is the manifest in the record, which names every part with its size and digest.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ def holds(path: Path, source: Source) -> bool:
 
 
 def unseal(path: Path, manifest: list[dict[str, Any]]) -> Iterator[tuple[PurePosixPath, bytes]]:
-    """Give each part that the manifest names, once its bytes are shown to be the ones that were recorded.
+    """Give each part that the manifest names, once its bytes are shown to be the ones that were
+    recorded.
 
     Raises:
         UnreadableInput: the sealed source is missing or no zip file.
@@ -67,23 +69,37 @@ def unseal(path: Path, manifest: list[dict[str, Any]]) -> Iterator[tuple[PurePos
 def _checked(archive: zipfile.ZipFile, part: dict[str, Any], path: Path) -> bytes:
     """Read one part, no further than it should be long."""
     try:
-        if archive.getinfo(part["name"]).compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        if archive.getinfo(part["name"]).compress_type not in (
+            zipfile.ZIP_STORED,
+            zipfile.ZIP_DEFLATED,
+        ):
             raise InvalidRecord(f"{part['name']} is not packed as vacr packs", where=str(path))
         with archive.open(part["name"]) as opened:
             data = opened.read(part["size"] + 1)
     except KeyError as error:
         raise InvalidRecord(f"the sealed source lacks {part['name']}", where=str(path)) from error
     except RuntimeError as error:
-        raise InvalidRecord(f"{part['name']} cannot be unpacked: {error}", where=str(path)) from error
+        raise InvalidRecord(
+            f"{part['name']} cannot be unpacked: {error}", where=str(path)
+        ) from error
     if len(data) != part["size"] or hashlib.sha256(data).hexdigest() != part["sha-256"]:
         raise InvalidRecord(
-            f"{part['name']} is not what was recorded: its bytes differ from the record's manifest", where=str(path)
+            f"{part['name']} is not what was recorded: its bytes differ from the record's manifest",
+            where=str(path),
         )
     return data
 
 
 def _safe(name: Any) -> PurePosixPath:
     path = PurePosixPath(str(name))
-    if path.is_absolute() or ".." in path.parts or "\0" in str(name) or not path.parts or (os.sep in str(name) and os.sep != "/"):
-        raise InvalidRecord(f"a part is named {name!r}, which leads out of the folder", where="/vacr/source/parts")
+    if (
+        path.is_absolute()
+        or ".." in path.parts
+        or "\0" in str(name)
+        or not path.parts
+        or (os.sep in str(name) and os.sep != "/")
+    ):
+        raise InvalidRecord(
+            f"a part is named {name!r}, which leads out of the folder", where="/vacr/source/parts"
+        )
     return path

@@ -1,4 +1,6 @@
-"""What is to be recorded and what came of it: plain values that pass between processes and machines."""
+"""What is to be recorded and what came of it: plain values that pass between processes and
+machines.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ class Wish:
     agent: str | None = None
     sub_agents: bool = True
     named: tuple[str, ...] = ()
-    """The files that were named one by one: none of them is written over, nor recorded as another's sub-agent."""
+    """The files that were named one by one: none of them is written over, nor recorded as another's
+    sub-agent.
+    """
     digests: bool = False
     """Tell the digests of the files that are written."""
     not_in_stores: bool = False
@@ -36,7 +40,9 @@ class Task:
     output: str
     wish: Wish
     chosen: str | None = None
-    """The name of the record's file, where it was named; what a place holds beside is named after it."""
+    """The name of the record's file, where it was named; what a place holds beside is named after
+    it.
+    """
     session: str | None = None
     joint: str = "."
     """What comes between the name of the place and a session's label in the name of a record."""
@@ -64,4 +70,7 @@ class Outcome:
     @property
     def findings(self) -> int:
         """Count what is worth knowing: what was unknown, could not be decoded or was left out."""
-        return sum(len(record["notices"]) + len(record["drift"]) + len(record["left-out"]) for record in self.records)
+        return sum(
+            len(record["notices"]) + len(record["drift"]) + len(record["left-out"])
+            for record in self.records
+        )

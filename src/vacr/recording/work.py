@@ -1,4 +1,6 @@
-"""The recording of one place: read, identify, write. It runs in any process, on any machine, and may be run again."""
+"""The recording of one place: read, identify, write. It runs in any process, on any machine, and
+may be run again.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ _BUG = 70
 
 
 def record_place(task: Task, emit: Emit | None = None) -> Outcome:
-    """Record the sessions of a place; what goes wrong with one of them is told and does not stop the others.
+    """Record the sessions of a place; what goes wrong with one of them is told and does not stop
+    the others.
 
     With `emit` the records are handed over instead of being written to files.
     """
@@ -76,21 +79,35 @@ def _record(task: Task, outcome: Outcome, emit: Emit | None) -> None:
         if os.environ.get("VACR_DEBUG"):
             raise
         hint = "Run again with VACR_DEBUG=1 to see where, and report it with that output."
-        bug = UnreadableInput(f"a bug in vacr: {type(error).__name__}: {error}", where=task.path, hint=hint)
+        bug = UnreadableInput(
+            f"a bug in vacr: {type(error).__name__}: {error}", where=task.path, hint=hint
+        )
         _fail(outcome, bug, _BUG)
 
 
 def _refuse_clash(task: Task) -> None:
     """Refuse to give two records of one run the same name."""
     if task.clashes_with:
-        taken = f"{task.output}{task.wish.suffix} has just been written for another session, of {task.clashes_with}"
+        taken = (
+            f"{task.output}{task.wish.suffix} has just been written for another session, of "
+            f"{task.clashes_with}"
+        )
         raise UsageError(taken, where=task.path, hint="Record them into different folders.")
 
 
 def _fail(outcome: Outcome, caught: VacrError | OSError, exit_code: int = 0) -> None:
-    error = caught if isinstance(caught, VacrError) else UnreadableInput(reason_of(caught), where=outcome.task.path)
+    error = (
+        caught
+        if isinstance(caught, VacrError)
+        else UnreadableInput(reason_of(caught), where=outcome.task.path)
+    )
     outcome.errors.append(
-        {"source": as_text(outcome.task.path), "error": error.message, "where": as_text(error.where), "hint": error.hint}
+        {
+            "source": as_text(outcome.task.path),
+            "error": error.message,
+            "where": as_text(error.where),
+            "hint": error.hint,
+        }
     )
     outcome.exit_code = max(outcome.exit_code, exit_code or error.exit_code)
 
@@ -106,17 +123,24 @@ def _one(task: Task, found: Found, outcome: Outcome, taken: set[Path], emit: Emi
         outcome.records.append(_described(task, found, None, "printed", pieces))
         return
     if wish.not_in_stores and in_store(Path(), found.reader):
-        raise UsageError("the current folder is the agent's own store", hint="Say where to write with -o.")
+        raise UsageError(
+            "the current folder is the agent's own store", hint="Say where to write with -o."
+        )
     path = _path(task, found.label)
     if path in taken:
-        raise UsageError(f"{path} has just been written for another session", hint="Record them into different folders.")
+        raise UsageError(
+            f"{path} has just been written for another session",
+            hint="Record them into different folders.",
+        )
     taken.add(path)
     state = _write(path, pieces, found, task)
     outcome.records.append(_described(task, found, path, state, pieces))
 
 
 def _path(task: Task, label: str) -> Path:
-    """Name the file of a record: after its source, and after the session or sub-agent where there are several."""
+    """Name the file of a record: after its source, and after the session or sub-agent where there
+    are several.
+    """
     if task.chosen and not label:
         return Path(task.chosen)
     output = Path(task.output)
@@ -124,10 +148,12 @@ def _path(task: Task, label: str) -> Path:
 
 
 def _write(path: Path, pieces: Pieces, found: Found, task: Task) -> str:
-    """Write a record unless it is there already, and its sealed source; tell what became of what was there.
+    """Write a record unless it is there already, and its sealed source; tell what became of what
+    was there.
 
     Raises:
-        UsageError: what is there is no older record of this session, or a signature stands beside it.
+        UsageError: what is there is no older record of this session, or a signature stands beside
+            it.
     """
     wish = task.wish
     files.refuse_input(path, wish.named)
@@ -137,19 +163,36 @@ def _write(path: Path, pieces: Pieces, found: Found, task: Task) -> str:
         if state == "replaced" and not wish.overwrite:
             _refuse_loss(path, found, task)
     elif path.exists() and not task.chosen:
-        raise UsageError(f"{path} is there, and is no file", hint="Write elsewhere with -o, or remove it.")
+        raise UsageError(
+            f"{path} is there, and is no file", hint="Write elsewhere with -o, or remove it."
+        )
     sealed = sealing.sealed_path(path)
-    outputs = [files.Output(path, pieces, found.files, new=state == "written")] if state != "unchanged" else []
+    outputs = (
+        [files.Output(path, pieces, found.files, new=state == "written")]
+        if state != "unchanged"
+        else []
+    )
     if found.source is not None:
-        if sealed.exists() and state == "written" and not wish.overwrite and not sealing.holds(sealed, found.source):
-            raise UsageError(f"{sealed} is there, and holds another source", hint="Write elsewhere with -o, or give --overwrite.")
+        if (
+            sealed.exists()
+            and state == "written"
+            and not wish.overwrite
+            and not sealing.holds(sealed, found.source)
+        ):
+            raise UsageError(
+                f"{sealed} is there, and holds another source",
+                hint="Write elsewhere with -o, or give --overwrite.",
+            )
         outputs.append(files.Output(sealed, [sealing.sealed(found.source)], found.files))
     try:
         files.write_all(outputs)
     except FileExistsError as error:
-        # A process that died may have done the same before; whatever else came there meanwhile is not ours to replace.
+        # A process that died may have done the same before; whatever else came there meanwhile is
+        # not ours to replace.
         if not path.is_file() or not files.same(path, pieces):
-            raise UsageError(f"{path} has just been written by somebody else", hint="Run the same again.") from error
+            raise UsageError(
+                f"{path} has just been written by somebody else", hint="Run the same again."
+            ) from error
         return "unchanged"
     return state
 
@@ -160,7 +203,9 @@ def _refuse_loss(path: Path, found: Found, task: Task) -> None:
         there = codec.decode(path.read_bytes())
         named = there["session"]["session-id"]
         iter(there["session"]["entries"])
-        same_session = named == found.reading.record["session"]["session-id"] or _has_grown(there, named, task)
+        same_session = named == found.reading.record["session"]["session-id"] or _has_grown(
+            there, named, task
+        )
     except (VacrError, TypeError, KeyError, IndexError):
         same_session = False
     if not same_session:
@@ -169,7 +214,10 @@ def _refuse_loss(path: Path, found: Found, task: Task) -> None:
             hint="Write elsewhere with -o, or give --overwrite.",
         )
     if made_by_vacr(there) and there.get("id") != record_id(there):
-        raise UsageError(f"{path} was changed after it was made", hint="Write elsewhere with -o, or give --overwrite.")
+        raise UsageError(
+            f"{path} was changed after it was made",
+            hint="Write elsewhere with -o, or give --overwrite.",
+        )
     more, less = len(there["session"]["entries"]), len(found.reading.record["session"]["entries"])
     if more > less:
         raise UsageError(
@@ -185,14 +233,18 @@ def _refuse_loss(path: Path, found: Found, task: Task) -> None:
 
 
 def _has_grown(there: Any, session_id: str, task: Task) -> bool:
-    """Tell whether a session that is named by its content was once what an older record says, and has more to it now."""
+    """Tell whether a session that is named by its content was once what an older record says, and
+    has more to it now.
+    """
     (part,) = there["vacr"]["source"]["parts"]
     if session_id != part["sha-256"] or task.path == STDIN:
         return False
     return hashlib.sha256(read_bytes(task.path, part["size"])).hexdigest() == session_id
 
 
-def _described(task: Task, found: Found, path: Path | None, state: str, pieces: Pieces) -> dict[str, Any]:
+def _described(
+    task: Task, found: Found, path: Path | None, state: str, pieces: Pieces
+) -> dict[str, Any]:
     """Describe what was written, for programs."""
     record, reading = found.reading.record, found.reading
     session, meta, ours = record["session"], record["session"]["agent-meta"], record["vacr"]
@@ -211,7 +263,9 @@ def _described(task: Task, found: Found, path: Path | None, state: str, pieces: 
         "bytes": sum(map(len, pieces)),
         "sealed": as_text(str(sealed)) if found.source is not None else None,
         "notices": [{"line": notice.line, "message": notice.message} for notice in reading.notices],
-        "left-out": [{"file": as_text(error.where), "reason": error.message} for error in found.left_out],
+        "left-out": [
+            {"file": as_text(error.where), "reason": error.message} for error in found.left_out
+        ],
         "secrets": ours.get("secrets", []),
         "drift": ours.get("drift", {}),
     }

@@ -1,4 +1,6 @@
-"""Validation of records against their CDDL schema, and of what their members say about each other. Step: validate."""
+"""Validation of records against their CDDL schema, and of what their members say about each other.
+Step: validate.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ DEFAULT_VERSION = "3"
 
 
 def rule_for(value: Any) -> str:
-    """Tell which rule a value is meant to follow: a record, a session trace, an array of entries or a signed record."""
+    """Tell which rule a value is meant to follow: a record, a session trace, an array of entries or
+    a signed record.
+    """
     if isinstance(value, list):
         return "[* entry]"
     if getattr(value, "tag", None) == COSE_SIGN1:
@@ -29,8 +33,11 @@ def rule_for(value: Any) -> str:
     return "verifiable-agent-record"
 
 
-def validate(value: Any, *, rule: str | None = None, schema: Schema | None = None, json: bool = True) -> Report:
-    """Check a value against a rule of a schema; without one, against what it is and the version it names.
+def validate(
+    value: Any, *, rule: str | None = None, schema: Schema | None = None, json: bool = True
+) -> Report:
+    """Check a value against a rule of a schema; without one, against what it is and the version it
+    names.
 
     What our schemas accept is also checked for what its members say about each other.
 
@@ -65,8 +72,12 @@ def _version(value: Any) -> Any:
     return DEFAULT_VERSION
 
 
-def _semantics(value: Any, rule: str, schema: Schema, *, json: bool) -> tuple[list[Finding], list[Finding]]:
-    """Check what lies above the schema, by what the value is, whatever rule it was checked against."""
+def _semantics(
+    value: Any, rule: str, schema: Schema, *, json: bool
+) -> tuple[list[Finding], list[Finding]]:
+    """Check what lies above the schema, by what the value is, whatever rule it was checked
+    against.
+    """
     kind = rule_for(value)
     if "entry" not in schema.rules:
         # Version 1 has no session, and nothing to say about one.

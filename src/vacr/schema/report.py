@@ -10,7 +10,9 @@ from vacr.schema.cddl import Finding
 
 @dataclass(frozen=True)
 class Report:
-    """The verdict about one value: findings make it invalid; remarks are worth a look and do not."""
+    """The verdict about one value: findings make it invalid; remarks are worth a look and
+    do not.
+    """
 
     rule: str
     schema: str
@@ -35,6 +37,7 @@ class Report:
         if self.findings:
             first, more = self.findings[0], len(self.findings) - 1
             raise InvalidRecord(
-                f"{first.rule}: {first.found}, expected {first.expected}" + (f" (and {more} more)" if more else ""),
+                f"{first.rule}: {first.found}, expected {first.expected}"
+                + (f" (and {more} more)" if more else ""),
                 where=first.pointer or "/",
             )

@@ -1,8 +1,9 @@
 """Checks above the schema: what the members of a record say about each other. Step: validate.
 
-Findings are contradictions that no recording explains: ids that are not unique, children that disagree with the content
-they are views of, a session that ends before it starts, counts that cannot be. Remarks are what real sessions do have: a
-parent in another file, a call that was never answered, lines out of order.
+Findings are contradictions that no recording explains: ids that are not unique, children that
+disagree with the content they are views of, a session that ends before it starts, counts that
+cannot be. Remarks are what real sessions do have: a parent in another file, a call that was never
+answered, lines out of order.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ class Semantics:
     """One pass over the entries of a session."""
 
     def __init__(self, base: str, *, strict_views: bool, beside: bool = False) -> None:
-        """Start; `base` is the pointer of the entries, `strict_views` asks for a child for every viewed block.
+        """Start; `base` is the pointer of the entries, `strict_views` asks for a child for every
+        viewed block.
 
         `beside` tells that other children may follow those.
         """
@@ -51,13 +53,27 @@ class Semantics:
             self.entry(entry, (index,))
         for parent, path in self.parents.items():
             if parent not in self.ids:
-                self.remark(path, "parent-id", "parents exist", f"no entry has the id {short(parent)}", "the parent")
+                self.remark(
+                    path,
+                    "parent-id",
+                    "parents exist",
+                    f"no entry has the id {short(parent)}",
+                    "the parent",
+                )
         for call, path in self.results.items():
             if call not in self.calls:
-                self.remark(path, "call-id", "calls and results pair", f"a result of {short(call)}", "its call")
+                self.remark(
+                    path,
+                    "call-id",
+                    "calls and results pair",
+                    f"a result of {short(call)}",
+                    "its call",
+                )
         for call, path in self.calls.items():
             if call not in self.results:
-                self.remark(path, "call-id", "calls and results pair", f"a call {short(call)}", "its result")
+                self.remark(
+                    path, "call-id", "calls and results pair", f"a call {short(call)}", "its result"
+                )
         stamps = [entry["timestamp"] for entry in entries if "timestamp" in entry]
         self.order(stamps)
 
@@ -87,7 +103,11 @@ class Semantics:
         if type(entry.get("token-usage")) is dict:
             self.usage(entry["token-usage"], path)
         children = entry.get("children")
-        if kind in _MESSAGES and type(entry.get("content")) is list and (children or self.strict_views):
+        if (
+            kind in _MESSAGES
+            and type(entry.get("content")) is list
+            and (children or self.strict_views)
+        ):
             self.views(entry["content"], children or [], path)
         if children:
             for index, child in enumerate(children):
@@ -126,17 +146,34 @@ class Semantics:
     def usage(self, usage: Native, path: Path) -> None:
         """Check that parts are not larger than what they are parts of."""
         for part, whole in _PARTS:
-            if type(usage.get(part)) is type(usage.get(whole)) is int and usage[part] > usage[whole]:
+            if (
+                type(usage.get(part)) is type(usage.get(whole)) is int
+                and usage[part] > usage[whole]
+            ):
                 told = f"{usage[part]} {part} tokens"
-                self.remark(path, f"token-usage/{part}", "usage is sane", told, f"at most the {usage[whole]} of {whole}")
+                self.remark(
+                    path,
+                    f"token-usage/{part}",
+                    "usage is sane",
+                    told,
+                    f"at most the {usage[whole]} of {whole}",
+                )
 
     def order(self, stamps: list[Any]) -> None:
         """Count the places where time goes backwards."""
         # Texts of the usual form sort as the moments do.
-        times: list[Any] = stamps if are_usual(stamps) else [milliseconds(stamp) for stamp in stamps]
-        back = sum(1 for one, two in itertools.pairwise(times) if one is not None and two is not None and two < one)
+        times: list[Any] = (
+            stamps if are_usual(stamps) else [milliseconds(stamp) for stamp in stamps]
+        )
+        back = sum(
+            1
+            for one, two in itertools.pairwise(times)
+            if one is not None and two is not None and two < one
+        )
         if back:
-            found = f"{back} {'entry is' if back == 1 else 'entries are'} earlier than the one before"
+            found = (
+                f"{back} {'entry is' if back == 1 else 'entries are'} earlier than the one before"
+            )
             self.remarks.append(Finding(self.base, "times are in order", found, "none"))
 
     def find(self, path: Path, member: str, rule: str, found: str, expected: str) -> None:
@@ -157,7 +194,11 @@ class Semantics:
 def check_record(record: Native) -> tuple[list[Finding], list[Finding]]:
     """Give the findings and the remarks about the session of a record that its schema accepts."""
     source = ours(record).get("source")
-    beside = type(source) is dict and type(source.get("format")) is str and source["format"] in content.BESIDE
+    beside = (
+        type(source) is dict
+        and type(source.get("format")) is str
+        and source["format"] in content.BESIDE
+    )
     semantics = Semantics("/session/entries", strict_views=made_by_vacr(record), beside=beside)
     return _check(semantics, record["session"], "/session")
 
@@ -184,8 +225,12 @@ def _check(semantics: Semantics, session: Native, base: str) -> tuple[list[Findi
     return semantics.findings, semantics.remarks
 
 
-def _pairs(expected: list[Native], seen: list[tuple[Native, int]]) -> Iterator[tuple[Native, tuple[Native, int]]]:
-    """Pair children with views by their call ids; what has none is another implementation's own affair."""
+def _pairs(
+    expected: list[Native], seen: list[tuple[Native, int]]
+) -> Iterator[tuple[Native, tuple[Native, int]]]:
+    """Pair children with views by their call ids; what has none is another implementation's own
+    affair.
+    """
     views = {(view["type"], view["call-id"]): view for view in expected if "call-id" in view}
     for child, index in seen:
         view = views.get((child["type"], child.get("call-id")))

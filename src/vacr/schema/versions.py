@@ -1,7 +1,7 @@
 """The schemas of the record format, by version. Step: validate.
 
-A record is checked by the schema its own `version` names: 3.* by v3.cddl, 2.* by v2.cddl, 1.* by v1.cddl. They are
-compiled when first asked for.
+A record is checked by the schema its own `version` names: 3.* by v3.cddl, 2.* by v2.cddl, 1.* by
+v1.cddl. They are compiled when first asked for.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ def schema_text(version: str) -> str:
 
 
 def major(version: object) -> str | None:
-    """Give the first number of a version, whose schema it names; a record may hold anything as its version."""
+    """Give the first number of a version, whose schema it names; a record may hold anything as its
+    version.
+    """
     found = _VERSION.fullmatch(version) if isinstance(version, str) else None
     return found[1] if found else None
 

@@ -3,4 +3,13 @@
 from vacr.signing.signers import KeySigner, Signer
 from vacr.signing.statement import ATTACHED, DETACHED, HASH_ENVELOPE, PROFILES, Claims, sign
 
-__all__ = ["ATTACHED", "DETACHED", "HASH_ENVELOPE", "PROFILES", "Claims", "KeySigner", "Signer", "sign"]
+__all__ = [
+    "ATTACHED",
+    "DETACHED",
+    "HASH_ENVELOPE",
+    "PROFILES",
+    "Claims",
+    "KeySigner",
+    "Signer",
+    "sign",
+]

@@ -1,4 +1,5 @@
-"""Signature algorithms by their COSE numbers: which key each takes, and how it verifies and signs. Step: sign, verify.
+"""Signature algorithms by their COSE numbers: which key each takes, and how it verifies and signs.
+Step: sign, verify.
 
 Follows RFC 9053, RFC 8230 (PS), RFC 9864 (numbers that name the curve too) and RFC 9964 (ML-DSA).
 """
@@ -13,7 +14,10 @@ from typing import Any
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519, mldsa, padding, rsa
-from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature, encode_dss_signature
+from cryptography.hazmat.primitives.asymmetric.utils import (
+    decode_dss_signature,
+    encode_dss_signature,
+)
 
 from vacr.errors import InvalidStatement, UsageError
 from vacr.signing import labels
@@ -22,7 +26,11 @@ PublicKey = Any
 """A public key of `cryptography`, which has no type for all of them."""
 PrivateKey = Any
 
-HASHES = {labels.SHA256: hashlib.sha256, labels.SHA384: hashlib.sha384, labels.SHA512: hashlib.sha512}
+HASHES = {
+    labels.SHA256: hashlib.sha256,
+    labels.SHA384: hashlib.sha384,
+    labels.SHA512: hashlib.sha512,
+}
 """Hash algorithms by their COSE numbers."""
 
 LEAST_RSA_BITS = 2048
@@ -32,12 +40,13 @@ _MOST_RSA_BITS, _MOST_EXPONENT_BITS = 8192, 64
 _ORDERS = {
     "secp256r1": 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551,
     "secp384r1": 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFC7634D81F4372DDF581A0DB248B0A77AECEC196ACCC52973,
-    "secp521r1": 0x01FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFA51868783BF2F966B7FCC0148F709A5D03BB5C9B8899C47AEBB6FB71E91386409,  # noqa: E501
+    "secp521r1": 0x01FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFA51868783BF2F966B7FCC0148F709A5D03BB5C9B8899C47AEBB6FB71E91386409,  # noqa: E501, RUF100
 }
 _EDWARDS = (ed25519.Ed25519PublicKey, ed448.Ed448PublicKey)
 _25519, _448 = 2**255 - 19, 2**448 - 2**224 - 1
 _OF_ORDER_8 = 0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826
-# How points of small order are written, by the length of a key; some implementations also take numbers above the prime.
+# How points of small order are written, by the length of a key; some implementations also take
+# numbers above the prime.
 _SMALL_ORDER = {
     32: {0, 1, _25519 - 1, _25519, _25519 + 1, _OF_ORDER_8, _25519 - _OF_ORDER_8},
     57: {0, 1, _448 - 1, _448, _448 + 1},
@@ -56,11 +65,15 @@ class Algorithm:
 
 
 def _is_anybodys(key: PublicKey) -> bool:
-    """Tell whether a key is a point of small order: signatures by it over anything can be made without a secret."""
+    """Tell whether a key is a point of small order: signatures by it over anything can be made
+    without a secret.
+    """
     if not isinstance(key, _EDWARDS):
         return False
     point = key.public_bytes_raw()
-    y = int.from_bytes(point, "little") & ~(1 << (8 * len(point) - 1))  # the first bit is the sign of x
+    y = int.from_bytes(point, "little") & ~(
+        1 << (8 * len(point) - 1)
+    )  # the first bit is the sign of x
     return y in _SMALL_ORDER[len(point)]
 
 
@@ -74,15 +87,21 @@ def _edwards(number: int, name: str, *kinds: type) -> Algorithm:
     )
 
 
-def _ecdsa(number: int, name: str, curve: ec.EllipticCurve, digest: hashes.HashAlgorithm) -> Algorithm:
+def _ecdsa(
+    number: int, name: str, curve: ec.EllipticCurve, digest: hashes.HashAlgorithm
+) -> Algorithm:
     size = (curve.key_size + 7) // 8
 
     def verify(key: PublicKey, signature: bytes, data: bytes) -> None:
         if len(signature) != 2 * size:
-            raise InvalidStatement(f"a signature of {len(signature)} bytes, not {2 * size}", reason="signature-length")
+            raise InvalidStatement(
+                f"a signature of {len(signature)} bytes, not {2 * size}", reason="signature-length"
+            )
         r, s = int.from_bytes(signature[:size], "big"), int.from_bytes(signature[size:], "big")
         if not 0 < r < _ORDERS[curve.name] or not 0 < s < _ORDERS[curve.name]:
-            raise InvalidStatement("a number of the signature is outside its range", reason="signature-range")
+            raise InvalidStatement(
+                "a number of the signature is outside its range", reason="signature-range"
+            )
         key.verify(encode_dss_signature(r, s), data, ec.ECDSA(digest))
 
     def sign(key: PrivateKey, data: bytes) -> bytes:
@@ -165,7 +184,8 @@ def algorithm_of(number: Any) -> Algorithm:
 
 
 def default_for(key: PublicKey) -> int:
-    """Give the algorithm that a key signs with unless told otherwise: the number that most implementations know.
+    """Give the algorithm that a key signs with unless told otherwise: the number that most
+    implementations know.
 
     Raises:
         InvalidStatement: no algorithm takes such a key.
@@ -180,7 +200,8 @@ def verify(number: Any, key: PublicKey, signature: bytes, data: bytes) -> None:
     """Check a signature.
 
     Raises:
-        InvalidStatement: the algorithm is not known or takes no such key, or the signature is not the key's over the data.
+        InvalidStatement: the algorithm is not known or takes no such key, or the signature is not
+            the key's over the data.
     """
     algorithm = algorithm_of(number)
     if not algorithm.fits(key):
@@ -188,4 +209,6 @@ def verify(number: Any, key: PublicKey, signature: bytes, data: bytes) -> None:
     try:
         algorithm.verify(key, signature, data)
     except (InvalidSignature, UnsupportedAlgorithm) as error:
-        raise InvalidStatement("the signature is not this key's over these bytes", reason="signature") from error
+        raise InvalidStatement(
+            "the signature is not this key's over these bytes", reason="signature"
+        ) from error

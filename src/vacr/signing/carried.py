@@ -1,7 +1,9 @@
-"""The key that a statement carries, so that whoever gets only the statement can check its signature. Step: sign, verify.
+"""The key that a statement carries, so that whoever gets only the statement can check its
+signature. Step: sign, verify.
 
-`kccs` (RFC 9528) holds a claims set whose `cnf` is the key (RFC 8747). It is not protected and need not be: the key's
-thumbprint is the protected `kid`. That a statement carries a key says nothing about whose it is, and makes nobody trusted.
+`kccs` (RFC 9528) holds a claims set whose `cnf` is the key (RFC 8747). It is not protected and need
+not be: the key's thumbprint is the protected `kid`. That a statement carries a key says nothing
+about whose it is, and makes nobody trusted.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ def key_in(value: Any) -> PublicKey:
         key = keys.from_cose(written)
         keys.to_cose(key)
     except UnreadableInput as error:
-        raise InvalidStatement(f"kccs holds no key: {error.message}", reason="kccs-malformed") from error
+        raise InvalidStatement(
+            f"kccs holds no key: {error.message}", reason="kccs-malformed"
+        ) from error
     return key
 
 
@@ -61,7 +65,9 @@ def carried_key(message: Sign1) -> PublicKey | None:
     if message.protected.get(labels.KID) != keys.thumbprint(key):
         raise InvalidStatement("kccs holds another key than kid names", reason="kccs-mismatch")
     if certified is not None and keys.thumbprint(certified) != keys.thumbprint(key):
-        raise InvalidStatement("kccs holds another key than the certificate", reason="kccs-mismatch")
+        raise InvalidStatement(
+            "kccs holds another key than the certificate", reason="kccs-mismatch"
+        )
     return key
 
 
@@ -74,5 +80,7 @@ def _certified(message: Sign1) -> PublicKey | None:
     if labels.X5T in message.protected:
         certificates.check_x5t(message.protected[labels.X5T], certificate)
     elif message.protected.get(labels.KID) != keys.thumbprint(certificate.public_key()):
-        raise InvalidStatement("the protected header does not name the certificate's key", reason="x5chain-unprotected")
+        raise InvalidStatement(
+            "the protected header does not name the certificate's key", reason="x5chain-unprotected"
+        )
     return certificate.public_key()

@@ -43,7 +43,9 @@ def load_certificates(pem: bytes) -> list[x509.Certificate]:
         with _quietly():
             found = x509.load_pem_x509_certificates(pem)
     except (ValueError, UnsupportedAlgorithm) as error:
-        raise UnreadableInput("no certificates in PEM", hint="A chain begins with the signer's certificate.") from error
+        raise UnreadableInput(
+            "no certificates in PEM", hint="A chain begins with the signer's certificate."
+        ) from error
     try:
         with _quietly():
             for one in found:
@@ -87,19 +89,29 @@ def _certificate(der: bytes) -> x509.Certificate:
             _look_at(found)
         to_cose(found.public_key())
     except (*_UNREADABLE, UnreadableInput) as error:
-        raise InvalidStatement(f"a certificate that cannot be read: {error}", reason="x5chain-malformed") from error
+        raise InvalidStatement(
+            f"a certificate that cannot be read: {error}", reason="x5chain-malformed"
+        ) from error
     return found
 
 
 def _look_at(found: x509.Certificate) -> None:
     """Read all of a certificate that is looked at later, which the library leaves for then."""
-    _ = found.subject, found.issuer, found.extensions, found.not_valid_before_utc, found.not_valid_after_utc
+    _ = (
+        found.subject,
+        found.issuer,
+        found.extensions,
+        found.not_valid_before_utc,
+        found.not_valid_after_utc,
+    )
     found.public_key()
 
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Read what is odd without the library's warnings, which are for programmers and would reach the terminal."""
+    """Read what is odd without the library's warnings, which are for programmers and would reach
+    the terminal.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
@@ -111,7 +123,13 @@ def is_uri(issuer: Any) -> bool:
         scheme = urlsplit(issuer).scheme if isinstance(issuer, str) else ""
     except ValueError:
         return False
-    return bool(scheme) and issuer.isascii() and issuer.isprintable() and " " not in issuer and len(issuer) <= _LONGEST_ISSUER
+    return (
+        bool(scheme)
+        and issuer.isascii()
+        and issuer.isprintable()
+        and " " not in issuer
+        and len(issuer) <= _LONGEST_ISSUER
+    )
 
 
 def check_x5t(value: Any, certificate: x509.Certificate) -> None:
@@ -120,7 +138,14 @@ def check_x5t(value: Any, certificate: x509.Certificate) -> None:
     Raises:
         InvalidStatement: it is not.
     """
-    if not isinstance(value, list | tuple) or len(value) != 2 or not isinstance(value[0], int) or value[0] not in HASHES:  # noqa: PLR2004
+    if (
+        not isinstance(value, list | tuple)
+        or len(value) != 2  # noqa: PLR2004
+        or not isinstance(value[0], int)
+        or value[0] not in HASHES
+    ):
         raise InvalidStatement("x5t is no hash that is known", reason="x5t-malformed")
     if HASHES[value[0]](certificate.public_bytes(Encoding.DER)).digest() != value[1]:
-        raise InvalidStatement("x5t is not the hash of the signer's certificate", reason="x5t-mismatch")
+        raise InvalidStatement(
+            "x5t is not the hash of the signer's certificate", reason="x5t-mismatch"
+        )

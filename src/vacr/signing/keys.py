@@ -1,6 +1,7 @@
 """Keys: PEM and COSE_Key ⇄ keys that sign and verify, and the name of a key. Step: sign, verify.
 
-Follows RFC 9052 section 7, RFC 9053 section 7, RFC 8230 and RFC 9964; a key is named by its thumbprint, RFC 9679.
+Follows RFC 9052 section 7, RFC 9053 section 7, RFC 8230 and RFC 9964; a key is named by its
+thumbprint, RFC 9679.
 """
 
 from __future__ import annotations
@@ -25,9 +26,16 @@ THUMBPRINT_URI = "urn:ietf:params:oauth:ckt:sha-256:"
 _PEM = re.compile(b"(?=-----BEGIN PUBLIC KEY-----)")
 _RSA_BITS = 3072
 _LONGEST_PASSPHRASE = 1023
-_CURVES: dict[int, ec.EllipticCurve] = {labels.P256: ec.SECP256R1(), labels.P384: ec.SECP384R1(), labels.P521: ec.SECP521R1()}
+_CURVES: dict[int, ec.EllipticCurve] = {
+    labels.P256: ec.SECP256R1(),
+    labels.P384: ec.SECP384R1(),
+    labels.P521: ec.SECP521R1(),
+}
 _CURVE_NUMBERS = {curve.name: number for number, curve in _CURVES.items()}
-_EDWARDS: dict[int, Any] = {labels.CURVE_ED25519: ed25519.Ed25519PublicKey, labels.CURVE_ED448: ed448.Ed448PublicKey}
+_EDWARDS: dict[int, Any] = {
+    labels.CURVE_ED25519: ed25519.Ed25519PublicKey,
+    labels.CURVE_ED448: ed448.Ed448PublicKey,
+}
 _ML_DSA: dict[int, Any] = {
     labels.ML_DSA_44: mldsa.MLDSA44PublicKey,
     labels.ML_DSA_65: mldsa.MLDSA65PublicKey,
@@ -58,7 +66,9 @@ def generate(kind: str) -> PrivateKey:
     try:
         return _MAKERS[kind]()
     except UnsupportedAlgorithm as error:
-        raise UsageError(f"the cryptographic library here has no {kind}", hint="Update the package cryptography.") from error
+        raise UsageError(
+            f"the cryptographic library here has no {kind}", hint="Update the package cryptography."
+        ) from error
 
 
 def private_pem(key: PrivateKey, passphrase: bytes | None = None) -> bytes:
@@ -70,15 +80,21 @@ def private_pem(key: PrivateKey, passphrase: bytes | None = None) -> bytes:
     encryption: serialization.KeySerializationEncryption = serialization.NoEncryption()
     if passphrase is not None:
         if not 0 < len(passphrase) <= _LONGEST_PASSPHRASE:
-            raise UsageError(f"a passphrase has from 1 to {_LONGEST_PASSPHRASE} bytes, not {len(passphrase)}")
+            raise UsageError(
+                f"a passphrase has from 1 to {_LONGEST_PASSPHRASE} bytes, not {len(passphrase)}"
+            )
         encryption = serialization.BestAvailableEncryption(passphrase)
-    written: bytes = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, encryption)
+    written: bytes = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, encryption
+    )
     return written
 
 
 def public_pem(key: PublicKey) -> bytes:
     """Write a public key as SubjectPublicKeyInfo."""
-    written: bytes = key.public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+    written: bytes = key.public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
     return written
 
 
@@ -91,16 +107,24 @@ def load_private(pem: bytes, passphrase: bytes | None = None) -> PrivateKey:
     """Read a private key.
 
     Raises:
-        UnreadableInput: it is no private key, or the passphrase is missing or wrong. What was found is not told.
+        UnreadableInput: it is no private key, or the passphrase is missing or wrong. What was found
+            is not told.
     """
     if b"PUBLIC KEY-----" in pem and b"PRIVATE KEY-----" not in pem:
-        raise UnreadableInput("a public key where the private one is wanted", hint="Give signing.pem, not signing.pub.pem.")
+        raise UnreadableInput(
+            "a public key where the private one is wanted",
+            hint="Give signing.pem, not signing.pub.pem.",
+        )
     if is_encrypted(pem) and passphrase is None:
         raise UnreadableInput("the key is encrypted", hint="Give its passphrase.")
     try:
         return serialization.load_pem_private_key(pem, passphrase if is_encrypted(pem) else None)
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
-        told = "the passphrase is wrong, or the key is damaged" if is_encrypted(pem) else "not a private key in PEM"
+        told = (
+            "the passphrase is wrong, or the key is damaged"
+            if is_encrypted(pem)
+            else "not a private key in PEM"
+        )
         raise UnreadableInput(told, hint="vacr key generate makes one.") from error
 
 
@@ -111,7 +135,10 @@ def load_public(data: bytes) -> list[PublicKey]:
         UnreadableInput: there is none that can be read.
     """
     if b"PRIVATE KEY-----" in data:
-        raise UnreadableInput("a private key where a public one is wanted", hint="Give signing.pub.pem, not signing.pem.")
+        raise UnreadableInput(
+            "a private key where a public one is wanted",
+            hint="Give signing.pub.pem, not signing.pem.",
+        )
     try:
         if b"-----BEGIN PUBLIC KEY-----" in data:
             return [serialization.load_pem_public_key(one) for one in _PEM.split(data)[1:]]
@@ -122,7 +149,9 @@ def load_public(data: bytes) -> list[PublicKey]:
 
 
 def _from_set(value: list[Any]) -> list[PublicKey]:
-    """Make keys of a set; those of kinds that are not known do not keep the others back, RFC 9052 section 7."""
+    """Make keys of a set; those of kinds that are not known do not keep the others back, RFC 9052
+    section 7.
+    """
     found, failed = [], UnreadableInput("a set of keys without any")
     for item in value:
         try:
@@ -141,19 +170,40 @@ def to_cose(key: PublicKey) -> dict[int, Any]:
         UnreadableInput: COSE has no form for such a key.
     """
     if isinstance(key, ed25519.Ed25519PublicKey):
-        return {labels.KEY_TYPE: labels.OKP, labels.CURVE: labels.CURVE_ED25519, labels.X: key.public_bytes_raw()}
+        return {
+            labels.KEY_TYPE: labels.OKP,
+            labels.CURVE: labels.CURVE_ED25519,
+            labels.X: key.public_bytes_raw(),
+        }
     if isinstance(key, ed448.Ed448PublicKey):
-        return {labels.KEY_TYPE: labels.OKP, labels.CURVE: labels.CURVE_ED448, labels.X: key.public_bytes_raw()}
+        return {
+            labels.KEY_TYPE: labels.OKP,
+            labels.CURVE: labels.CURVE_ED448,
+            labels.X: key.public_bytes_raw(),
+        }
     if isinstance(key, ec.EllipticCurvePublicKey) and key.curve.name in _CURVE_NUMBERS:
         size, numbers = (key.curve.key_size + 7) // 8, key.public_numbers()
         x, y = numbers.x.to_bytes(size, "big"), numbers.y.to_bytes(size, "big")
-        return {labels.KEY_TYPE: labels.EC2, labels.CURVE: _CURVE_NUMBERS[key.curve.name], labels.X: x, labels.Y: y}
+        return {
+            labels.KEY_TYPE: labels.EC2,
+            labels.CURVE: _CURVE_NUMBERS[key.curve.name],
+            labels.X: x,
+            labels.Y: y,
+        }
     if isinstance(key, rsa.RSAPublicKey):
         numbers_ = key.public_numbers()
-        return {labels.KEY_TYPE: labels.RSA, labels.RSA_N: _minimal(numbers_.n), labels.RSA_E: _minimal(numbers_.e)}
+        return {
+            labels.KEY_TYPE: labels.RSA,
+            labels.RSA_N: _minimal(numbers_.n),
+            labels.RSA_E: _minimal(numbers_.e),
+        }
     for number, kind in _ML_DSA.items():
         if isinstance(key, kind):
-            return {labels.KEY_TYPE: labels.AKP, labels.KEY_ALG: number, labels.AKP_PUBLIC: key.public_bytes_raw()}
+            return {
+                labels.KEY_TYPE: labels.AKP,
+                labels.KEY_ALG: number,
+                labels.AKP_PUBLIC: key.public_bytes_raw(),
+            }
     raise UnreadableInput(f"a key of a kind that COSE has no form for: {type(key).__name__}")
 
 

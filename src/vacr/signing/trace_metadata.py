@@ -1,6 +1,7 @@
 """`trace-metadata`: what a signed record is about, beside the signature. Step: sign, verify.
 
-It stands in the unprotected header: nobody signs it. Whoever has the record makes it again and compares.
+It stands in the unprotected header: nobody signs it. Whoever has the record makes it again and
+compares.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ def format_of(version: Any) -> str:
 
 
 def _is_time(value: Any) -> bool:
-    """Tell whether a value can stand for a time, whatever its form: a record that is not valid may hold anything there."""
+    """Tell whether a value can stand for a time, whatever its form: a record that is not valid may
+    hold anything there.
+    """
     return isinstance(value, str) or (type(value) is int and 0 <= value < _UINT_END)
 
 

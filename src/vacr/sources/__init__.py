@@ -1,7 +1,8 @@
 """Native sessions on this machine, as sources for the readers: files, folders of files, databases.
 
-A place is where a session lies: a file, or a session in a database or a folder that holds several. A path that cannot be read
-is an error that says why; where a place holds several sessions, one that cannot be read does not keep the others back.
+A place is where a session lies: a file, or a session in a database or a folder that holds several.
+A path that cannot be read is an error that says why; where a place holds several sessions, one that
+cannot be read does not keep the others back.
 """
 
 from __future__ import annotations
@@ -21,7 +22,14 @@ from vacr.readers.source import Part, Source
 from vacr.sources.databases import MAGIC, SIDE_FILES, DatabaseFile, is_database, one_of_many
 from vacr.sources.discovery import roots
 from vacr.sources.files import STDIN, attached, part_name, read_beside, read_bytes, sub_sessions
-from vacr.sources.folders import FolderStore, folder_store, no_session, refuse_piece, store_of_session, unlisted
+from vacr.sources.folders import (
+    FolderStore,
+    folder_store,
+    no_session,
+    refuse_piece,
+    store_of_session,
+    unlisted,
+)
 
 __all__ = ["STDIN", "Found", "in_store", "read", "read_bytes"]
 
@@ -60,10 +68,12 @@ def read(
     named: Iterable[str | Path] = (),
     data: bytes | None = None,
 ) -> Iterator[Found | UnreadableInput]:
-    """Read the sessions at a place, then those of sub-agents that have files of their own and are not named anyway.
+    """Read the sessions at a place, then those of sub-agents that have files of their own and are
+    not named anyway.
 
-    Where a place holds several, what cannot be read comes as an error among them. The native bytes are let go once they are
-    read, for a session may be large, unless they are to be kept. What standard input had may be given as data.
+    Where a place holds several, what cannot be read comes as an error among them. The native bytes
+    are let go once they are read, for a session may be large, unless they are to be kept. What
+    standard input had may be given as data.
 
     Raises:
         UnreadableInput: the place cannot be read, or is of no agent that is known.
@@ -89,7 +99,11 @@ def read(
         return
     met = session is None
     for found in _from_file(Path(path), data, wish, {os.path.realpath(one) for one in named}):
-        if session is None or isinstance(found, UnreadableInput) or found.reading.record["session"]["session-id"] == session:
+        if (
+            session is None
+            or isinstance(found, UnreadableInput)
+            or found.reading.record["session"]["session-id"] == session
+        ):
             met = met or not isinstance(found, UnreadableInput)
             yield found
     if not met:
@@ -97,7 +111,9 @@ def read(
 
 
 def _folder(path: Path, session: str | None) -> tuple[FolderStore, str | None] | None:
-    """Give the store that a path is or lies in, and which of its sessions is meant, unless all are."""
+    """Give the store that a path is or lies in, and which of its sessions is meant, unless
+    all are.
+    """
     try:
         store = folder_store(path) if path.is_dir() else None
         return (store, session) if store is not None else store_of_session(path)
@@ -105,7 +121,9 @@ def _folder(path: Path, session: str | None) -> tuple[FolderStore, str | None] |
         return None
 
 
-def _from_folder(store: FolderStore, session: str | None, wish: _Wish) -> Iterator[Found | UnreadableInput]:
+def _from_folder(
+    store: FolderStore, session: str | None, wish: _Wish
+) -> Iterator[Found | UnreadableInput]:
     try:
         listed = store.sessions() if session is None else [session]
         if session is not None and wish.sub_agents:
@@ -122,18 +140,31 @@ def _from_folder(store: FolderStore, session: str | None, wish: _Wish) -> Iterat
             # The sessions of such a folder have files of their own names.
             files = [store.path / part.name for part in source.parts]
             label = "" if session in (None, one) else one
-            yield from _readings(source, store.reader, (f"{one}.json", label), wish, files, left_out)
+            yield from _readings(
+                source, store.reader, (f"{one}.json", label), wish, files, left_out
+            )
     yield from store.unlisted
 
 
-def _from_database(path: Path, session: str | None, wish: _Wish) -> Iterator[Found | UnreadableInput]:
-    with closing(DatabaseFile(path, wish.agent)) if session is None else one_of_many(path, wish.agent) as database:
+def _from_database(
+    path: Path, session: str | None, wish: _Wish
+) -> Iterator[Found | UnreadableInput]:
+    with (
+        closing(DatabaseFile(path, wish.agent))
+        if session is None
+        else one_of_many(path, wish.agent) as database
+    ):
         listed = [one.session_id for one in database.sessions()] if session is None else [session]
         if session is not None and wish.sub_agents:
-            listed += _descendants(session, {one.session_id: one.parent for one in database.sessions()})
+            listed += _descendants(
+                session, {one.session_id: one.parent for one in database.sessions()}
+            )
         if not listed:
             raise NotASession("there is no session in it", where=str(path))
-        files = [path, *(side for ending in SIDE_FILES if (side := Path(f"{path}{ending}")).is_file())]
+        files = [
+            path,
+            *(side for ending in SIDE_FILES if (side := Path(f"{path}{ending}")).is_file()),
+        ]
         for one in listed:
             try:
                 source = database.source(one)
@@ -162,10 +193,20 @@ def _readings(
     """Read a source that holds one session of a store."""
     name, label = named
     for reading in reader.read(source):
-        yield Found(name, reading, reader, label, source if wish.keep_source else None, tuple(left_out), tuple(files))
+        yield Found(
+            name,
+            reading,
+            reader,
+            label,
+            source if wish.keep_source else None,
+            tuple(left_out),
+            tuple(files),
+        )
 
 
-def _from_file(path: Path, data: bytes, wish: _Wish, named: set[str]) -> Iterator[Found | UnreadableInput]:
+def _from_file(
+    path: Path, data: bytes, wish: _Wish, named: set[str]
+) -> Iterator[Found | UnreadableInput]:
     on_disk = str(path) != STDIN
     main = Source((Part(part_name(path) if on_disk else "stdin", data),))
     del data
@@ -187,7 +228,15 @@ def _from_file(path: Path, data: bytes, wish: _Wish, named: set[str]) -> Iterato
     while readings:
         reading = readings.pop(0)
         label = str(reading.record["session"]["session-id"]) if several else ""
-        yield Found(path.name if on_disk else "stdin", reading, reader, label, kept, tuple(left_out), tuple(files))
+        yield Found(
+            path.name if on_disk else "stdin",
+            reading,
+            reader,
+            label,
+            kept,
+            tuple(left_out),
+            tuple(files),
+        )
     if on_disk and wish.sub_agents:
         yield from _sub_agents(path, reader, sessions, wish, named)
 
@@ -205,7 +254,9 @@ def _sub_agents(
             continue
         left_out: list[UnreadableInput] = []
         files = [file]
-        source = Source((Part(part_name(file, reader), data), *attached(file, reader, left_out, files)))
+        source = Source(
+            (Part(part_name(file, reader), data), *attached(file, reader, left_out, files))
+        )
         for reading in reader.read(source):
             label = file.stem.removeprefix("agent-")
             kept = source if wish.keep_source else None

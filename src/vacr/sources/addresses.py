@@ -36,9 +36,17 @@ def address_of(url: str, whose: str, example: str) -> Address:
         raise UsageError(f"the address of the {whose} cannot be read", hint=example) from error
     # A password would be told in messages, and never to the service.
     if "@" in place.netloc:
-        raise UsageError(f"names and passwords in the address of a service are not used: that of the {whose}", hint=example)
+        raise UsageError(
+            f"names and passwords in the address of a service are not used: that of the {whose}",
+            hint=example,
+        )
     if place.scheme not in ("http", "https") or not place.hostname:
         raise UsageError(f"{url} is no address of a service", hint=example)
     if not url.isascii() or not url.isprintable() or " " in url:
         raise UsageError(f"{url} is no address: some letters have to be escaped", hint=example)
-    return Address(place.scheme, place.hostname, port, (place.path or "/") + (f"?{place.query}" if place.query else ""))
+    return Address(
+        place.scheme,
+        place.hostname,
+        port,
+        (place.path or "/") + (f"?{place.query}" if place.query else ""),
+    )

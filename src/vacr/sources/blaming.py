@@ -23,7 +23,9 @@ _BINARY = 8000
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line: the commit that added it, its path and number there, and what is known of it. A commit of zeros is none yet."""
+    """A line: the commit that added it, its path and number there, and what is known of it. A
+    commit of zeros is none yet.
+    """
 
     commit: str
     path: str
@@ -39,9 +41,11 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """The lines that a commit added, by files; or a range of commits, of which `since` is the last one before it.
+    """The lines that a commit added, by files; or a range of commits, of which `since` is the last
+    one before it.
 
-    `no_text` are the names of what it added to and that has no lines to be told of: files with NUL bytes, links and submodules.
+    `no_text` are the names of what it added to and that has no lines to be told of: files with NUL
+    bytes, links and submodules.
     """
 
     commit: str
@@ -53,13 +57,20 @@ class Added:
 
 
 def blame_commit(repository: Repository, revision: str, records: Sequence[dict[str, Any]]) -> Added:
-    """Give the lines that a commit added. A range of commits is taken as one: what it added is what is new at its end.
+    """Give the lines that a commit added. A range of commits is taken as one: what it added is what
+    is new at its end.
 
     Raises:
         UnreadableInput: there is no such commit or range.
     """
-    since, commit = repository.span(revision) if ".." in revision else (None, repository.commit(revision))
-    files = added(repository, [commit])[commit] if since is None else added_since(repository, since, commit)
+    since, commit = (
+        repository.span(revision) if ".." in revision else (None, repository.commit(revision))
+    )
+    files = (
+        added(repository, [commit])[commit]
+        if since is None
+        else added_since(repository, since, commit)
+    )
     read = [(file.path, _version(repository, file)) for file in files if file.lines]
     versions = [version for _, version in read if version is not None]
     answers = _joiner(repository, records, versions).join(versions)
@@ -80,14 +91,20 @@ def _version(repository: Repository, file: AddedTo) -> Version | None:
     if not file.is_file:
         return None
     data = repository.blob(file.blob)
-    return None if b"\0" in data[:_BINARY] else _of(file.path, data, file.lines, {file.before} - {""})
+    return (
+        None if b"\0" in data[:_BINARY] else _of(file.path, data, file.lines, {file.before} - {""})
+    )
 
 
 def _of(path: str, data: bytes, numbers: frozenset[int], names: Collection[str]) -> Version:
-    return Version(path, lines_of(from_bytes(data)), numbers, hashlib.sha256(data).hexdigest(), names)
+    return Version(
+        path, lines_of(from_bytes(data)), numbers, hashlib.sha256(data).hexdigest(), names
+    )
 
 
-def _joiner(repository: Repository, records: Sequence[dict[str, Any]], versions: Sequence[Version]) -> Joiner:
+def _joiner(
+    repository: Repository, records: Sequence[dict[str, Any]], versions: Sequence[Version]
+) -> Joiner:
     bases: dict[str, Base | None] = {}
 
     def base(revision: str) -> Base | None:
@@ -114,18 +131,24 @@ def blame_file(place: Place, revision: str | None, records: Sequence[dict[str, A
     here = None if revision is not None or not _has_work_tree(repository) else work_file(place)
     if blob is None and here is None:
         hint = _meant(place.path, tree)
-        raise UnreadableInput(f"there is no file {place.path} at {commit[:12]}", where=str(repository.path), hint=hint)
+        raise UnreadableInput(
+            f"there is no file {place.path} at {commit[:12]}", where=str(repository.path), hint=hint
+        )
     origin = blame(repository, commit, place.path) if blob is not None else None
     told = origin.lines if origin is not None else []
     commits = list(dict.fromkeys(commit for commit, _, _ in told))
     names = origin.paths if origin is not None else set()
-    versions = _versions(repository, told, added(repository, commits, names) if names else {}, names)
+    versions = _versions(
+        repository, told, added(repository, commits, names) if names else {}, names
+    )
     lines = told
     if here is not None:
         if b"\0" in here[:_BINARY]:
             raise UnreadableInput("this is no text", where=str(repository.path / place.path))
         before = lines_of(from_bytes(repository.blob(blob))) if blob is not None else []
-        lines = _aligned(before, lines_of(from_bytes(here)), told, (("0" * len(commit)), place.path))
+        lines = _aligned(
+            before, lines_of(from_bytes(here)), told, (("0" * len(commit)), place.path)
+        )
         new = frozenset(number for name, _, number in lines if not name.strip("0"))
         versions["0" * len(commit), place.path] = _of(place.path, here, new, names)
     joiner = _joiner(repository, records, list(versions.values()))
@@ -136,7 +159,9 @@ def blame_file(place: Place, revision: str | None, records: Sequence[dict[str, A
 def _meant(path: str, names: Iterable[str]) -> str:
     """Name the file that was likely meant: one beside it, or one of its name elsewhere."""
     folder, _, name = path.rpartition("/")
-    near = [one for one in names if one.rpartition("/")[0] == folder or one.rpartition("/")[2] == name]
+    near = [
+        one for one in names if one.rpartition("/")[0] == folder or one.rpartition("/")[2] == name
+    ]
     same = [one for one in near if one.endswith(f"/{name}") or one == name]
     close = same[:1] or get_close_matches(path, near, 1)
     return f"Did you mean {close[0]}?" if close else "git ls-files shows which there are."
@@ -147,7 +172,10 @@ def _has_work_tree(repository: Repository) -> bool:
 
 
 def _versions(
-    repository: Repository, told: Sequence[tuple[str, str, int]], files: dict[str, list[AddedTo]], names: Collection[str]
+    repository: Repository,
+    told: Sequence[tuple[str, str, int]],
+    files: dict[str, list[AddedTo]],
+    names: Collection[str],
 ) -> dict[tuple[str, str], Version]:
     """Read the file as each commit has it that added a line which is still there."""
     blamed: dict[tuple[str, str], set[int]] = {}
@@ -167,13 +195,22 @@ def _versions(
 
 
 def _aligned(
-    before: Sequence[str], now: Sequence[str], told: Sequence[tuple[str, str, int]], new: tuple[str, str]
+    before: Sequence[str],
+    now: Sequence[str],
+    told: Sequence[tuple[str, str, int]],
+    new: tuple[str, str],
 ) -> list[tuple[str, str, int]]:
     """Say where the lines of the work tree come from: from the commit, or from none yet."""
     found = origins([bare(line) for line in before], [bare(line) for line in now])
-    return [(*new, number) if origin == NEW else told[origin] for number, origin in enumerate(found, 1)]
+    return [
+        (*new, number) if origin == NEW else told[origin] for number, origin in enumerate(found, 1)
+    ]
 
 
-def _shown(versions: dict[tuple[str, str], Version], answers: dict[tuple[str, str], Answer], line: tuple[str, str, int]) -> Line:
+def _shown(
+    versions: dict[tuple[str, str], Version],
+    answers: dict[tuple[str, str], Answer],
+    line: tuple[str, str, int],
+) -> Line:
     commit, path, number = line
     return _line(commit, versions[commit, path], number, answers.get((commit, path), {}))

@@ -1,4 +1,6 @@
-"""SQLite databases that agents keep their sessions in: whose they are, which sessions they hold, and the rows of each."""
+"""SQLite databases that agents keep their sessions in: whose they are, which sessions they hold,
+and the rows of each.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ _LONGEST = 100
 
 
 def is_database(path: str | Path) -> bool:
-    """Tell whether a file is a SQLite database. A pipe is none: what it gives can be read once only.
+    """Tell whether a file is a SQLite database. A pipe is none: what it gives can be read once
+    only.
 
     Raises:
         UnreadableInput: it cannot be read.
@@ -66,14 +69,17 @@ class DatabaseFile:
         return self.snapshots.read(lambda query: list(self.database.sessions(query)))
 
     def signed_sessions(self) -> list[tuple[Listed, object]]:
-        """List the sessions, each with what is another after its agent changed rows of it: not every change shows in the list.
+        """List the sessions, each with what is another after its agent changed rows of it: not
+        every change shows in the list.
 
         Raises:
             UnreadableInput: the database cannot be read.
         """
         database = self.database
         return self.snapshots.read(
-            lambda query: [(one, database.sign(query, one.session_id)) for one in database.sessions(query)]
+            lambda query: [
+                (one, database.sign(query, one.session_id)) for one in database.sessions(query)
+            ]
         )
 
     def source(self, session_id: str) -> Source:
@@ -84,7 +90,9 @@ class DatabaseFile:
         """
         data = self.snapshots.read(lambda query: self._exported(query, session_id))
         if data is None:
-            raise UnreadableInput(f"no session {session_id} in it" if session_id else _NOTHING, where=str(self.path))
+            raise UnreadableInput(
+                f"no session {session_id} in it" if session_id else _NOTHING, where=str(self.path)
+            )
         stem = self.name.rpartition(".")[0] or self.name
         # Whatever an agent calls its sessions, a file can have the name.
         label = _UNSAFE.sub("-", session_id)[:_LONGEST]
@@ -93,7 +101,11 @@ class DatabaseFile:
     def _exported(self, query: Query, session_id: str) -> bytes | None:
         rows = self.database.rows(query, session_id)
         first = next(rows, None)
-        return export(self.database.format_id, session_id, itertools.chain((first,), rows)) if first else None
+        return (
+            export(self.database.format_id, session_id, itertools.chain((first,), rows))
+            if first
+            else None
+        )
 
 
 _kept: list[DatabaseFile] = []
@@ -104,7 +116,8 @@ _kept: list[DatabaseFile] = []
 def one_of_many(path: Path, agent: str | None = None) -> Iterator[DatabaseFile]:
     """Open a database for one of its sessions, the others of which may be asked for next.
 
-    What was learnt about it, and the copy if there had to be one, serve again while it stays as it is.
+    What was learnt about it, and the copy if there had to be one, serve again while it stays as it
+    is.
 
     Raises:
         UnreadableInput: it cannot be read, or is none that an agent is known to have.
@@ -119,7 +132,9 @@ def one_of_many(path: Path, agent: str | None = None) -> Iterator[DatabaseFile]:
 
 
 def _taken(path: Path, agent: str | None) -> DatabaseFile | None:
-    """Take the database that was kept, if it is that and as it was; nobody else has it meanwhile."""
+    """Take the database that was kept, if it is that and as it was; nobody else has it
+    meanwhile.
+    """
     for database in [_kept.pop()] if _kept else []:
         if (database.path, database.agent) == (path, agent) and database.snapshots.is_unchanged():
             return database
@@ -129,7 +144,9 @@ def _taken(path: Path, agent: str | None) -> DatabaseFile | None:
 
 @functools.cache
 def _let_go_at_the_end(process: int) -> None:
-    """See to it that a process leaves nothing behind; those of a pool do at their end only what `multiprocessing` knows of."""
+    """See to it that a process leaves nothing behind; those of a pool do at their end only what
+    `multiprocessing` knows of.
+    """
     from multiprocessing.util import Finalize
 
     del process
@@ -143,7 +160,9 @@ def _let_go() -> None:
 
 
 def _tables(query: Query) -> frozenset[str]:
-    return frozenset(row["name"] for row in query("SELECT name FROM sqlite_master WHERE type = 'table'"))
+    return frozenset(
+        row["name"] for row in query("SELECT name FROM sqlite_master WHERE type = 'table'")
+    )
 
 
 def _known(tables: frozenset[str], agent: str | None, where: str) -> tuple[Reader, Database]:
@@ -151,5 +170,11 @@ def _known(tables: frozenset[str], agent: str | None, where: str) -> tuple[Reade
         for database in getattr(reader, "DATABASES", ()):
             if database.knows(tables) and agent in (None, reader.name):
                 return reader, database
-    names = sorted({reader.name for reader in readers().values() if getattr(reader, "DATABASES", ())})
-    raise NotASession("a database that no agent is known to have", where=where, hint=f"Known are those of {', '.join(names)}.")
+    names = sorted(
+        {reader.name for reader in readers().values() if getattr(reader, "DATABASES", ())}
+    )
+    raise NotASession(
+        "a database that no agent is known to have",
+        where=where,
+        hint=f"Known are those of {', '.join(names)}.",
+    )

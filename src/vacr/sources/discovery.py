@@ -1,7 +1,7 @@
 """The sessions of all agents on this machine: where they lie, and what a look at their ends tells.
 
-A file is not read whole: its ends are given to the reader as if they were all of it. So a title or a time that stands only in
-between is missed, and nothing here is evidence.
+A file is not read whole: its ends are given to the reader as if they were all of it. So a title or
+a time that stands only in between is missed, and nothing here is evidence.
 """
 
 from __future__ import annotations
@@ -58,7 +58,9 @@ def roots(
 
 
 def _root(store: Store, environment: Mapping[str, str], system: str) -> Path | None:
-    """Give the folder of a store, as its variable or else the system says; nothing where there is none."""
+    """Give the folder of a store, as its variable or else the system says; nothing where there is
+    none.
+    """
     if store.unless and environment.get(store.unless):
         return None
     variable = store.variables.get(system, store.variable)
@@ -85,7 +87,8 @@ def sessions(
     system: str = sys.platform,
     failed: list[UnreadableInput] | None = None,
 ) -> Iterator[Session]:
-    """Give the sessions on this machine, in no order; what cannot be read is told of among what failed.
+    """Give the sessions on this machine, in no order; what cannot be read is told of among what
+    failed.
 
     Raises:
         UsageError: no reader has the name of that agent.
@@ -95,11 +98,15 @@ def sessions(
         raise UsageError(f"no reader for {agent!r}", hint=f"Known agents: {', '.join(known)}.")
     for reader in known.values():
         if agent in (None, reader.name):
-            yield from _sessions_of(reader, environment, system, _Failed([] if failed is None else failed))
+            yield from _sessions_of(
+                reader, environment, system, _Failed([] if failed is None else failed)
+            )
 
 
 class _Failed:
-    """What could not be read. One thing that cannot be keeps nothing else back, whatever is wrong with it."""
+    """What could not be read. One thing that cannot be keeps nothing else back, whatever is wrong
+    with it.
+    """
 
     def __init__(self, errors: list[UnreadableInput]) -> None:
         self._errors = errors
@@ -114,20 +121,29 @@ class _Failed:
         except UnreadableInput as error:
             self._errors.append(error)
         except OSError as error:
-            self._errors.append(UnreadableInput(reason_of(error), where=str(error.filename or path)))
+            self._errors.append(
+                UnreadableInput(reason_of(error), where=str(error.filename or path))
+            )
         except MemoryError:
-            self._errors.append(UnreadableInput("too large for the memory there is", where=str(path)))
+            self._errors.append(
+                UnreadableInput("too large for the memory there is", where=str(path))
+            )
         except Exception as error:  # noqa: BLE001 - a bug that one session brings to light hides no other session
-            self._errors.append(UnreadableInput(f"a bug in vacr: {type(error).__name__}: {error}", where=str(path)))
+            self._errors.append(
+                UnreadableInput(f"a bug in vacr: {type(error).__name__}: {error}", where=str(path))
+            )
 
 
-def _sessions_of(reader: Reader, environment: Mapping[str, str], system: str, failed: _Failed) -> Iterator[Session]:
+def _sessions_of(
+    reader: Reader, environment: Mapping[str, str], system: str, failed: _Failed
+) -> Iterator[Session]:
     folders: dict[str, Path] = {}
     met: set[str] = set()
     in_databases: set[str] = set()
     for root, store in roots(reader, environment, system):
         with failed.at(root), suppress(FileNotFoundError, NotADirectoryError, ValueError):
-            # Looking for something below a folder that cannot be listed would find nothing, and say nothing.
+            # Looking for something below a folder that cannot be listed would find nothing, and say
+            # nothing.
             os.scandir(root).close()
         for pattern in store.sessions:
             for path in _matching(root, pattern):
@@ -143,11 +159,17 @@ def _sessions_of(reader: Reader, environment: Mapping[str, str], system: str, fa
                     yield session
     for path in folders.values():
         # An agent that went over to a database leaves the files of before where they were.
-        yield from (session for session in _in_folder(path, reader, failed) if session.session_id not in in_databases)
+        yield from (
+            session
+            for session in _in_folder(path, reader, failed)
+            if session.session_id not in in_databases
+        )
 
 
 def _matching(root: Path, pattern: str) -> list[Path]:
-    """Give what a pattern names below a folder; one that names nothing stands for the folder itself."""
+    """Give what a pattern names below a folder; one that names nothing stands for the folder
+    itself.
+    """
     try:
         return sorted(root.glob(pattern)) if pattern else [root]
     except (OSError, ValueError, NotImplementedError):
@@ -155,7 +177,9 @@ def _matching(root: Path, pattern: str) -> list[Path]:
 
 
 def project_folder(path: Path, root: Path, pattern: str) -> str:
-    """Name the project that a session lies with, where a folder is named after it: the first that the pattern leaves open."""
+    """Name the project that a session lies with, where a folder is named after it: the first that
+    the pattern leaves open.
+    """
     names = pattern.split("/")
     opened = next((position for position, name in enumerate(names) if "*" in name), len(names))
     folders = path.relative_to(root).parts[:-1] if "**" not in names else ()
@@ -181,7 +205,9 @@ def session_at(path: Path, reader: Reader) -> Session | None:
 
 
 def session_in(path: Path, session: str, reader: Reader) -> Session | None:
-    """Tell what a folder that holds several sessions tells of one; nothing where it tells nothing."""
+    """Tell what a folder that holds several sessions tells of one; nothing where it tells
+    nothing.
+    """
     with _Failed([]).at(path):
         store = folder_store(path)
         if store is not None and store.reader is reader:
@@ -212,7 +238,9 @@ def _in_store(store: FolderStore, session: str) -> Iterator[Session]:
         yield own if file.stem == session else replace(own, path=str(store.path), session=session)
 
 
-def _looked_at(source: Source, reader: Reader, path: Path, session: str | None, project: str) -> Iterator[Session]:
+def _looked_at(
+    source: Source, reader: Reader, path: Path, session: str | None, project: str
+) -> Iterator[Session]:
     """Tell what the reader finds in the ends of a session."""
     status = path.stat()
     for reading in reader.read(source):
@@ -235,7 +263,9 @@ def _listed(listed: Listed, reader: Reader, path: Path) -> Session:
     """Tell what a database says about a session of its."""
     start, end, size = _moment(listed.start), _moment(listed.end), None
     if listed.alone:
-        files = [file.stat() for suffix in ("", "-wal") if (file := Path(f"{path}{suffix}")).is_file()]
+        files = [
+            file.stat() for suffix in ("", "-wal") if (file := Path(f"{path}{suffix}")).is_file()
+        ]
         size = sum(status.st_size for status in files)
         end = end or max(status.st_mtime_ns for status in files) // 1_000_000
     return Session(

@@ -1,7 +1,7 @@
 """The two ends of a file: as much of it as tells what session it holds, however large it is.
 
-A file of lines gives its first and last lines. A file that is one JSON value gives its beginning, closed where it was cut, so
-that it is a value again. None of it is evidence.
+A file of lines gives its first and last lines. A file that is one JSON value gives its beginning,
+closed where it was cut, so that it is a value again. None of it is evidence.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ def ends(path: Path) -> bytes:
 
 
 def _last_lines(file: BinaryIO, start: int, size: int) -> bytes:
-    """Read the last lines of a file, at least one that is whole, unless it is longer than any should be."""
+    """Read the last lines of a file, at least one that is whole, unless it is longer than any
+    should be.
+    """
     for reach in _TAILS:
         file.seek(max(start, size - reach))
         lines = file.read()

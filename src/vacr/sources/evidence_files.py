@@ -1,4 +1,6 @@
-"""What evidence is appraised by, in files: a policy in TOML, and the keys and reference values that it names beside itself."""
+"""What evidence is appraised by, in files: a policy in TOML, and the keys and reference values that
+it names beside itself.
+"""
 
 from __future__ import annotations
 
@@ -20,15 +22,25 @@ from vacr.sources.files import read_bytes
 from vacr.sources.key_files import trust_bytes
 
 EVIDENCE, RESULT, PASSPORT = ".evidence", ".result", ".passport"
-"""What the names of evidence, of results and of both in one end in, beside the file they are about; then their form follows."""
+"""What the names of evidence, of results and of both in one end in, beside the file they are about;
+then their form follows.
+"""
 _EVIDENCE = [f"{name}.{form}" for name in (EVIDENCE, PASSPORT) for form in WRAPPED]
-_RESULTS = [f"{RESULT}.{form}" for form in (*WRAPPED, *BARE)] + [f"{PASSPORT}.{form}" for form in WRAPPED]
+_RESULTS = [f"{RESULT}.{form}" for form in (*WRAPPED, *BARE)] + [
+    f"{PASSPORT}.{form}" for form in WRAPPED
+]
 
 _LARGEST = 1 << 26
 _DIGEST = re.compile(r"[0-9A-Fa-f]{64}")
 _LAST_PCR = 23
 _HINT = "docs/evidence.md shows a policy."
-_CALLED = {str: "a text", list: "a list of texts", int: "a number of seconds", dict: "a table", bool: "true or false"}
+_CALLED = {
+    str: "a text",
+    list: "a list of texts",
+    int: "a number of seconds",
+    dict: "a table",
+    bool: "true or false",
+}
 _KNOWN: dict[str, type] = {
     "id": str,
     "references": list,
@@ -57,7 +69,9 @@ def load_policy(name: str) -> AppraisalPolicy:
     try:
         said = tomllib.loads(trust_bytes(name).decode())
     except UnicodeDecodeError as error:
-        raise UnreadableInput("not a policy in TOML: no text in UTF-8", where=name, hint=_HINT) from error
+        raise UnreadableInput(
+            "not a policy in TOML: no text in UTF-8", where=name, hint=_HINT
+        ) from error
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise UnreadableInput(f"not a policy in TOML: {error}", where=name, hint=_HINT) from error
     _check_types(said, name)
@@ -72,13 +86,24 @@ def load_policy(name: str) -> AppraisalPolicy:
 
 def _made(said: dict[str, Any], name: str) -> AppraisalPolicy:
     folder = Path(name).parent
-    signed_by, endorsers = _keys(said, "reference-keys", folder), _keys(said, "endorser-keys", folder)
+    signed_by, endorsers = (
+        _keys(said, "reference-keys", folder),
+        _keys(said, "endorser-keys", folder),
+    )
     return AppraisalPolicy(
         id=said["id"],
-        references=tuple(one for path in said.get("references", ()) for one in load_reference(folder / path, signed_by)),
+        references=tuple(
+            one
+            for path in said.get("references", ())
+            for one in load_reference(folder / path, signed_by)
+        ),
         attester_keys=_keys(said, "attester-keys", folder),
         attestation_keys=_keys(said, "attestation-keys", folder),
-        endorsed=frozenset(name for path in said.get("endorsements", ()) for name in _endorsed(folder / path, endorsers)),
+        endorsed=frozenset(
+            name
+            for path in said.get("endorsements", ())
+            for name in _endorsed(folder / path, endorsers)
+        ),
         endorser_keys=endorsers,
         software_is_enough=said.get("software-is-enough", False),
         profiles=frozenset(said.get("profiles", (PROFILE,))),
@@ -115,7 +140,9 @@ def _endorsed(path: Path, endorsers: tuple[PublicKey, ...]) -> list[bytes]:
         return [endorsed_key(one, endorsers) for one in found]
     except InvalidStatement as error:
         raise UnreadableInput(
-            error.message, where=str(path), hint="The policy names who may endorse by endorser-keys."
+            error.message,
+            where=str(path),
+            hint="The policy names who may endorse by endorser-keys.",
         ) from error
 
 
@@ -163,18 +190,28 @@ def _check_types(said: dict[str, Any], name: str) -> None:
     """Refuse what is not understood: a rule that is misspelt would not be a rule."""
     for member, value in said.items():
         if member not in _KNOWN:
-            raise UnreadableInput(f"{member} is no rule of a policy", where=name, hint=f"Known: {', '.join(_KNOWN)}.")
+            raise UnreadableInput(
+                f"{member} is no rule of a policy", where=name, hint=f"Known: {', '.join(_KNOWN)}."
+            )
         if not _fits(value, _KNOWN[member]):
-            raise UnreadableInput(f"{member} has to be {_CALLED[_KNOWN[member]]}", where=name, hint=_HINT)
+            raise UnreadableInput(
+                f"{member} has to be {_CALLED[_KNOWN[member]]}", where=name, hint=_HINT
+            )
     if not said.get("id"):
-        raise UnreadableInput("the policy has no id, which results name it by", where=name, hint=_HINT)
+        raise UnreadableInput(
+            "the policy has no id, which results name it by", where=name, hint=_HINT
+        )
     for member in ("maximum-age", "result-validity"):
         if said.get(member) == 0:
             hint = f"Leave {member} out, or give a number above 0."
-            raise UnreadableInput(f"{member} is 0: nothing would ever be new enough", where=name, hint=hint)
+            raise UnreadableInput(
+                f"{member} is 0: nothing would ever be new enough", where=name, hint=hint
+            )
     for one in said.get("required", ()):
         if one not in REQUIRABLE:
-            raise UnreadableInput(f"{one} cannot be required", where=name, hint=f"Known: {', '.join(REQUIRABLE)}.")
+            raise UnreadableInput(
+                f"{one} cannot be required", where=name, hint=f"Known: {', '.join(REQUIRABLE)}."
+            )
 
 
 def _fits(value: Any, wanted: type) -> bool:
@@ -190,10 +227,18 @@ def _pcrs(said: dict[str, Any], name: str) -> dict[int, frozenset[bytes]]:
     for register, value in said.items():
         accepted = value if isinstance(value, list) else [value]
         if not register.isascii() or not register.isdigit() or int(register) > _LAST_PCR:
-            raise UnreadableInput(f"pcrs: {register} is no register", where=name, hint=f"The registers are 0 to {_LAST_PCR}.")
-        if not accepted or not all(isinstance(one, str) and _DIGEST.fullmatch(one) for one in accepted):
             raise UnreadableInput(
-                f"pcrs: {register} is no SHA-256 in hexadecimal", where=name, hint="tpm2 pcrread sha256 shows them."
+                f"pcrs: {register} is no register",
+                where=name,
+                hint=f"The registers are 0 to {_LAST_PCR}.",
+            )
+        if not accepted or not all(
+            isinstance(one, str) and _DIGEST.fullmatch(one) for one in accepted
+        ):
+            raise UnreadableInput(
+                f"pcrs: {register} is no SHA-256 in hexadecimal",
+                where=name,
+                hint="tpm2 pcrread sha256 shows them.",
             )
         found[int(register)] = frozenset(map(bytes.fromhex, accepted))
     return found

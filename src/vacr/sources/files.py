@@ -1,7 +1,7 @@
 """Native files: their bytes, their names, and what lies around them.
 
-A session may be more than its transcript: large outputs lie beside, and sub-agents write files of their own. Readers say by
-patterns where (`ATTACHED`, `SUB_SESSIONS`); here they are found.
+A session may be more than its transcript: large outputs lie beside, and sub-agents write files of
+their own. Readers say by patterns where (`ATTACHED`, `SUB_SESSIONS`); here they are found.
 """
 
 from __future__ import annotations
@@ -30,11 +30,14 @@ _REASONS = {
     errno.ENXIO: "a socket, not a file",
 }
 _OPEN_ALREADY = ("/dev/", "/proc/")
-"""Where a path stands for what this process has been given: standard input, or what a shell puts in the place of a command."""
+"""Where a path stands for what this process has been given: standard input, or what a shell puts in
+the place of a command.
+"""
 
 
 def read_bytes(path: str | Path, limit: int = -1) -> bytes:
-    """Read a file, or standard input for `-`, as it is at this moment; no more of it than a limit, if there is one.
+    """Read a file, or standard input for `-`, as it is at this moment; no more of it than a limit,
+    if there is one.
 
     Raises:
         UnreadableInput: with the reason, and the path it is about.
@@ -47,7 +50,11 @@ def read_bytes(path: str | Path, limit: int = -1) -> bytes:
         with open(path, "rb", opener=_open) as file:
             status = os.fstat(file.fileno())
             if stat.S_ISCHR(status.st_mode) or stat.S_ISBLK(status.st_mode):
-                raise UnreadableInput("a device, not a file", where=str(path), hint="Name a file, or - for standard input.")
+                raise UnreadableInput(
+                    "a device, not a file",
+                    where=str(path),
+                    hint="Name a file, or - for standard input.",
+                )
             if stat.S_ISFIFO(status.st_mode):
                 _refuse_pipe_on_disk(path)
                 os.set_blocking(file.fileno(), True)
@@ -67,7 +74,8 @@ def _open(path: str, flags: int) -> int:
 
 
 def _refuse_pipe_on_disk(path: str | Path) -> None:
-    """Refuse a pipe that lies in a folder, for nobody may ever write to it; one that is open already has somebody.
+    """Refuse a pipe that lies in a folder, for nobody may ever write to it; one that is open
+    already has somebody.
 
     Raises:
         UnreadableInput: it is not one that this process was given.
@@ -95,8 +103,12 @@ def as_text(path: str) -> str:
     return os.fsencode(path).decode("utf-8", "replace")
 
 
-def attached(path: Path, reader: Reader, left_out: list[UnreadableInput], files: list[Path]) -> Iterator[Part]:
-    """Give the files that belong to a session beside its transcript, and tell which they are and which were left out."""
+def attached(
+    path: Path, reader: Reader, left_out: list[UnreadableInput], files: list[Path]
+) -> Iterator[Part]:
+    """Give the files that belong to a session beside its transcript, and tell which they are and
+    which were left out.
+    """
     for file in attached_files(path, reader):
         try:
             yield Part(as_text(file.relative_to(path.parent).as_posix()), read_beside(file, path))
@@ -120,8 +132,12 @@ def sub_sessions(path: Path, reader: Reader, sessions: set[Any]) -> Iterator[Pat
             yield file
 
 
-def _patterns(reader: Reader, which: str, path: Path, sessions: Iterable[Any] = ()) -> Iterator[Path]:
-    """Give the files that a reader's patterns name around a session's file, in order of their names."""
+def _patterns(
+    reader: Reader, which: str, path: Path, sessions: Iterable[Any] = ()
+) -> Iterator[Path]:
+    """Give the files that a reader's patterns name around a session's file, in order of their
+    names.
+    """
     for pattern in getattr(reader, which, ()):
         for session in sorted(sessions, key=str) if "{session}" in pattern else ("",):
             folder, _, name = pattern.format(stem=path.stem, session=session).rpartition("/")

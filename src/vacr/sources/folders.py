@@ -29,10 +29,12 @@ class FolderStore:
         self.reader = reader
         self._folder: Any = reader.FOLDER  # type: ignore[attr-defined]
         self.unlisted: list[UnreadableInput] = []
-        """The folders that could not be listed when the sessions were, so that some may be missing."""
+        """The folders that could not be listed when the sessions were, so that some may be missing.
+        """
 
     def sessions(self) -> list[str]:
-        """List the ids of the sessions, also of those whose own folder cannot be listed: whoever reads them is told.
+        """List the ids of the sessions, also of those whose own folder cannot be listed: whoever
+        reads them is told.
 
         Raises:
             OSError: the folder itself cannot be listed.
@@ -59,7 +61,8 @@ class FolderStore:
         return self._source(self._folder.glimpse, session_id)
 
     def parents(self) -> dict[str, str | None]:
-        """Tell which of the sessions are sub-agents, and of which; those that cannot be read are told when they are asked for.
+        """Tell which of the sessions are sub-agents, and of which; those that cannot be read are
+        told when they are asked for.
 
         Raises:
             OSError: the folder, or one in it, cannot be listed.
@@ -73,11 +76,16 @@ class FolderStore:
 
     def files(self, session_id: str) -> list[Path]:
         """Name the files of a session, as far as they can be listed."""
-        names: list[str] = self._folder.parts(lambda pattern: self._files(pattern, unlisted=[]), session_id)
+        names: list[str] = self._folder.parts(
+            lambda pattern: self._files(pattern, unlisted=[]), session_id
+        )
         return [self.path / name for name in names]
 
     def _source(
-        self, names_of: Callable[..., list[str]], session_id: str, left_out: list[UnreadableInput] | None = None
+        self,
+        names_of: Callable[..., list[str]],
+        session_id: str,
+        left_out: list[UnreadableInput] | None = None,
     ) -> Source:
         try:
             names = names_of(lambda pattern: self._files(pattern, left_out), session_id)
@@ -88,16 +96,22 @@ class FolderStore:
         return Source(tuple(Part(as_text(name), read_bytes(self.path / name)) for name in names))
 
     def _listable(self, pattern: str) -> list[str]:
-        """Give the paths of files by a pattern; of a folder that cannot be listed, its own path with nothing after it."""
+        """Give the paths of files by a pattern; of a folder that cannot be listed, its own path
+        with nothing after it.
+        """
         failed: list[tuple[Path, OSError]] = []
         found = self._files(pattern, unlisted=failed)
         self.unlisted += [unlisted(error, place) for place, error in failed]
         return found + [f"{place.relative_to(self.path).as_posix()}/" for place, _ in failed]
 
     def _files(
-        self, pattern: str, left_out: list[UnreadableInput] | None = None, unlisted: list[tuple[Path, OSError]] | None = None
+        self,
+        pattern: str,
+        left_out: list[UnreadableInput] | None = None,
+        unlisted: list[tuple[Path, OSError]] | None = None,
     ) -> list[str]:
-        """Give the paths of files by a pattern; a name that has a meaning in patterns stands for itself.
+        """Give the paths of files by a pattern; a name that has a meaning in patterns stands for
+        itself.
 
         Raises:
             OSError: a folder cannot be listed, and nobody asked which.
@@ -105,8 +119,16 @@ class FolderStore:
         *folders, name = pattern.split("/")
         places = [self.path]
         for folder in folders:
-            places = [one for place in places for one in _matching(place, folder, stat.S_ISDIR, left_out, unlisted)]
-        files = [one for place in places for one in _matching(place, name, stat.S_ISREG, left_out, unlisted)]
+            places = [
+                one
+                for place in places
+                for one in _matching(place, folder, stat.S_ISDIR, left_out, unlisted)
+            ]
+        files = [
+            one
+            for place in places
+            for one in _matching(place, name, stat.S_ISREG, left_out, unlisted)
+        ]
         return [file.relative_to(self.path).as_posix() for file in files]
 
 
@@ -125,7 +147,11 @@ def _matching(
     ending = name.removeprefix("*")
     try:
         listed = [place / name] if ending == name else sorted(place.iterdir())
-        found = [one for one in listed if ending == name or (one.name.endswith(ending) and not one.name.startswith("."))]
+        found = [
+            one
+            for one in listed
+            if ending == name or (one.name.endswith(ending) and not one.name.startswith("."))
+        ]
         return [one for one in found if is_wanted(_mode_of(one)) and not _is_link(one, left_out)]
     except OSError as error:
         if unlisted is None:
@@ -160,14 +186,20 @@ def _is_link(path: Path, left_out: list[UnreadableInput] | None) -> bool:
 
 
 def parent_of(record: Record) -> str | None:
-    """Name the session that a sub-agent worked for; what a person began with a copy of another works for none."""
+    """Name the session that a sub-agent worked for; what a person began with a copy of another
+    works for none.
+    """
     parent: str | None = record["vacr"].get("parent", {}).get("session-id")
     return parent if record["session"].get("format") == "autonomous" else None
 
 
 def no_session(session_id: str | None, path: str | Path) -> UnreadableInput:
     """Say that a session is not where it should be."""
-    return UnreadableInput(f"no session {session_id} in it", where=str(path), hint="Without --session, all in it are recorded.")
+    return UnreadableInput(
+        f"no session {session_id} in it",
+        where=str(path),
+        hint="Without --session, all in it are recorded.",
+    )
 
 
 def unlisted(error: OSError, path: Path) -> UnreadableInput:
@@ -179,7 +211,9 @@ def folder_store(path: Path) -> FolderStore | None:
     """Give the store that a folder is, if it is one."""
     for reader in readers().values():
         folder: Any = getattr(reader, "FOLDER", None)
-        if folder is not None and (all(_is_folder(path / mark) for mark in folder.marks) or _shows(path, folder.signs)):
+        if folder is not None and (
+            all(_is_folder(path / mark) for mark in folder.marks) or _shows(path, folder.signs)
+        ):
             return FolderStore(path, reader)
     return None
 
@@ -187,7 +221,11 @@ def folder_store(path: Path) -> FolderStore | None:
 def _shows(path: Path, signs: Iterable[str]) -> bool:
     """Tell whether a folder has a file by which it is known."""
     held = ((path / sign.partition("/")[0], sign.partition("/")[2]) for sign in signs)
-    return any(next(folder.glob(pattern), None) is not None for folder, pattern in held if _is_folder(folder))
+    return any(
+        next(folder.glob(pattern), None) is not None
+        for folder, pattern in held
+        if _is_folder(folder)
+    )
 
 
 def store_of_session(path: Path) -> tuple[FolderStore, str] | None:
@@ -207,8 +245,14 @@ def refuse_piece(path: Path) -> None:
     """
     folder = path.absolute().parent.parent
     for reader in readers().values():
-        if folder.name in getattr(getattr(reader, "FOLDER", None), "pieces", ()) and folder_store(folder.parent) is not None:
-            hint = f"Record the folder that has all of it, {folder.parent}, or one session of it with --session."
+        if (
+            folder.name in getattr(getattr(reader, "FOLDER", None), "pieces", ())
+            and folder_store(folder.parent) is not None
+        ):
+            hint = (
+                f"Record the folder that has all of it, {folder.parent}, or one session of "
+                "it with --session."
+            )
             raise NotASession("a piece of a session", where=str(path), hint=hint)
 
 

@@ -1,8 +1,9 @@
-"""Git repositories, by the git command: as bare, as linked, as large or as oddly named as they come.
+"""Git repositories, by the git command: as bare, as linked, as large or as oddly named as they
+come.
 
-Nothing is written, nothing is fetched, and nothing of the repository is run: no hook, no filter, no textconv, no pager. Objects
-are what their names say, whatever `git replace` makes of them. Names are texts in which bytes that are not UTF-8 survive as lone
-surrogates.
+Nothing is written, nothing is fetched, and nothing of the repository is run: no hook, no filter, no
+textconv, no pager. Objects are what their names say, whatever `git replace` makes of them. Names
+are texts in which bytes that are not UTF-8 survive as lone surrogates.
 """
 
 from __future__ import annotations
@@ -19,7 +20,12 @@ from vacr.attribution.base import Base
 from vacr.errors import UnreadableInput, UsageError
 
 _QUIET = ("core.quotepath=off", "core.fsmonitor=false", "color.ui=false", "blame.ignoreRevsFile=")
-_KEPT = ("GIT_CONFIG", "GIT_EXEC_PATH", "GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM")
+_KEPT = (
+    "GIT_CONFIG",
+    "GIT_EXEC_PATH",
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+)
 _SET = {
     "LC_ALL": "C",
     "GIT_ALLOW_PROTOCOL": "none",
@@ -56,7 +62,9 @@ class Repository:
         """
         try:
             command = _command(self.path, arguments)
-            done = subprocess.run(command, input=stdin, capture_output=True, env=_environment(), check=False)  # noqa: S603
+            done = subprocess.run(  # noqa: S603
+                command, input=stdin, capture_output=True, env=_environment(), check=False
+            )
         except (OSError, ValueError) as error:
             raise _not_started(error, self.path) from error
         if done.returncode:
@@ -74,10 +82,13 @@ class Repository:
         try:
             return self.run("rev-parse", "--verify", "--end-of-options", name).decode().strip()
         except UnreadableInput as error:
-            raise UnreadableInput(f"there is no commit {revision}", where=str(self.path), hint=self._why(revision)) from error
+            raise UnreadableInput(
+                f"there is no commit {revision}", where=str(self.path), hint=self._why(revision)
+            ) from error
 
     def span(self, text: str) -> tuple[str, str]:
-        """Give where a range of commits begins and ends: of `A..B`, the last commit that both have, and `B`.
+        """Give where a range of commits begins and ends: of `A..B`, the last commit that both have,
+        and `B`.
 
         Raises:
             UnreadableInput: there is no such commit, or they have none in common.
@@ -87,11 +98,15 @@ class Repository:
             return self.run("merge-base", first, second).decode().split()[0], second
         except UnreadableInput as error:
             hint = self._shallow() or "Name two commits of one history: --commit main..HEAD."
-            raise UnreadableInput(f"{text} has no beginning that both have", where=str(self.path), hint=hint) from error
+            raise UnreadableInput(
+                f"{text} has no beginning that both have", where=str(self.path), hint=hint
+            ) from error
 
     def between(self, since: str, commit: str) -> list[str]:
         """Give the commits that lead from one to another, the oldest first."""
-        return self.run("rev-list", "--reverse", "--topo-order", f"{since}..{commit}").decode().split()
+        return (
+            self.run("rev-list", "--reverse", "--topo-order", f"{since}..{commit}").decode().split()
+        )
 
     def _shallow(self) -> str:
         """Say what to do where a clone has not all of the history."""
@@ -124,8 +139,13 @@ class Repository:
         return found
 
     def holds(self, commit: str, name: str) -> bool:
-        """Tell whether a commit has a file, a link or a folder of a name, or a link or a submodule on the way there."""
-        found = {name_of(one) for one in self.run("ls-tree", "-rz", "--name-only", "--full-tree", commit).split(b"\0")}
+        """Tell whether a commit has a file, a link or a folder of a name, or a link or a submodule
+        on the way there.
+        """
+        found = {
+            name_of(one)
+            for one in self.run("ls-tree", "-rz", "--name-only", "--full-tree", commit).split(b"\0")
+        }
         parts = name.split("/")
         above = {"/".join(parts[:count]) for count in range(1, len(parts) + 1)}
         return bool(found & above) or any(one.startswith(f"{name}/") for one in found)
@@ -164,14 +184,19 @@ class _Objects:
         command = _command(path, ("cat-file", "--batch"))
         pipe, quiet = subprocess.PIPE, subprocess.DEVNULL
         try:
-            self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=quiet, env=_environment())  # noqa: S603
+            self._process = subprocess.Popen(  # noqa: S603
+                command, stdin=pipe, stdout=pipe, stderr=quiet, env=_environment()
+            )
         except OSError as error:
             raise _not_started(error, path) from error
         self._path = path
         self.close = weakref.finalize(self, _end, self._process)
 
     def read(self, name: str) -> bytes | None:
-        stdin, stdout = cast("IO[bytes]", self._process.stdin), cast("IO[bytes]", self._process.stdout)
+        stdin, stdout = (
+            cast("IO[bytes]", self._process.stdin),
+            cast("IO[bytes]", self._process.stdout),
+        )
         try:
             stdin.write(name.encode() + b"\n")
             stdin.flush()
@@ -203,14 +228,24 @@ def _command(path: Path, arguments: Iterable[str]) -> list[str]:
 
 
 def _environment() -> dict[str, str]:
-    """Give the environment without what names another repository, another index or a program to be run."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name.startswith(_KEPT)}
+    """Give the environment without what names another repository, another index or a program to be
+    run.
+    """
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("GIT_") or name.startswith(_KEPT)
+    }
     return kept | _SET
 
 
 def _not_started(error: OSError | ValueError, path: Path) -> UnreadableInput:
     if isinstance(error, FileNotFoundError):
-        return UnreadableInput("git is not installed", where=str(path), hint="Install git, or leave the repository out.")
+        return UnreadableInput(
+            "git is not installed",
+            where=str(path),
+            hint="Install git, or leave the repository out.",
+        )
     return UnreadableInput(f"git cannot be run: {error}", where=str(path))
 
 
@@ -218,10 +253,14 @@ def _refused(said: str, path: Path) -> UnreadableInput:
     """Say why git refused, in the words that help."""
     if "dubious ownership" in said:
         hint = f"If you trust it: git config --global --add safe.directory {path.absolute()}"
-        return UnreadableInput("the repository belongs to somebody else", where=str(path), hint=hint)
+        return UnreadableInput(
+            "the repository belongs to somebody else", where=str(path), hint=hint
+        )
     if "not a git repository" in said:
         return UnreadableInput(
-            "there is no git repository", where=str(path), hint="Give the folder of a repository, bare or not."
+            "there is no git repository",
+            where=str(path),
+            hint="Give the folder of a repository, bare or not.",
         )
     lines = said.strip().splitlines() or ["git failed"]
     first = next((line for line in lines if line.startswith(("fatal: ", "error: "))), lines[-1])
@@ -245,7 +284,10 @@ def base_of(text: str) -> Base:
             failed = failed or error
     if failed is not None:
         raise failed
-    raise UsageError(f"no folder for --base {text}", hint="Give a repository and a revision: --base ~/repo@HEAD~3")
+    raise UsageError(
+        f"no folder for --base {text}",
+        hint="Give a repository and a revision: --base ~/repo@HEAD~3",
+    )
 
 
 def _splits(text: str) -> Iterator[tuple[str, str | None]]:

@@ -1,7 +1,7 @@
 """Which commit added which lines, as git tells it. Step: blame.
 
-Renames are found in one way, whatever the configuration says: a file of which half is the same is the same file, and copies are
-new files. A merge added only what none of its parents has.
+Renames are found in one way, whatever the configuration says: a file of which half is the same is
+the same file, and copies are new files. A merge added only what none of its parents has.
 """
 
 from __future__ import annotations
@@ -15,14 +15,36 @@ from vacr.sources.git import FILE_MODES, Repository, name_of
 
 _PAIRS = ["diff-tree", "--stdin", "-m", "-r", "--root", "--find-renames=50%", "-l1000"]
 _RAW = ["--raw", "-z", "--no-abbrev", "--ignore-submodules=none"]
-_PATCH = ["--no-commit-id", "--patch", "--unified=0", "--inter-hunk-context=0", "--full-index", "--text", "--no-color"]
-_SAFE = ["--no-ext-diff", "--no-textconv", "--diff-algorithm=myers", "--indent-heuristic", "--ignore-submodules=all"]
+_PATCH = [
+    "--no-commit-id",
+    "--patch",
+    "--unified=0",
+    "--inter-hunk-context=0",
+    "--full-index",
+    "--text",
+    "--no-color",
+]
+_SAFE = [
+    "--no-ext-diff",
+    "--no-textconv",
+    "--diff-algorithm=myers",
+    "--indent-heuristic",
+    "--ignore-submodules=all",
+]
 _NONE, _ONE = frozenset[int](), frozenset({1})
 _GONE = "000000"
 _INDEX = re.compile(rb"index ([0-9a-f]+)\.\.([0-9a-f]+)")
 _HUNK = re.compile(rb"@@ -\S+ \+(\d+)(?:,(\d+))? @@")
 _QUOTED = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
-_ESCAPES = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
+_ESCAPES = {
+    b"a": b"\a",
+    b"b": b"\b",
+    b"f": b"\f",
+    b"n": b"\n",
+    b"r": b"\r",
+    b"t": b"\t",
+    b"v": b"\v",
+}
 
 
 _Pair = tuple[str, str, str, str, bool]
@@ -31,7 +53,8 @@ _Pair = tuple[str, str, str, str, bool]
 
 @dataclass(frozen=True, slots=True)
 class AddedTo:
-    """A file that a commit added lines to: their numbers, the blob that they are in, and the name that it had before.
+    """A file that a commit added lines to: their numbers, the blob that they are in, and the name
+    that it had before.
 
     A link or a submodule that it added or changed is no file, and has one line.
     """
@@ -57,12 +80,16 @@ def added_since(repository: Repository, since: str, commit: str) -> list[AddedTo
     return _added(repository, {commit: [since]}, ())[commit]
 
 
-def added(repository: Repository, commits: Sequence[str], paths: Collection[str] = ()) -> dict[str, list[AddedTo]]:
+def added(
+    repository: Repository, commits: Sequence[str], paths: Collection[str] = ()
+) -> dict[str, list[AddedTo]]:
     """Give the files that commits added lines to; with paths, of these only."""
     return _added(repository, _parents(repository, commits), paths)
 
 
-def _added(repository: Repository, parents: dict[str, list[str]], paths: Collection[str]) -> dict[str, list[AddedTo]]:
+def _added(
+    repository: Repository, parents: dict[str, list[str]], paths: Collection[str]
+) -> dict[str, list[AddedTo]]:
     commits = list(parents)
     pairs = [f"{commit} {parent}" for commit in commits for parent in parents[commit]]
     pairs += [commit for commit in commits if not parents[commit]]
@@ -72,7 +99,9 @@ def _added(repository: Repository, parents: dict[str, list[str]], paths: Collect
     found: dict[str, list[dict[str, AddedTo]]] = {commit: [] for commit in commits}
     for commit, files in _raw(repository.run(*_PAIRS, *_RAW, *only, stdin=stdin)):
         told = {
-            path: AddedTo(path, new, hunks.get((old, new), _NONE) if is_file else _ONE, name, is_file)
+            path: AddedTo(
+                path, new, hunks.get((old, new), _NONE) if is_file else _ONE, name, is_file
+            )
             for old, new, name, path, is_file in files
         }
         found[commit].append(told)
@@ -92,7 +121,11 @@ def _by_all(told: list[dict[str, AddedTo]], parents: int) -> list[AddedTo]:
 
 def _parents(repository: Repository, commits: Sequence[str]) -> dict[str, list[str]]:
     stdin = "".join(commit + "\n" for commit in commits).encode()
-    lines = repository.run("rev-list", "--parents", "--no-walk=unsorted", "--stdin", stdin=stdin).decode().splitlines()
+    lines = (
+        repository.run("rev-list", "--parents", "--no-walk=unsorted", "--stdin", stdin=stdin)
+        .decode()
+        .splitlines()
+    )
     return {words[0]: words[1:] for words in map(str.split, lines)}
 
 

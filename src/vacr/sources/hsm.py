@@ -1,4 +1,6 @@
-"""Keys that a device keeps, through PKCS#11; a key is named by a URI (RFC 7512). Needs the extra `hsm`."""
+"""Keys that a device keeps, through PKCS#11; a key is named by a URI (RFC 7512). Needs the extra
+`hsm`.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,10 @@ from vacr.errors import Unreachable, UsageError
 from vacr.signing import labels
 from vacr.signing.algorithms import ALGORITHMS, PublicKey, default_for
 
-_EXAMPLE = "For example: --key 'pkcs11:token=vacr;object=signing?module-path=/usr/lib/softhsm/libsofthsm2.so'"
+_EXAMPLE = (
+    "For example: --key "
+    "'pkcs11:token=vacr;object=signing?module-path=/usr/lib/softhsm/libsofthsm2.so'"
+)
 _HASHED = {
     labels.ES256: hashlib.sha256,
     labels.ESP256: hashlib.sha256,
@@ -56,14 +61,17 @@ def hsm_signer(uri: str, number: int | None, pin: bytes | None) -> HsmSigner:
     """Find a key in a device.
 
     Raises:
-        UsageError: the URI names no module, or the extra is not installed, or the algorithm takes no such key.
+        UsageError: the URI names no module, or the extra is not installed, or the algorithm takes
+            no such key.
         Unreachable: the device, the token or the key is not there, or the PIN is wrong.
     """
     try:
         import pkcs11
         from pkcs11.exceptions import PKCS11Error
     except ImportError as error:
-        raise UsageError("keys in devices need the extra hsm", hint="pip install 'vacr[hsm]'") from error
+        raise UsageError(
+            "keys in devices need the extra hsm", hint="pip install 'vacr[hsm]'"
+        ) from error
     named = _attributes(uri)
     if "module-path" not in named:
         raise UsageError("the key's URI names no module-path", hint=_EXAMPLE)
@@ -79,7 +87,9 @@ def hsm_signer(uri: str, number: int | None, pin: bytes | None) -> HsmSigner:
             session.close()
         told = str(error) or type(error).__name__
         # Of the URI only these are shown: a PIN may be anywhere in it.
-        where = "pkcs11:" + ";".join(f"{name}={named[name]}" for name in ("token", "object") if name in named)
+        where = "pkcs11:" + ";".join(
+            f"{name}={named[name]}" for name in ("token", "object") if name in named
+        )
         raise Unreachable(f"the key cannot be used: {told}", where=where, hint=_EXAMPLE) from error
     algorithm = default_for(key) if number is None else number
     if not ALGORITHMS[algorithm].fits(key):
@@ -99,10 +109,15 @@ def _only(session: Any, kind: Any, named: dict[str, str]) -> Any:
     """Give the one key of a kind that is named."""
     from pkcs11 import Attribute
 
-    wanted = {Attribute.CLASS: kind} | ({Attribute.LABEL: named["object"]} if "object" in named else {})
+    wanted = {Attribute.CLASS: kind} | (
+        {Attribute.LABEL: named["object"]} if "object" in named else {}
+    )
     found = list(session.get_objects(wanted))
     if not found:
-        raise ValueError("there is no such key, or it shows itself only with the PIN, which --passphrase-file gives")
+        raise ValueError(
+            "there is no such key, or it shows itself only with the PIN, which "
+            "--passphrase-file gives"
+        )
     if len(found) > 1:
         raise ValueError("more than one key fits: name it with object=")
     return found[0]
@@ -119,13 +134,17 @@ def _asker(private: Any, algorithm: int) -> Callable[[bytes], bytes]:
     from pkcs11 import MGF, Mechanism
 
     if algorithm in _HASHED:
-        return lambda data: bytes(private.sign(_HASHED[algorithm](data).digest(), mechanism=Mechanism.ECDSA))
+        return lambda data: bytes(
+            private.sign(_HASHED[algorithm](data).digest(), mechanism=Mechanism.ECDSA)
+        )
     if algorithm in _EDWARDS:
         return lambda data: bytes(private.sign(data, mechanism=Mechanism.EDDSA))
     if algorithm in _PSS:
         bits = _PSS[algorithm]
         how = (Mechanism[f"SHA{bits}"], MGF[f"SHA{bits}"], bits // 8)
-        return lambda data: bytes(private.sign(data, mechanism=Mechanism[f"SHA{bits}_RSA_PKCS_PSS"], mechanism_param=how))
+        return lambda data: bytes(
+            private.sign(data, mechanism=Mechanism[f"SHA{bits}_RSA_PKCS_PSS"], mechanism_param=how)
+        )
     raise UsageError(f"{ALGORITHMS[algorithm].name} is not asked of devices")
 
 
@@ -134,7 +153,10 @@ def _public_key(public: Any) -> PublicKey:
     from pkcs11.util.ec import encode_ec_public_key
 
     if public.key_type == KeyType.RSA:
-        n, e = (int.from_bytes(public[one], "big") for one in (Attribute.MODULUS, Attribute.PUBLIC_EXPONENT))
+        n, e = (
+            int.from_bytes(public[one], "big")
+            for one in (Attribute.MODULUS, Attribute.PUBLIC_EXPONENT)
+        )
         return rsa.RSAPublicNumbers(e, n).public_key()
     if public.key_type == KeyType.EC_EDWARDS:
         return ed25519.Ed25519PublicKey.from_public_bytes(public[Attribute.EC_POINT][-32:])

@@ -1,4 +1,6 @@
-"""Keys and certificates on this machine: files that only their owner can read, and devices that keep keys."""
+"""Keys and certificates on this machine: files that only their owner can read, and devices that
+keep keys.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,10 @@ PKCS11 = "pkcs11:"
 RECEIPT_KEYS = "receipt-keys.pem"
 """The file in the folder of a log that holds the public keys of its receipts."""
 
-_LOG_KEYS = f"Give the {RECEIPT_KEYS} of the log, its folder, or a file with what its service has at /.well-known/scitt-keys."
+_LOG_KEYS = (
+    f"Give the {RECEIPT_KEYS} of the log, its folder, or a file with what its service "
+    "has at /.well-known/scitt-keys."
+)
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _OWNER_ONLY = 0o600
 _MOST = 1 << 20
@@ -56,10 +61,12 @@ def _create(path: Path, data: bytes, mode: int) -> None:
 
 
 def signer_of(name: str, *, algorithm: str | None, passphrase: bytes | None, force: bool) -> Signer:
-    """Give what signs with a key: a file in PEM, or one that a device keeps, named by a URI (RFC 7512).
+    """Give what signs with a key: a file in PEM, or one that a device keeps, named by a URI (RFC
+    7512).
 
     Raises:
-        UsageError: others can read the file, and that is not forced; or the algorithm takes no such key.
+        UsageError: others can read the file, and that is not forced; or the algorithm takes no such
+            key.
         UnreadableInput: there is no key.
     """
     number = number_of(algorithm) if algorithm is not None else None
@@ -75,7 +82,10 @@ def signer_of(name: str, *, algorithm: str | None, passphrase: bytes | None, for
     except UnreadableInput as error:
         raise UnreadableInput(error.message, where=name, hint=error.hint) from error
     if number is None and not any(one.fits(key.public_key()) for one in ALGORITHMS.values()):
-        raise UsageError(f"{name}: no algorithm takes a key of this kind or size", hint="vacr key generate makes one.")
+        raise UsageError(
+            f"{name}: no algorithm takes a key of this kind or size",
+            hint="vacr key generate makes one.",
+        )
     return KeySigner(key, number)
 
 
@@ -89,12 +99,15 @@ def key_bytes(name: str) -> bytes:
         return read_bytes(name, _MOST)
     except UnreadableInput as error:
         raise UnreadableInput(
-            f"no key: {error.message}", where=name, hint=error.hint or "vacr key generate makes one."
+            f"no key: {error.message}",
+            where=name,
+            hint=error.hint or "vacr key generate makes one.",
         ) from error
 
 
 def refuse_shared(name: str, *, otherwise: str = "") -> None:
-    """Refuse a private key that others on this machine can read; `otherwise` is what else there is to do about it.
+    """Refuse a private key that others on this machine can read; `otherwise` is what else there is
+    to do about it.
 
     Raises:
         UsageError: they can.
@@ -106,7 +119,9 @@ def refuse_shared(name: str, *, otherwise: str = "") -> None:
     except (OSError, ValueError):
         return  # reading it tells why
     if stat.S_ISREG(mode) and mode & _OTHERS:
-        raise UsageError(f"{name} can be read by others", hint=f"chmod 600 {shlex.quote(name)}{otherwise}.")
+        raise UsageError(
+            f"{name} can be read by others", hint=f"chmod 600 {shlex.quote(name)}{otherwise}."
+        )
 
 
 def passphrase_in(name: str) -> bytes:
@@ -132,7 +147,8 @@ def certificates_in(name: str) -> list[x509.Certificate]:
 
 
 def log_keys_in(name: str) -> list[PublicKey]:
-    """Read the public keys of a log: in PEM, or as COSE keys; of the folder of a log, those that it keeps there.
+    """Read the public keys of a log: in PEM, or as COSE keys; of the folder of a log, those that it
+    keeps there.
 
     Raises:
         Unreachable: they cannot be read.
@@ -145,7 +161,9 @@ def log_keys_in(name: str) -> list[PublicKey]:
     except Unreachable as error:
         hint = "The folder is not that of a log." if folder else _LOG_KEYS
         there = os.path.exists(path)  # noqa: PTH110
-        raise Unreachable(error.message, where=error.where, hint=error.hint if there else hint) from error
+        raise Unreachable(
+            error.message, where=error.where, hint=error.hint if there else hint
+        ) from error
     except UnreadableInput as error:
         raise UnreadableInput(error.message, where=path, hint=_LOG_KEYS) from error
 

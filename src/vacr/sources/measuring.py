@@ -1,7 +1,8 @@
-"""What can be measured on this machine: the files of this package, Python, configuration, an agent's executable.
+"""What can be measured on this machine: the files of this package, Python, configuration, an
+agent's executable.
 
-All of it is read from the disk by the very program that is measured. That shows what is installed; a program that was changed
-can say something else, which only a measurement from below could show.
+All of it is read from the disk by the very program that is measured. That shows what is installed;
+a program that was changed can say something else, which only a measurement from below could show.
 """
 
 from __future__ import annotations
@@ -14,7 +15,15 @@ import sys
 from pathlib import Path
 
 from vacr.errors import UnreadableInput, UsageError
-from vacr.evidence.components import AGENT, CONFIGURATION, PACKAGE, PYTHON, Component, Manifest, of_files
+from vacr.evidence.components import (
+    AGENT,
+    CONFIGURATION,
+    PACKAGE,
+    PYTHON,
+    Component,
+    Manifest,
+    of_files,
+)
 from vacr.sources.files import reason_of
 from vacr.version import __version__
 
@@ -50,7 +59,9 @@ def python() -> Component:
     Raises:
         UnreadableInput: it cannot be read.
     """
-    return Component(PYTHON, digest(Path(os.path.realpath(sys.executable))), platform.python_version())
+    return Component(
+        PYTHON, digest(Path(os.path.realpath(sys.executable))), platform.python_version()
+    )
 
 
 def configuration(name: str) -> Component:
@@ -71,7 +82,9 @@ def agent(name: str, version: str | None, executable: str) -> Component:
     """
     found = shutil.which(executable)
     if found is None:
-        raise UsageError(f"there is no executable {executable}", hint="Name the agent's executable by its path.")
+        raise UsageError(
+            f"there is no executable {executable}", hint="Name the agent's executable by its path."
+        )
     return Component(f"{AGENT}{name}", digest(Path(os.path.realpath(found))), version)
 
 

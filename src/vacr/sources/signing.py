@@ -1,4 +1,6 @@
-"""Files to be signed: their digest, taken without holding a large one in memory, and what they are about."""
+"""Files to be signed: their digest, taken without holding a large one in memory, and what they are
+about.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,12 @@ from vacr.sources.files import read_bytes, reason_of
 LARGE = 1 << 26
 """From this size on a file is hashed as it is read, and not looked into."""
 
-_MEDIA_TYPES = {".json": "application/json", ".cbor": "application/cbor", ".jsonl": "application/jsonl", ".txt": "text/plain"}
+_MEDIA_TYPES = {
+    ".json": "application/json",
+    ".cbor": "application/cbor",
+    ".jsonl": "application/jsonl",
+    ".txt": "text/plain",
+}
 
 
 class _Session(msgspec.Struct, rename="kebab"):
@@ -87,7 +94,9 @@ def _digest(path: str) -> bytes:
 
 
 def _about(data: bytes) -> tuple[str | None, dict[str, Any] | None]:
-    """Give the id of the record that bytes are, and their summary; a native session has a summary only."""
+    """Give the id of the record that bytes are, and their summary; a native session has a summary
+    only.
+    """
     record = _head(data)
     if record is not None:
         return record.get("id"), trace_metadata(record, format_of(record["version"]))
@@ -125,4 +134,8 @@ def _cbor_head(data: bytes) -> dict[str, Any] | None:
         value = decode(data, "cbor")
     except VacrError:
         return None
-    return value if isinstance(value, dict) and isinstance(value.get("session"), dict) and "version" in value else None
+    return (
+        value
+        if isinstance(value, dict) and isinstance(value.get("session"), dict) and "version" in value
+        else None
+    )

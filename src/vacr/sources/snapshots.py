@@ -1,8 +1,9 @@
 """SQLite files at one moment, read while somebody may be writing, and never changed.
 
-A file is opened read-only, and in a way that leaves no file beside it and no mark in those that are there. Where that cannot be
-(a crash left something to repair), a copy is opened instead. What is read is read within one transaction, or with proof that
-nothing was written meanwhile, so that it is whole.
+A file is opened read-only, and in a way that leaves no file beside it and no mark in those that are
+there. Where that cannot be (a crash left something to repair), a copy is opened instead. What is
+read is read within one transaction, or with proof that nothing was written meanwhile, so that it is
+whole.
 """
 
 from __future__ import annotations
@@ -84,8 +85,12 @@ class Snapshots:
             raise _unreadable(error, self.path) from error
         raise UnreadableInput(CHANGES, where=str(self.path), hint=LATER)
 
-    def _tried(self, work: Callable[[Query], T], opened: ExitStack) -> tuple[T | None, Exception | None, bool]:
-        """Do something with the database; give what came of it, what went wrong, and whether it is not to be believed."""
+    def _tried(
+        self, work: Callable[[Query], T], opened: ExitStack
+    ) -> tuple[T | None, Exception | None, bool]:
+        """Do something with the database; give what came of it, what went wrong, and whether it is
+        not to be believed.
+        """
         self._look()
         connection, still = self._connect(opened)
         connection.text_factory = bytes
@@ -106,15 +111,21 @@ class Snapshots:
             self._state = state
 
     def _has_changed(self, still: State | None, *, used_before: bool) -> bool:
-        """Tell whether what was read is not to be believed; forget what was learnt if the next reading must not rely on it."""
+        """Tell whether what was read is not to be believed; forget what was learnt if the next
+        reading must not rely on it.
+        """
         state = state_of(self.path)
-        changed = (still is not None and still != state[: len(still)]) or (used_before and state != self._state)
+        changed = (still is not None and still != state[: len(still)]) or (
+            used_before and state != self._state
+        )
         if state != self._state or since_change(state) < TICK:
             self._learnt = {}
         return changed
 
     def _connect(self, opened: ExitStack) -> tuple[sqlite3.Connection, State | None]:
-        """Open the database, or else a copy of it; tell which state it must still have at the end, if that is a condition."""
+        """Open the database, or else a copy of it; tell which state it must still have at the end,
+        if that is a condition.
+        """
         if self._copies is None:
             try:
                 return open_untouched(self.path, opened)
@@ -171,4 +182,6 @@ def _unreadable(error: Exception, path: Path) -> UnreadableInput:
         return UnreadableInput("too large for the memory there is", where=str(path))
     if isinstance(error, sqlite3.Error | UnicodeDecodeError):
         return UnreadableInput(f"a damaged database: {error}", where=str(path))
-    return UnreadableInput(f"a database that no agent makes so: {type(error).__name__}: {error}", where=str(path))
+    return UnreadableInput(
+        f"a database that no agent makes so: {type(error).__name__}: {error}", where=str(path)
+    )

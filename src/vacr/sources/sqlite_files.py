@@ -1,7 +1,7 @@
 """SQLite files, opened so that nothing of them or beside them is changed.
 
-Read-only is not enough: SQLite leaves files behind, and marks in those that are there. Where a crash left something to repair, a
-copy is what is opened.
+Read-only is not enough: SQLite leaves files behind, and marks in those that are there. Where a
+crash left something to repair, a copy is what is opened.
 """
 
 from __future__ import annotations
@@ -25,14 +25,18 @@ if sys.platform != "win32":
     import fcntl
 
 State = tuple[tuple[int, int, int], ...]
-"""The size, the time of the last change and the number of a database's file, its log and its journal."""
+"""The size, the time of the last change and the number of a database's file, its log and its
+journal.
+"""
 
 LOCKED = "locked by another program"
 LATER = "Try again when the agent has finished writing."
 CHANGES = "it changes all the time"
 ATTEMPTS = 5
 TICK = 20_000_000
-"""How long two changes may be apart, in nanoseconds, that the file system's clock does not tell apart."""
+"""How long two changes may be apart, in nanoseconds, that the file system's clock does not tell
+apart.
+"""
 _PATIENCE = 10.0
 _AGAIN = 0.005
 # Where SQLite's readers lock, and how many bytes of it.
@@ -74,7 +78,9 @@ def since_change(state: State) -> int:
 
 
 def _settled(path: Path) -> State:
-    """Give the state of a database once a further change would be seen: two in one tick of the file system's clock are not."""
+    """Give the state of a database once a further change would be seen: two in one tick of the file
+    system's clock are not.
+    """
     state = state_of(path)
     since = since_change(state)
     if since < TICK:
@@ -92,16 +98,20 @@ def open_untouched(path: Path, opened: ExitStack) -> tuple[sqlite3.Connection, S
         if not _logged(state):
             state = _settled(path)
         if not _logged(state):
-            # With nothing in the log, opening the database as usual would leave two files behind. What is added from now on
-            # is for the next reading, as long as it stays in the log.
+            # With nothing in the log, opening the database as usual would leave two files behind.
+            # What is added from now on is for the next reading, as long as it stays in the log.
             connection = _checked(sqlite3.connect(f"{address}&immutable=1", uri=True), opened)
             return connection, state[:1] if held else state
-    # The index of the log is shared with the agent, and other readers write their marks into it: not this one.
-    return _checked(sqlite3.connect(f"{address}&readonly_shm=1", uri=True, timeout=_PATIENCE), opened), None
+    # The index of the log is shared with the agent, and other readers write their marks into it:
+    # not this one.
+    return _checked(
+        sqlite3.connect(f"{address}&readonly_shm=1", uri=True, timeout=_PATIENCE), opened
+    ), None
 
 
 def _hold(path: Path, opened: ExitStack) -> bool:
-    """Take the lock that SQLite's readers have, if there are locks: while they do, whoever goes leaves the log as it is.
+    """Take the lock that SQLite's readers have, if there are locks: while they do, whoever goes
+    leaves the log as it is.
 
     Raises:
         UnreadableInput: somebody keeps everybody else out.
@@ -149,7 +159,9 @@ def copied(path: Path) -> tuple[tempfile.TemporaryDirectory[str], State]:
             state = _settled(path)
             for suffix in ("", "-wal", "-journal"):
                 with suppress(FileNotFoundError):
-                    shutil.copyfile(f"{os.path.realpath(path)}{suffix}", Path(folder.name) / f"{_COPY}{suffix}")
+                    shutil.copyfile(
+                        f"{os.path.realpath(path)}{suffix}", Path(folder.name) / f"{_COPY}{suffix}"
+                    )
             if state == state_of(path):
                 return folder, state
         except OSError as error:
@@ -161,4 +173,7 @@ def copied(path: Path) -> tuple[tempfile.TemporaryDirectory[str], State]:
 
 def is_locked(error: sqlite3.OperationalError) -> bool:
     """Tell whether somebody keeps others from reading."""
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+    )

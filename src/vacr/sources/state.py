@@ -1,6 +1,7 @@
 """Where vacr keeps what has to outlast a command: the spool of the hooks, the journal, the outbox.
 
-`hook.py` finds the same folder by itself, for it runs without the package; a test holds both to the same answers.
+`hook.py` finds the same folder by itself, for it runs without the package; a test holds both to the
+same answers.
 """
 
 from __future__ import annotations
@@ -44,12 +45,16 @@ def state_folder(environment: Mapping[str, str]) -> Path:
         return Path(state) / "vacr"
     home = home_folder(environment)
     if not home:
-        raise UsageError("there is no home folder to keep state in", hint=f"Name a folder with {VARIABLE}.")
+        raise UsageError(
+            "there is no home folder to keep state in", hint=f"Name a folder with {VARIABLE}."
+        )
     return Path(home) / ".local" / "state" / "vacr"
 
 
 def home_folder(environment: Mapping[str, str]) -> str:
-    """Give the user's home: the one that HOME names, or else that of the account; nothing where there is none."""
+    """Give the user's home: the one that HOME names, or else that of the account; nothing where
+    there is none.
+    """
     named = environment.get("HOME", "")
     if os.path.isabs(named):  # noqa: PTH117 - a path from a variable
         return named

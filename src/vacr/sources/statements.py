@@ -1,4 +1,6 @@
-"""Statements on disk and what they are about: a statement lies beside its file, under that file's name and `.cose`."""
+"""Statements on disk and what they are about: a statement lies beside its file, under that file's
+name and `.cose`.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,11 @@ def pairs(path: str) -> Iterator[Pair]:
         yield _pair(path)
         return
     failed: list[OSError] = []
-    found = {os.path.join(folder, name) for folder, _, names in os.walk(path, onerror=failed.append) for name in names}  # noqa: PTH118
+    found = {
+        os.path.join(folder, name)  # noqa: PTH118
+        for folder, _, names in os.walk(path, onerror=failed.append)
+        for name in names
+    }
     if failed:
         raise UnreadableInput(reason_of(failed[0]), where=str(failed[0].filename))
     for name in sorted(found):

@@ -24,13 +24,19 @@ def ask(url: str, question: bytes) -> bytes:
     kind = http.client.HTTPSConnection if place.scheme == "https" else http.client.HTTPConnection
     connection = kind(place.host, place.port, timeout=_TIMEOUT)
     try:
-        connection.request("POST", place.path, question, {"Content-Type": "application/timestamp-query"})
+        connection.request(
+            "POST", place.path, question, {"Content-Type": "application/timestamp-query"}
+        )
         response = connection.getresponse()
         reply = response.read(_MOST)
     except (OSError, UnicodeError, http.client.HTTPException) as error:
-        raise Unreachable(f"no reply from the timestamp authority: {error}", where=url, hint="Try again later.") from error
+        raise Unreachable(
+            f"no reply from the timestamp authority: {error}", where=url, hint="Try again later."
+        ) from error
     finally:
         connection.close()
     if response.status != _OK:
-        raise Unreachable(f"the timestamp authority answered {response.status} {response.reason}", where=url)
+        raise Unreachable(
+            f"the timestamp authority answered {response.status} {response.reason}", where=url
+        )
     return reply

@@ -1,7 +1,9 @@
-"""A TPM 2.0, through the programs of tpm2-tools. It is found as those find it: by `--tcti`, or by TPM2TOOLS_TCTI.
+"""A TPM 2.0, through the programs of tpm2-tools. It is found as those find it: by `--tcti`, or by
+TPM2TOOLS_TCTI.
 
-The attestation key is made by the TPM from its own seed and a fixed template, each time the same: nothing of it is kept in a
-file, and it stays the same for the life of the TPM. It is restricted, so that it signs nothing but what the TPM made itself.
+The attestation key is made by the TPM from its own seed and a fixed template, each time the same:
+nothing of it is kept in a file, and it stays the same for the life of the TPM. It is restricted, so
+that it signs nothing but what the TPM made itself.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ _SECONDS = 120
 _LAST_PCR, _PCR = 23, 32
 _SIZE = 2
 _EK_CERTIFICATES = {RSA: "0x1c00002", ECC: "0x1c0000a"}
-"""Where makers of TPMs put the certificates of their keys; EK credential profile, section 2.2.1.4."""
+"""Where makers of TPMs put the certificates of their keys; EK credential profile, section 2.2.1.4.
+"""
 _SEQUENCE, _LONG = 0x30, 0x82
 _NOT_TOLD = re.compile(r"^(?:WARNING|WARN)|src/tss2", re.IGNORECASE)
 
@@ -52,7 +55,9 @@ class Tpm:
         """
         for at in self.pcrs:
             if not 0 <= at <= _LAST_PCR:
-                raise UsageError(f"a TPM has no register {at}", hint=f"The registers are 0 to {_LAST_PCR}.")
+                raise UsageError(
+                    f"a TPM has no register {at}", hint=f"The registers are 0 to {_LAST_PCR}."
+                )
         if not self.pcrs:
             raise UsageError("no registers to quote", hint="For example: --pcrs 0,1,7")
 
@@ -78,14 +83,32 @@ class Tpm:
             selection = "sha256:" + ",".join(map(str, chosen))
             written = ("-m", "quote", "-s", "signature", "-f", "tss", "-o", "pcrs", "-F", "values")
             try:
-                self._run(folder, "quote", "-c", "key", "-l", selection, "-q", qualifying_data.hex(), "-g", "sha256", *written)
+                self._run(
+                    folder,
+                    "quote",
+                    "-c",
+                    "key",
+                    "-l",
+                    selection,
+                    "-q",
+                    qualifying_data.hex(),
+                    "-g",
+                    "sha256",
+                    *written,
+                )
             finally:
                 self._forget(folder)
             pcrs = (folder / "pcrs").read_bytes()
             if len(pcrs) != _PCR * len(chosen):
-                raise Unreachable("the TPM has no SHA-256 registers", hint="tpm2 pcrread shows which it has.")
-            values = {at: pcrs[_PCR * place : _PCR * (place + 1)] for place, at in enumerate(chosen)}
-            return Quoted((folder / "quote").read_bytes(), (folder / "signature").read_bytes(), key, values)
+                raise Unreachable(
+                    "the TPM has no SHA-256 registers", hint="tpm2 pcrread shows which it has."
+                )
+            values = {
+                at: pcrs[_PCR * place : _PCR * (place + 1)] for place, at in enumerate(chosen)
+            }
+            return Quoted(
+                (folder / "quote").read_bytes(), (folder / "signature").read_bytes(), key, values
+            )
 
     def ek_certificate(self) -> bytes:
         """Give the certificate of the endorsement key, which the TPM's maker put into it.
@@ -102,11 +125,17 @@ class Tpm:
                     said = said or error.message
                     continue
                 return _without_padding((folder / "certificate").read_bytes())
-        told = f"the TPM has no certificate from its maker, neither of an RSA key nor of one on P-256 ({said})"
-        raise Unreachable(told, hint="Have its attestation key trusted by itself: vacr attest --attestation-key.")
+        told = (
+            "the TPM has no certificate from its maker, neither of an RSA key nor of one on "
+            f"P-256 ({said})"
+        )
+        raise Unreachable(
+            told, hint="Have its attestation key trusted by itself: vacr attest --attestation-key."
+        )
 
     def activate(self, credential: bytes, ek: str = RSA) -> bytes:
-        """Read the secret of a credential, which only this TPM can do, with the endorsement key that it is for.
+        """Read the secret of a credential, which only this TPM can do, with the endorsement key
+        that it is for.
 
         Raises:
             Unreachable: it does not, as for a credential that is for another TPM or another key.
@@ -120,7 +149,18 @@ class Tpm:
                 self._forget(folder)
                 self._run(folder, "startauthsession", "--policy-session", "-S", "session")
                 self._run(folder, "policysecret", "-S", "session", "-c", "e")
-                told = ("-c", "key", "-C", "ek", "-P", "session:session", "-i", "credential", "-o", "secret")
+                told = (
+                    "-c",
+                    "key",
+                    "-C",
+                    "ek",
+                    "-P",
+                    "session:session",
+                    "-i",
+                    "credential",
+                    "-o",
+                    "secret",
+                )
                 self._run(folder, "activatecredential", *told)
             finally:
                 self._forget(folder)
@@ -137,7 +177,9 @@ class Tpm:
         return (folder / "public").read_bytes()[_SIZE:]
 
     def _forget(self, folder: Path) -> None:
-        """Have the TPM forget what it loaded: without a resource manager it has room for three keys."""
+        """Have the TPM forget what it loaded: without a resource manager it has room for three
+        keys.
+        """
         self._run(folder, "flushcontext", "--transient-object")
 
     def _run(self, folder: Path, *arguments: str) -> None:
@@ -149,24 +191,41 @@ class Tpm:
         """
         tool = shutil.which(_TOOL)
         if tool is None:
-            hint = "Install tpm2-tools, for example by apt install tpm2-tools, or give --attester software."
-            raise UsageError("a TPM is asked through tpm2-tools, which are not installed", hint=hint)
+            hint = (
+                "Install tpm2-tools, for example by apt install tpm2-tools, or give "
+                "--attester software."
+            )
+            raise UsageError(
+                "a TPM is asked through tpm2-tools, which are not installed", hint=hint
+            )
         tcti = self.tcti or os.environ.get(_VARIABLE)
         environment = os.environ | ({_VARIABLE: _from_here(tcti)} if tcti else {})
         try:
             done = subprocess.run(  # noqa: S603 - a program of the system, by fixed arguments
-                [tool, *arguments], cwd=folder, env=environment, capture_output=True, timeout=_SECONDS, check=False
+                [tool, *arguments],
+                cwd=folder,
+                env=environment,
+                capture_output=True,
+                timeout=_SECONDS,
+                check=False,
             )
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise Unreachable(f"the TPM does not answer: {type(error).__name__}", hint=_HINT) from error
+            raise Unreachable(
+                f"the TPM does not answer: {type(error).__name__}", hint=_HINT
+            ) from error
         if done.returncode:
-            said = [line for line in done.stderr.decode("utf-8", "replace").splitlines() if line and not _NOT_TOLD.search(line)]
+            said = [
+                line
+                for line in done.stderr.decode("utf-8", "replace").splitlines()
+                if line and not _NOT_TOLD.search(line)
+            ]
             told = said[0] if said else f"{arguments[0]} ended with {done.returncode}"
             raise Unreachable(f"the TPM does not do it: {told}", hint=_HINT)
 
 
 _HINT = (
-    "Name the TPM by --tcti, such as device:/dev/tpmrm0, or swtpm:path=FILE for a swtpm that runs, with its control channel at "
+    "Name the TPM by --tcti, such as device:/dev/tpmrm0, or swtpm:path=FILE for a swtpm that "
+    "runs, with its control channel at "
     "FILE.ctrl; whoever asks has to be allowed to use it."
 )
 

@@ -45,21 +45,31 @@ def place_of(file: str, repository: str | None = None) -> Place:
         top = _top(found)
         if top is None:
             raise UsageError(
-                f"{file} is in no work tree", hint="Name the repository with --repository, and the file from its root."
+                f"{file} is in no work tree",
+                hint="Name the repository with --repository, and the file from its root.",
             )
     real = Path(os.path.realpath(full.parent)) / full.name
     if not real.is_relative_to(top) or real == top:
-        raise UsageError(f"{file} is not in the work tree {top}", hint="Name the repository that it is in with --repository.")
+        raise UsageError(
+            f"{file} is not in the work tree {top}",
+            hint="Name the repository that it is in with --repository.",
+        )
     found.path = top
     return Place(found, real.relative_to(top).as_posix())
 
 
 def names_of(repository: Repository, *paths: str) -> list[str]:
-    """Give the names that paths have from the root of a work tree: as one is written, and as links lead; outside, it has none."""
+    """Give the names that paths have from the root of a work tree: as one is written, and as links
+    lead; outside, it has none.
+    """
     top, here = _top(repository), Path.cwd()
     written = [Path(os.path.normpath(here / path)) for path in paths]
     found = dict.fromkeys(one for full in written for one in (full, Path(os.path.realpath(full))))
-    return [one.relative_to(top).as_posix() for one in found if one.is_relative_to(top)] if top is not None else []
+    return (
+        [one.relative_to(top).as_posix() for one in found if one.is_relative_to(top)]
+        if top is not None
+        else []
+    )
 
 
 def _top(repository: Repository) -> Path | None:

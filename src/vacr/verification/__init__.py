@@ -1,4 +1,6 @@
-"""Signed statements, verified: statement + policy → what was verified, or an error. Step: verify."""
+"""Signed statements, verified: statement + policy → what was verified, or an error. Step:
+verify.
+"""
 
 from vacr.verification.checks import Check, VerificationFailed
 from vacr.verification.policy import Policy

@@ -55,11 +55,17 @@ class Checks:
 
     @contextmanager
     def of(self, name: str) -> Iterator[None]:
-        """Do a part of a check; what fails in it is kept under its name, and ends the verification."""
+        """Do a part of a check; what fails in it is kept under its name, and ends the
+        verification.
+        """
         try:
             yield
         except VacrError as error:
-            found = error if isinstance(error, InvalidStatement) else InvalidStatement(str(error), reason="unreadable")
+            found = (
+                error
+                if isinstance(error, InvalidStatement)
+                else InvalidStatement(str(error), reason="unreadable")
+            )
             self.made.append(Check(name, FAILED, str(found), found.reason))
             raise VerificationFailed(found, tuple(self.made)) from error
 

@@ -1,4 +1,6 @@
-"""What the signer says beside the signature: who they are, what it is about, and when. Step: verify. Follows RFC 8392."""
+"""What the signer says beside the signature: who they are, what it is about, and when. Step:
+verify. Follows RFC 8392.
+"""
 
 from __future__ import annotations
 
@@ -36,17 +38,27 @@ def check_claims(message: Sign1, policy: Policy, signer: Trusted, now: datetime)
         raise InvalidStatement("the claims are not protected", reason="claims-unprotected")
     claims = read_claims(message.protected.get(labels.CWT_CLAIMS, {}), now)
     issuer = claims.get(labels.ISS)
-    if (labels.X5CHAIN in message.protected or labels.X5T in message.protected) and not certificates.is_uri(issuer):
-        raise InvalidStatement("with certificates, the issuer has to be a URI", reason="issuer-not-uri")
+    if (
+        labels.X5CHAIN in message.protected or labels.X5T in message.protected
+    ) and not certificates.is_uri(issuer):
+        raise InvalidStatement(
+            "with certificates, the issuer has to be a URI", reason="issuer-not-uri"
+        )
     if policy.issuer is not None:
         if issuer != policy.issuer:
-            raise InvalidStatement(f"the issuer is {issuer!r}, not {policy.issuer!r}", reason="issuer")
+            raise InvalidStatement(
+                f"the issuer is {issuer!r}, not {policy.issuer!r}", reason="issuer"
+            )
         if signer.path and not _is_thumbprint(issuer) and not chains.is_for(signer.path[0], issuer):
-            raise InvalidStatement("the signer's certificate is for another issuer", reason="issuer-unbound")
+            raise InvalidStatement(
+                "the signer's certificate is for another issuer", reason="issuer-unbound"
+            )
     if _is_thumbprint(issuer) and issuer != signer.uri:
         raise InvalidStatement("the issuer is named as another key", reason="issuer-unbound")
     if policy.subject is not None and claims.get(labels.SUB) != policy.subject:
-        raise InvalidStatement(f"the subject is {claims.get(labels.SUB)!r}, not {policy.subject!r}", reason="subject")
+        raise InvalidStatement(
+            f"the subject is {claims.get(labels.SUB)!r}, not {policy.subject!r}", reason="subject"
+        )
     return claims
 
 
@@ -60,7 +72,9 @@ def read_claims(said: Any, now: datetime) -> dict[Any, Any]:
         raise InvalidStatement("claims that are no map", reason="claims-malformed")
     # 1, 1.0 and true are three labels in CBOR, and one in Python.
     if not all(type(label) in (int, str) for label in said):
-        raise InvalidStatement("a claim whose label is neither number nor text", reason="claims-malformed")
+        raise InvalidStatement(
+            "a claim whose label is neither number nor text", reason="claims-malformed"
+        )
     for label, kinds in _CLAIMS.items():
         if label in said and type(said[label]) not in kinds:
             raise InvalidStatement(f"claim {label} is of the wrong type", reason="claims-malformed")
@@ -73,21 +87,36 @@ def told(claims: dict[Any, Any], policy: Policy) -> str:
     issuer = claims.get(labels.ISS)
     if issuer is None:
         return "no issuer is named"
-    return f"by {issuer}" if policy.issuer is not None or _is_thumbprint(issuer) else f"by {issuer}, as they say"
+    return (
+        f"by {issuer}"
+        if policy.issuer is not None or _is_thumbprint(issuer)
+        else f"by {issuer}, as they say"
+    )
 
 
 def _check_times(claims: dict[Any, Any], now: datetime) -> None:
-    """Check when it says that it was signed, and between which times it says that it holds; RFC 8392 section 3.1."""
-    said = {label: claims[label] for label in (labels.IAT, labels.NBF, labels.EXP) if label in claims}
+    """Check when it says that it was signed, and between which times it says that it holds; RFC
+    8392 section 3.1.
+    """
+    said = {
+        label: claims[label] for label in (labels.IAT, labels.NBF, labels.EXP) if label in claims
+    }
     if not all(0 <= time < _LAST_SECOND for time in said.values()):
         raise InvalidStatement("a time that no calendar has", reason="claims-malformed")
     latest, earliest = now.timestamp() + _CLOCKS_DIFFER_BY, now.timestamp() - _CLOCKS_DIFFER_BY
     if said.get(labels.IAT, 0) > latest:
-        raise InvalidStatement(f"it says that it will be signed at {_moment(said[labels.IAT])}", reason="issued-in-future")
+        raise InvalidStatement(
+            f"it says that it will be signed at {_moment(said[labels.IAT])}",
+            reason="issued-in-future",
+        )
     if said.get(labels.NBF, 0) > latest:
-        raise InvalidStatement(f"it says that it holds from {_moment(said[labels.NBF])} on", reason="claims-not-yet")
+        raise InvalidStatement(
+            f"it says that it holds from {_moment(said[labels.NBF])} on", reason="claims-not-yet"
+        )
     if said.get(labels.EXP, latest) < earliest:
-        raise InvalidStatement(f"it says that it held until {_moment(said[labels.EXP])}", reason="claims-expired")
+        raise InvalidStatement(
+            f"it says that it held until {_moment(said[labels.EXP])}", reason="claims-expired"
+        )
 
 
 def _moment(time: float) -> str:

@@ -1,6 +1,8 @@
-"""What vouches for how a record was recorded: evidence, or a verifier's result. Step: verify. Follows RFC 9334.
+"""What vouches for how a record was recorded: evidence, or a verifier's result. Step: verify.
+Follows RFC 9334.
 
-It is given, or in the statement's header, which nobody signed: it counts because it names the digest of the record itself.
+It is given, or in the statement's header, which nobody signed: it counts because it names the
+digest of the record itself.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ def check_evidence(
     now: datetime,
     checks: Checks,
 ) -> None:
-    """Check that what vouches for signed bytes is as good as the policy asks for, and names the journal that the record names.
+    """Check that what vouches for signed bytes is as good as the policy asks for, and names the
+    journal that the record names.
 
     Raises:
         InvalidStatement: it is not, or there is nothing.
@@ -37,5 +40,7 @@ def check_evidence(
         return
     found = given if given is not None else carried.message_in(message)
     journal = journal_in(record) if record is not None else None
-    told = relying_party.check(found, hashlib.sha256(payload).digest(), policy.evidence, now, journal)
+    told = relying_party.check(
+        found, hashlib.sha256(payload).digest(), policy.evidence, now, journal
+    )
     checks.passed("evidence", told)

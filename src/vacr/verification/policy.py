@@ -1,4 +1,6 @@
-"""What a verifier asks of a signature. Step: verify. Trust has no default: a policy without keys and roots trusts nobody."""
+"""What a verifier asks of a signature. Step: verify. Trust has no default: a policy without keys
+and roots trusts nobody.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ class Policy:
     subject: str | None = None
     algorithms: frozenset[int] = field(default_factory=lambda: frozenset(ALGORITHMS))
     extended_key_usage: str | None = None
-    """A usage that the signer's certificate has to have; one that names usages has to name code signing or this."""
+    """A usage that the signer's certificate has to have; one that names usages has to name code
+    signing or this.
+    """
     timestamp_roots: tuple[x509.Certificate, ...] = ()
     needs_timestamp: bool = False
     log_keys: tuple[PublicKey, ...] = ()
@@ -33,7 +37,9 @@ class Policy:
     entry_rule: str = STATEMENT
     """What of a statement is in those logs, see `receipts.entries`."""
     lenient_receipts: bool = False
-    """Whether a receipt may be for the only entry of a log, whose path is empty; RFC 9942 has no form for it."""
+    """Whether a receipt may be for the only entry of a log, whose path is empty; RFC 9942 has no
+    form for it.
+    """
     needs_record: bool = False
     """Whether what was signed has to be a record, and not anything else."""
     schema_version: str | None = None

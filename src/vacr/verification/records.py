@@ -1,4 +1,6 @@
-"""What signed bytes say: a record that is valid, is what it says it is, and is what its source yields. Step: verify."""
+"""What signed bytes say: a record that is valid, is what it says it is, and is what its source
+yields. Step: verify.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ class Inputs:
     joint: Callable[[], checking.Joint]
 
 
-def check_record(message: Sign1, payload: bytes, policy: Policy, inputs: Inputs, checks: Checks) -> dict[str, Any] | None:
+def check_record(
+    message: Sign1, payload: bytes, policy: Policy, inputs: Inputs, checks: Checks
+) -> dict[str, Any] | None:
     """Check what signed bytes say; gives the record that they are.
 
     Raises:
@@ -58,7 +62,9 @@ def check_record(message: Sign1, payload: bytes, policy: Policy, inputs: Inputs,
         if record is None:
             if policy.needs_record or policy.schema_version is not None:
                 raise InvalidStatement("what was signed is no record", reason="not-a-record")
-            checks.undecided("record", "what was signed is no record: a native session, or something else")
+            checks.undecided(
+                "record", "what was signed is no record: a native session, or something else"
+            )
             return None
         made = as_made(record, json=form == "json")
         _check_valid(message, record, made, form, policy, checks)
@@ -71,16 +77,30 @@ def check_record(message: Sign1, payload: bytes, policy: Policy, inputs: Inputs,
     return record
 
 
-def _check_metadata(message: Sign1, payload: bytes, record: dict[str, Any] | None, checks: Checks) -> None:
+def _check_metadata(
+    message: Sign1, payload: bytes, record: dict[str, Any] | None, checks: Checks
+) -> None:
     """Make the summary again that stands beside the signature, mostly unsigned, and compare."""
-    headers = message.protected if labels.TRACE_METADATA in message.protected else message.unprotected
+    headers = (
+        message.protected if labels.TRACE_METADATA in message.protected else message.unprotected
+    )
     if labels.TRACE_METADATA not in headers:
         return
     said = headers[labels.TRACE_METADATA]
-    if not isinstance(said, dict) or not said.keys() >= _REQUIRED or not said.keys() <= _REQUIRED | _OPTIONAL:
-        raise InvalidStatement("trace-metadata does not have the members it must have", reason="metadata-malformed")
-    if said.get("content-hash-alg", _HASH) != _HASH or said.get("content-hash", _digest(payload)) != _digest(payload):
-        raise InvalidStatement("trace-metadata names another content hash", reason="metadata-mismatch")
+    if (
+        not isinstance(said, dict)
+        or not said.keys() >= _REQUIRED
+        or not said.keys() <= _REQUIRED | _OPTIONAL
+    ):
+        raise InvalidStatement(
+            "trace-metadata does not have the members it must have", reason="metadata-malformed"
+        )
+    if said.get("content-hash-alg", _HASH) != _HASH or said.get(
+        "content-hash", _digest(payload)
+    ) != _digest(payload):
+        raise InvalidStatement(
+            "trace-metadata names another content hash", reason="metadata-mismatch"
+        )
     known = _summary(payload, record)
     if known is None:
         checks.undecided("metadata", "not signed, and there is nothing to compare it with")
@@ -88,7 +108,8 @@ def _check_metadata(message: Sign1, payload: bytes, record: dict[str, Any] | Non
     for name in sorted((_REQUIRED | {"timestamp-end"}) & (said.keys() | known.keys())):
         if said.get(name) != known.get(name):
             raise InvalidStatement(
-                f"trace-metadata says {name} {said.get(name)!r}, not {known.get(name)!r}", reason="metadata-mismatch"
+                f"trace-metadata says {name} {said.get(name)!r}, not {known.get(name)!r}",
+                reason="metadata-mismatch",
             )
     checks.passed("metadata", "as what was signed says")
 
@@ -118,19 +139,30 @@ def _check_digest(message: Sign1, payload: bytes) -> None:
 
 
 def _subject(message: Sign1) -> str:
-    """Give what a statement says it is about, in the one form of a URN of ours, whose letters may be of either case."""
+    """Give what a statement says it is about, in the one form of a URN of ours, whose letters may
+    be of either case.
+    """
     return str(message.protected.get(labels.CWT_CLAIMS, {}).get(labels.SUB, "")).lower()
 
 
 def _check_valid(
-    message: Sign1, record: dict[str, Any], made: dict[str, Any], form: Form, policy: Policy, checks: Checks
+    message: Sign1,
+    record: dict[str, Any],
+    made: dict[str, Any],
+    form: Form,
+    policy: Policy,
+    checks: Checks,
 ) -> None:
     report = validate(record, json=form == "json")
     if report.findings:
         first = report.findings[0]
-        raise InvalidStatement(f"not a valid record: {first.pointer or '/'}: {first.found}", reason="record-invalid")
+        raise InvalidStatement(
+            f"not a valid record: {first.pointer or '/'}: {first.found}", reason="record-invalid"
+        )
     if policy.schema_version is not None and major(record.get("version")) != policy.schema_version:
-        raise InvalidStatement(f"version {record.get('version')}, not {policy.schema_version}", reason="schema-version")
+        raise InvalidStatement(
+            f"version {record.get('version')}, not {policy.schema_version}", reason="schema-version"
+        )
     if made_by_vacr(made) and made.get("id") != record_id(cast("Record", made)):
         raise InvalidStatement("the record's id is not that of its content", reason="record-id")
     subject = _subject(message)
@@ -153,20 +185,33 @@ def _check_attribution(record: dict[str, Any], inputs: Inputs, checks: Checks) -
 def _check_source(record: dict[str, Any], inputs: Inputs, checks: Checks) -> None:
     """Make the record again from the native session, and compare."""
     agent = record.get("recording-agent")
-    version = agent.get("version") if isinstance(agent, dict) and agent.get("name") == "vacr" else None
+    version = (
+        agent.get("version") if isinstance(agent, dict) and agent.get("name") == "vacr" else None
+    )
     if version != __version__:
-        # The signer says what recorded it: to believe that would be to let them choose not to be checked.
+        # The signer says what recorded it: to believe that would be to let them choose not to be
+        # checked.
         raise InvalidStatement(
-            f"recorded by another program or version ({version}), not by vacr {__version__}: it cannot be made again",
+            (
+                f"recorded by another program or version ({version}), not by vacr "
+                f"{__version__}: it "
+                "cannot be made again"
+            ),
             reason="source-undecided",
             hint="Compare it by the program that recorded it, or verify without --source.",
         )
     earlier = checking.befores(record) if "file-attribution" in record else [record]
     wanted = {_content(one) for one in earlier}
     try:
-        made = [reading.record for source in inputs.sources for reading in reader_for(source).read(source)]
+        made = [
+            reading.record
+            for source in inputs.sources
+            for reading in reader_for(source).read(source)
+        ]
     except VacrError as error:
-        raise InvalidStatement(f"the source cannot be read: {error}", reason="source-unreadable") from error
+        raise InvalidStatement(
+            f"the source cannot be read: {error}", reason="source-unreadable"
+        ) from error
     if any(_content(one) in wanted for one in made):
         checks.passed("source", "the same record comes out of it")
         return
@@ -174,5 +219,7 @@ def _check_source(record: dict[str, Any], inputs: Inputs, checks: Checks) -> Non
 
 
 def _content(record: Any) -> bytes:
-    """Give the bytes of a record but for its id, which is made of them, and too short to stand for them."""
+    """Give the bytes of a record but for its id, which is made of them, and too short to stand for
+    them.
+    """
     return encode({name: value for name, value in record.items() if name != "id"})

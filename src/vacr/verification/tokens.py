@@ -1,4 +1,6 @@
-"""Timestamps of RFC 3161. Step: sign, verify. Follows RFC 9921: 269 is over the payload, 270 over the signature."""
+"""Timestamps of RFC 3161. Step: sign, verify. Follows RFC 9921: 269 is over the payload, 270 over
+the signature.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,12 @@ from typing import Any
 
 import cbor2
 from cryptography import x509
-from rfc3161_client import TimestampRequestBuilder, VerificationError, VerifierBuilder, decode_timestamp_response
+from rfc3161_client import (
+    TimestampRequestBuilder,
+    VerificationError,
+    VerifierBuilder,
+    decode_timestamp_response,
+)
 
 from vacr.errors import InvalidStatement
 
@@ -27,7 +34,9 @@ _HASHES = {
 
 
 def stamped(signature: bytes) -> bytes:
-    """Give the bytes that a timestamp of a signature is over: the signature as CBOR has it, with its head."""
+    """Give the bytes that a timestamp of a signature is over: the signature as CBOR has it, with
+    its head.
+    """
     return cbor2.dumps(signature)
 
 
@@ -46,7 +55,9 @@ def token_of(reply: bytes, signature: bytes) -> bytes:
         response = decode_timestamp_response(reply)
         token: bytes = response.time_stamp_token()
     except ValueError as error:
-        raise InvalidStatement(f"the authority's reply cannot be used: {error}", reason="timestamp-malformed") from error
+        raise InvalidStatement(
+            f"the authority's reply cannot be used: {error}", reason="timestamp-malformed"
+        ) from error
     _check_imprint(response, stamped(signature))
     return token
 
@@ -55,7 +66,8 @@ def check_token(token: Any, data: bytes, roots: Sequence[x509.Certificate]) -> d
     """Check a timestamp over some bytes; gives its time.
 
     Raises:
-        InvalidStatement: it is no timestamp, is over other bytes, or comes from nobody who is trusted.
+        InvalidStatement: it is no timestamp, is over other bytes, or comes from nobody who is
+            trusted.
     """
     if not isinstance(token, bytes):
         raise InvalidStatement("a timestamp that is no byte string", reason="timestamp-malformed")
@@ -65,9 +77,13 @@ def check_token(token: Any, data: bytes, roots: Sequence[x509.Certificate]) -> d
         VerifierBuilder(roots=list(roots)).build().verify_message(response, data)
     except VerificationError as error:
         told = _CAUSE.findall(str(error)) or [str(error)]
-        raise InvalidStatement(f"the timestamp does not hold: {told[-1]}", reason="timestamp-untrusted") from error
+        raise InvalidStatement(
+            f"the timestamp does not hold: {told[-1]}", reason="timestamp-untrusted"
+        ) from error
     except ValueError as error:
-        raise InvalidStatement(f"a timestamp that cannot be read: {error}", reason="timestamp-malformed") from error
+        raise InvalidStatement(
+            f"a timestamp that cannot be read: {error}", reason="timestamp-malformed"
+        ) from error
     when: datetime = response.tst_info.gen_time
     return when
 

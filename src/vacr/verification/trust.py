@@ -18,7 +18,9 @@ from vacr.verification.policy import Policy
 
 @dataclass(frozen=True)
 class Trusted:
-    """A key that is trusted: by itself, or by a path of certificates from the signer's to a root."""
+    """A key that is trusted: by itself, or by a path of certificates from the signer's to
+    a root.
+    """
 
     key: PublicKey
     path: tuple[x509.Certificate, ...] = ()
@@ -26,7 +28,10 @@ class Trusted:
     def __str__(self) -> str:
         """Name who it is."""
         if self.path:
-            return f"{self.path[0].subject.rfc4514_string()}, certified by {self.path[-1].subject.rfc4514_string()}"
+            return (
+                f"{self.path[0].subject.rfc4514_string()}, certified by "
+                f"{self.path[-1].subject.rfc4514_string()}"
+            )
         return f"key {self.thumbprint.hex()[:16]}"
 
     @cached_property
@@ -60,14 +65,19 @@ def candidates(message: Sign1, algorithm: int, policy: Policy) -> list[Trusted]:
     """Give the trusted keys that may have signed a statement, the likeliest first.
 
     Raises:
-        InvalidStatement: there is none, or the chain of certificates in it leads to nobody who is trusted.
+        InvalidStatement: there is none, or the chain of certificates in it leads to nobody who is
+            trusted.
     """
     if not policy.keys and not policy.roots:
-        raise InvalidStatement("nobody is trusted", reason="no-trust", hint="Name a key or a certificate with --trust.")
+        raise InvalidStatement(
+            "nobody is trusted", reason="no-trust", hint="Name a key or a certificate with --trust."
+        )
     fits = ALGORITHMS[algorithm].fits
     chain = _chain(message)
     named = chain[0].public_key() if chain else None
-    found = [Trusted(key) for key in policy.keys if fits(key) and (named is None or _same(key, named))]
+    found = [
+        Trusted(key) for key in policy.keys if fits(key) and (named is None or _same(key, named))
+    ]
     named_by = message.protected.get(labels.KID, message.unprotected.get(labels.KID))
     found.sort(key=lambda one: not is_named(one.key, named_by))
     if found and policy.extended_key_usage is None:
@@ -76,19 +86,38 @@ def candidates(message: Sign1, algorithm: int, policy: Policy) -> list[Trusted]:
         # RFC 9360: an authority may have certified the same key for somebody else, too.
         if not {labels.X5CHAIN, labels.X5T} & message.protected.keys():
             raise InvalidStatement(
-                "neither the chain nor the hash of its first certificate is protected: anybody may have put it there",
+                (
+                    "neither the chain nor the hash of its first certificate is protected: anybody "
+                    "may have put it there"
+                ),
                 reason="x5chain-unprotected",
             )
         path = chains.check_chain(chain, policy.roots, policy.extended_key_usage)
         if not fits(chain[0].public_key()):
-            raise InvalidStatement(f"{ALGORITHMS[algorithm].name} takes no key of the certificate's kind", reason="alg-key")
+            raise InvalidStatement(
+                f"{ALGORITHMS[algorithm].name} takes no key of the certificate's kind",
+                reason="alg-key",
+            )
         return [Trusted(chain[0].public_key(), tuple(path))]
     if found:
-        raise InvalidStatement("the key is trusted without a certificate, which has no usage", reason="extended-key-usage")
+        raise InvalidStatement(
+            "the key is trusted without a certificate, which has no usage",
+            reason="extended-key-usage",
+        )
     if any(is_named(key, named_by) for key in policy.keys):
-        raise InvalidStatement(f"{ALGORITHMS[algorithm].name} takes no key of this kind", reason="alg-key")
-    told = "the chain leads to nobody who is trusted" if chain else "no trusted key takes this algorithm"
-    raise InvalidStatement(told, reason="untrusted", hint="Name the signer's key, or the root of the chain, with --trust.")
+        raise InvalidStatement(
+            f"{ALGORITHMS[algorithm].name} takes no key of this kind", reason="alg-key"
+        )
+    told = (
+        "the chain leads to nobody who is trusted"
+        if chain
+        else "no trusted key takes this algorithm"
+    )
+    raise InvalidStatement(
+        told,
+        reason="untrusted",
+        hint="Name the signer's key, or the root of the chain, with --trust.",
+    )
 
 
 def _chain(message: Sign1) -> list[x509.Certificate]:
@@ -108,14 +137,20 @@ def _same(one: PublicKey, other: PublicKey) -> bool:
 
 
 def is_named(key: PublicKey, named: Any) -> bool:
-    """Tell whether a key is the one that a statement names, in bytes or, as some implementations do, in text."""
+    """Tell whether a key is the one that a statement names, in bytes or, as some implementations
+    do, in text.
+    """
     if named is None:
         return False
     name = keys.thumbprint(key)
-    return named == name or (isinstance(named, str) and named in (name.hex(), keys.thumbprint_uri(key)))
+    return named == name or (
+        isinstance(named, str) and named in (name.hex(), keys.thumbprint_uri(key))
+    )
 
 
-def check_signature(message: Sign1, algorithm: int, payload: bytes, found: list[Trusted]) -> Trusted:
+def check_signature(
+    message: Sign1, algorithm: int, payload: bytes, found: list[Trusted]
+) -> Trusted:
     """Give the trusted key whose signature it is.
 
     Raises:
@@ -135,7 +170,9 @@ def check_signature(message: Sign1, algorithm: int, payload: bytes, found: list[
 
 
 def _other_key(message: Sign1, tried: list[Trusted]) -> str:
-    """Say which key a statement names, where it is none of those that were tried: most likely it is the one that is missing."""
+    """Say which key a statement names, where it is none of those that were tried: most likely it is
+    the one that is missing.
+    """
     named = message.protected.get(labels.KID)
     if type(named) is not bytes or any(is_named(one.key, named) for one in tried):
         return ""
@@ -150,4 +187,6 @@ def check_carried(message: Sign1, signer: Trusted) -> None:
     """
     key = carried.kccs_of(message)
     if key is not None and not _same(key, signer.key):
-        raise InvalidStatement("the statement carries another key than the one that signed it", reason="kccs-mismatch")
+        raise InvalidStatement(
+            "the statement carries another key than the one that signed it", reason="kccs-mismatch"
+        )

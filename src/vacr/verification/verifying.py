@@ -1,7 +1,7 @@
 """Statement + policy → what was verified, or an error. Step: verify.
 
-The order of the checks is fixed, see `checks.NAMES`. Nothing here returns a verdict that could be forgotten: what does not hold
-raises, and what is returned is what was checked.
+The order of the checks is fixed, see `checks.NAMES`. Nothing here returns a verdict that could be
+forgotten: what does not hold raises, and what is returned is what was checked.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ from vacr.verification.trust import Trusted
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What was verified: the statement, the bytes it is about, who signed, what they said, and when at the latest."""
+    """What was verified: the statement, the bytes it is about, who signed, what they said, and when
+    at the latest.
+    """
 
     message: Sign1
     profile: str
@@ -59,9 +61,10 @@ def verify(
 ) -> Verified:
     """Verify a signed statement; `payload` is what it is about where that is not inside.
 
-    What else is at hand: `source`, the native session, to make the record again; `base`, the repository that an attribution was
-    made with; `joint` gives the records that it was made together with, in the order they were named; `evidence`, or the result
-    of a verifier, where it is not in the statement's header.
+    What else is at hand: `source`, the native session, to make the record again; `base`, the
+    repository that an attribution was made with; `joint` gives the records that it was made
+    together with, in the order they were named; `evidence`, or the result of a verifier, where it
+    is not in the statement's header.
 
     Raises:
         VerificationFailed: something does not hold; it has the checks that were made.
@@ -77,7 +80,9 @@ def verify(
     with checks.of("trust"):
         found = trust.candidates(message, algorithm, policy)
     with checks.of("signature"):
-        signer = trust.check_signature(message, algorithm, contents.signed_payload(message, payload), found)
+        signer = trust.check_signature(
+            message, algorithm, contents.signed_payload(message, payload), found
+        )
     with checks.of("trust"):
         trust.check_carried(message, signer)
         checks.passed("trust", str(signer))
@@ -94,7 +99,9 @@ def verify(
     with checks.of("timestamp"):
         when = _timestamp(message, covered, policy, checks)
     with checks.of("certificate"):
-        _check_certificates(signer, said.get(labels.IAT), {"timestamp": when, "receipt": logged_at}, now, checks)
+        _check_certificates(
+            signer, said.get(labels.IAT), {"timestamp": when, "receipt": logged_at}, now, checks
+        )
     record = check_record(message, covered, policy, Inputs(tuple(source), base, joint), checks)
     with checks.of("evidence"):
         check_evidence(message, covered, record, evidence, policy, now, checks)
@@ -115,17 +122,26 @@ def verify(
 
 
 def _timestamp(message: Sign1, payload: bytes, policy: Policy, checks: Checks) -> datetime | None:
-    """Check the timestamps of a statement; gives the earliest time at which its signature surely existed."""
-    if labels.COSE_THEN_TIMESTAMP in message.protected or labels.TIMESTAMP_THEN_COSE in message.unprotected:
+    """Check the timestamps of a statement; gives the earliest time at which its signature surely
+    existed.
+    """
+    if (
+        labels.COSE_THEN_TIMESTAMP in message.protected
+        or labels.TIMESTAMP_THEN_COSE in message.unprotected
+    ):
         raise InvalidStatement("a timestamp in the wrong header", reason="timestamp-malformed")
     over = {}
     if labels.TIMESTAMP_THEN_COSE in message.protected:
-        over[labels.TIMESTAMP_THEN_COSE] = message.payload if message.payload is not None else payload
+        over[labels.TIMESTAMP_THEN_COSE] = (
+            message.payload if message.payload is not None else payload
+        )
     if labels.COSE_THEN_TIMESTAMP in message.unprotected:
         over[labels.COSE_THEN_TIMESTAMP] = tokens.stamped(message.signature)
     if over and not policy.timestamp_roots:
         if policy.needs_timestamp:
-            raise InvalidStatement("no timestamp authority is trusted", reason="timestamp-untrusted")
+            raise InvalidStatement(
+                "no timestamp authority is trusted", reason="timestamp-untrusted"
+            )
         checks.undecided("timestamp", "there is one, and no authority is trusted")
         return None
     when = None
@@ -140,8 +156,11 @@ def _timestamp(message: Sign1, payload: bytes, policy: Policy, checks: Checks) -
     return when
 
 
-def _check_certificates(signer: Trusted, issued_at: Any, sure: dict[str, datetime | None], now: datetime, checks: Checks) -> None:
-    """Check that the certificates were valid when the signature first surely existed, or else when the signer says and now.
+def _check_certificates(
+    signer: Trusted, issued_at: Any, sure: dict[str, datetime | None], now: datetime, checks: Checks
+) -> None:
+    """Check that the certificates were valid when the signature first surely existed, or else when
+    the signer says and now.
 
     `sure` are times at which it surely existed, each by the name of what proves it.
     """
@@ -154,4 +173,7 @@ def _check_certificates(signer: Trusted, issued_at: Any, sure: dict[str, datetim
         times.append(datetime.fromtimestamp(issued_at, UTC))
     for time in times:
         chains.check_valid(signer.path, time)
-    checks.passed("certificate", f"valid at the time of the {proofs[earliest]}" if earliest is not None else "valid now")
+    checks.passed(
+        "certificate",
+        f"valid at the time of the {proofs[earliest]}" if earliest is not None else "valid now",
+    )

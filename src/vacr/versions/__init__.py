@@ -1,7 +1,8 @@
 """Records in the versions of the format. Step: convert. Follows v1.cddl, v2.cddl and v3.cddl.
 
-Every way leads through version 3. From 3 to 2 and back, and from 2 to 3 and back, gives the very same record, and so does a
-record of version 1 by way of either; version 1 has no place for a session, so a record that has one leaves it behind.
+Every way leads through version 3. From 3 to 2 and back, and from 2 to 3 and back, gives the very
+same record, and so does a record of version 1 by way of either; version 1 has no place for a
+session, so a record that has one leaves it behind.
 """
 
 from __future__ import annotations
@@ -25,28 +26,41 @@ VERSIONS: dict[Version, str] = {"v1": v1.V1_VERSION, "v2": V2_VERSION, "v3": SCH
 """What a record of each version says in `version`, when it is made here."""
 
 _RECORDS = ("verifiable-agent-record", "agent-convo-record")
-_WORDS = {"[* entry]": "an array", "session-trace": "a session trace", "signed-agent-record": "a signed record"}
+_WORDS = {
+    "[* entry]": "an array",
+    "session-trace": "a session trace",
+    "signed-agent-record": "a signed record",
+}
 
 
 def convert(record: Any, to: Version, *, json: bool = True) -> Native:
-    """Give a record as another version of the format has it; the record itself when it is of that version.
+    """Give a record as another version of the format has it; the record itself when it is of that
+    version.
 
-    What needs no change is shared with the record, which is left as it is. `json` says that the record came from JSON, where
-    there is one kind of number.
+    What needs no change is shared with the record, which is left as it is. `json` says that the
+    record came from JSON, where there is one kind of number.
 
     Raises:
         InvalidRecord: the record is not valid, or holds nothing that the version could.
         UsageError: there is no such version.
     """
     if to not in VERSIONS:
-        raise UsageError(f"there is no version {to!r} of the format", hint=f"The versions are {', '.join(VERSIONS)}.")
+        raise UsageError(
+            f"there is no version {to!r} of the format",
+            hint=f"The versions are {', '.join(VERSIONS)}.",
+        )
     found = _version(record, json=json)
     if found == to:
         return cast("Native", record)
     converted = _lowered(_raised(record, found, json=json), to, json=json)
     if depth(converted, MAX_DEPTH) > MAX_DEPTH >= depth(record, MAX_DEPTH):
-        told = f"as {to} it would be nested deeper than {MAX_DEPTH} levels, for {to} has some of it further down"
-        raise InvalidRecord(told, where="/", hint="It stays as it is: no codec writes a record that deep.")
+        told = (
+            f"as {to} it would be nested deeper than {MAX_DEPTH} levels, for {to} has some "
+            "of it further down"
+        )
+        raise InvalidRecord(
+            told, where="/", hint="It stays as it is: no codec writes a record that deep."
+        )
     return converted
 
 
@@ -88,8 +102,13 @@ def _version(record: Any, *, json: bool) -> Version:
     """
     rule = rule_for(record)
     if rule not in _RECORDS or not isinstance(record, dict):
-        hint = "Only whole records are converted; of a signed one, the record inside, which then has to be signed anew."
-        raise InvalidRecord(f"not a whole record, but {_WORDS.get(rule, 'something else')}", where="/", hint=hint)
+        hint = (
+            "Only whole records are converted; of a signed one, the record inside, which "
+            "then has to be signed anew."
+        )
+        raise InvalidRecord(
+            f"not a whole record, but {_WORDS.get(rule, 'something else')}", where="/", hint=hint
+        )
     schema = schema_for(record.get("version", SCHEMA_VERSION))
     for finding in schema.checker(rule, json=json).findings(record):
         raise InvalidRecord(

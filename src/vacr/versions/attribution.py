@@ -1,7 +1,9 @@
-"""File attribution between its spellings. Step: convert. Follows section 8 of v2.cddl and its counterpart in v3.cddl.
+"""File attribution between its spellings. Step: convert. Follows section 8 of v2.cddl and its
+counterpart in v3.cddl.
 
-Versions 1 and 2 write the members of ranges and contributors in snake_case, version 3 in kebab-case; all else is the same,
-and no map of it is open. v1 has no member for the algorithm of a hash: see `vacr.versions.v1`.
+Versions 1 and 2 write the members of ranges and contributors in snake_case, version 3 in
+kebab-case; all else is the same, and no map of it is open. v1 has no member for the algorithm of a
+hash: see `vacr.versions.v1`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Going through the entries of a session, children and all. Step: convert.
 
-Without recursion: children may nest as deep as the codec reads, and an error must not depend on how much stack is left.
+Without recursion: children may nest as deep as the codec reads, and an error must not depend on how
+much stack is left.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ from vacr.model import Native
 ENTRIES: Place = ((None, "session"), "entries")
 
 Change = Callable[[Native, Place], Native]
-"""Gives an entry as another version has it, as a new dict whose children are still those of the old version."""
+"""Gives an entry as another version has it, as a new dict whose children are still those of the old
+version.
+"""
 
 
 def carried(entries: list[Native], change: Change) -> list[Native]:

@@ -1,7 +1,8 @@
 """From version 2 to version 3. Step: convert. Follows v3.cddl, whose maps are open.
 
-Extensions that `from_v3` packed are opened; those of other vendors stay, as open members. An entry of a vendor's own type becomes
-a `system-event` of that event type. What version 3 needs and version 2 does not is put in and marked: see `stubs`.
+Extensions that `from_v3` packed are opened; those of other vendors stay, as open members. An entry
+of a vendor's own type becomes a `system-event` of that event type. What version 3 needs and version
+2 does not is put in and marked: see `stubs`.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ def to_v3(record: Native, *, json: bool) -> Native:
 def _open_metadata(result: Native, record: Native, *, lacking: bool, json: bool) -> None:
     """Add what the metadata hold to a record that is being made."""
     metadata = record[METADATA]
-    admits = partial(could_be_packed, base=result, version=record["version"], lacking=lacking, json=json)
+    admits = partial(
+        could_be_packed, base=result, version=record["version"], lacking=lacking, json=json
+    )
     if not extensions.opens(metadata, METADATA, admits, json=json):
         result[METADATA] = metadata
         return
@@ -61,7 +64,9 @@ def _session(session: Native, tables: Kinds, lacks: list[str], *, json: bool) ->
         _fill(environment, "working-dir", stubs.NO_DIRECTORY, stubs.DIRECTORY, lacks)
         if "vcs" in environment:
             _fill(environment["vcs"], "type", stubs.UNKNOWN, stubs.SESSION_VCS_TYPE, lacks)
-    result["entries"] = entries.carried(session["entries"], partial(_entry, tables=tables, lacks=lacks))
+    result["entries"] = entries.carried(
+        session["entries"], partial(_entry, tables=tables, lacks=lacks)
+    )
     admits = partial(session_admits, kind=kind, placed=session)
     if EXTENSION in session and extensions.opens(session[EXTENSION], EXTENSION, admits, json=json):
         del result[EXTENSION]

@@ -1,8 +1,9 @@
 """From version 3 to version 2. Step: convert. Follows v2.cddl, whose maps are closed.
 
-What version 2 has no member for goes into the map's `vendor-ext`, at the root into `metadata`: see `extensions`. So do values
-that its members cannot hold: a `format` other than its two (`null` says that there was none), a session id of bytes, what a
-recording agent has beside name and version. Stubs that an older record was given are taken out: see `stubs`.
+What version 2 has no member for goes into the map's `vendor-ext`, at the root into `metadata`: see
+`extensions`. So do values that its members cannot hold: a `format` other than its two (`null` says
+that there was none), a session id of bytes, what a recording agent has beside name and version.
+Stubs that an older record was given are taken out: see `stubs`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from vacr.versions.kinds import EXTENSION, FORMATS, Kind, Kinds, kinds
 METADATA = "metadata"
 RECORDER_MEMBERS = ("name", "version")
 
-_PLACED = frozenset(("version", "id", "created", "session", "file-attribution", "vcs", "recording-agent"))
+_PLACED = frozenset(
+    ("version", "id", "created", "session", "file-attribution", "vcs", "recording-agent")
+)
 _NEVER_PACKED = _PLACED - {"version", "recording-agent"}
 
 
@@ -47,12 +50,15 @@ def to_v2(record: Native, *, json: bool) -> Native:
     _take_out(result, taken)
     if not rest:
         return result
-    admits = partial(could_be_packed, base=record, version=result["version"], lacking=mark is not None, json=json)
+    admits = partial(
+        could_be_packed, base=record, version=result["version"], lacking=mark is not None, json=json
+    )
     return result | {METADATA: extensions.packed(rest, METADATA, admits, json=json)}
 
 
 def could_be_packed(rest: Native, *, base: Native, version: str, lacking: bool, json: bool) -> bool:
-    """Tell whether members could be the rest of a record: `base`, as version 3 has it; `version`, that of version 2.
+    """Tell whether members could be the rest of a record: `base`, as version 3 has it; `version`,
+    that of version 2.
 
     `lacking` says whether the record has a mark beside them.
     """
@@ -76,7 +82,9 @@ def session_admits(rest: Native, *, kind: Kind, placed: Native) -> bool:
     """Tell whether members could be the rest of a session; `placed` is what version 2 has of it."""
     if "format" in rest and placed["format"] != FORMATS[0]:
         return False
-    if "session-id" in rest and not (isinstance(rest["session-id"], bytes) and rest["session-id"].hex() == placed["session-id"]):
+    if "session-id" in rest and not (
+        isinstance(rest["session-id"], bytes) and rest["session-id"].hex() == placed["session-id"]
+    ):
         return False
     return kind.admits(rest, placed=placed)
 
@@ -95,7 +103,9 @@ def _is_rest_of_recorder(value: Any, base: Native) -> bool:
 
 
 def _recorder(agent: Native, rest: Native) -> Native:
-    """Give the recording agent as version 2 has it, and add what it has no place for to the rest of the record."""
+    """Give the recording agent as version 2 has it, and add what it has no place for to the rest of
+    the record.
+    """
     more = {name: value for name, value in agent.items() if name not in RECORDER_MEMBERS}
     if more:
         rest["recording-agent"] = more
@@ -110,10 +120,14 @@ def _session(session: Native, tables: Kinds, taken: frozenset[str], *, json: boo
         rest["format"] = session.get("format")
     if "session-id" not in placed:
         placed["session-id"] = session["session-id"].hex()
-    placed["entries"] = entries.carried(session["entries"], partial(_entry, tables=tables, taken=taken))
+    placed["entries"] = entries.carried(
+        session["entries"], partial(_entry, tables=tables, taken=taken)
+    )
     if not rest:
         return placed
-    extension = extensions.packed(rest, EXTENSION, partial(session_admits, kind=kind, placed=placed), json=json)
+    extension = extensions.packed(
+        rest, EXTENSION, partial(session_admits, kind=kind, placed=placed), json=json
+    )
     return placed | {EXTENSION: extension}
 
 
@@ -122,7 +136,9 @@ def _entry(entry: Native, place: Place, *, tables: Kinds, taken: frozenset[str])
     if taken:
         here = pointer(place)
         if f"{here}/type" in taken:
-            return {name: value for name, value in entry.items() if name != "event-type"} | {"type": entry["event-type"]}
+            return {name: value for name, value in entry.items() if name != "event-type"} | {
+                "type": entry["event-type"]
+            }
         if f"{here}/content" in taken:
             entry = {name: value for name, value in entry.items() if name != "content"}
     return tables.entries[entry["type"]].to_v2(entry)

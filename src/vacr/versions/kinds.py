@@ -1,7 +1,7 @@
 """The maps of version 2, and which members of version 3 have a place in them. Step: convert.
 
-Follows v2.cddl and v3.cddl rule by rule; these tables say where they differ, and `Kind` moves members by them. The record
-and the session need more than a table: see `from_v3` and `from_v2`.
+Follows v2.cddl and v3.cddl rule by rule; these tables say where they differ, and `Kind` moves
+members by them. The record and the session need more than a table: see `from_v3` and `from_v2`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ FORMATS = ("interactive", "autonomous")
 
 @dataclass(frozen=True)
 class Member:
-    """A member of version 2 that not every value of version 3 fits, or that is written in another way."""
+    """A member of version 2 that not every value of version 3 fits, or that is written in another
+    way.
+    """
 
     fits: Callable[[Any], bool]
     to_v2: Callable[[Any], Any] = lambda value: value
@@ -30,7 +32,9 @@ class Member:
 
 @dataclass(frozen=True)
 class Kind:
-    """A map of version 2: what both versions hold alike, what moves, and what else version 3 gives a type to."""
+    """A map of version 2: what both versions hold alike, what moves, and what else version 3 gives
+    a type to.
+    """
 
     json: bool
     known: frozenset[str]
@@ -38,7 +42,9 @@ class Kind:
     typed: Mapping[str, Callable[[Any], bool]] = field(default_factory=dict)
 
     def split(self, value: Native) -> tuple[Native, Native]:
-        """Part the members of a map of version 3: those with a place in version 2, as they are there, and the rest."""
+        """Part the members of a map of version 3: those with a place in version 2, as they are
+        there, and the rest.
+        """
         placed, rest = {}, {}
         for name, item in value.items():
             if name in self.known:
@@ -50,7 +56,9 @@ class Kind:
         return placed, rest
 
     def admits(self, rest: Native, *, placed: Native) -> bool:
-        """Tell whether members could be the rest of a map of version 3; `placed` is what version 2 has of it."""
+        """Tell whether members could be the rest of a map of version 3; `placed` is what version 2
+        has of it.
+        """
         return not any(
             name in self.known
             or (name in self.members and self.members[name].fits(item))
@@ -64,7 +72,9 @@ class Kind:
         placed, rest = self.split(value)
         if not rest:
             return placed
-        extension = extensions.packed(rest, EXTENSION, partial(self.admits, placed=placed), json=self.json)
+        extension = extensions.packed(
+            rest, EXTENSION, partial(self.admits, placed=placed), json=self.json
+        )
         return placed | {EXTENSION: extension}
 
     def to_v3(self, value: Native) -> Native:
@@ -72,13 +82,18 @@ class Kind:
         result = self.raised(value)
         if EXTENSION in value:
             extension = result.pop(EXTENSION)
-            opens = extensions.opens(extension, EXTENSION, partial(self.admits, placed=value), json=self.json)
+            opens = extensions.opens(
+                extension, EXTENSION, partial(self.admits, placed=value), json=self.json
+            )
             result |= extension["data"] if opens else {EXTENSION: extension}
         return result
 
     def raised(self, value: Native) -> Native:
         """Give the members of a map of version 2 as version 3 has them, the extension as it is."""
-        return {name: self.members[name].to_v3(item) if name in self.members else item for name, item in value.items()}
+        return {
+            name: self.members[name].to_v3(item) if name in self.members else item
+            for name, item in value.items()
+        }
 
 
 @dataclass(frozen=True)
@@ -95,8 +110,15 @@ class Kinds:
 def kinds(*, json: bool) -> Kinds:
     """Give the tables; `json` says whether there is one kind of number, as in `Schema.checker`."""
 
-    def kind(*known: str, typed: Mapping[str, Callable[[Any], bool]] | None = None, **members: Member) -> Kind:
-        return Kind(json, frozenset(known), {name.replace("_", "-"): one for name, one in members.items()}, typed or {})
+    def kind(
+        *known: str, typed: Mapping[str, Callable[[Any], bool]] | None = None, **members: Member
+    ) -> Kind:
+        return Kind(
+            json,
+            frozenset(known),
+            {name.replace("_", "-"): one for name, one in members.items()},
+            typed or {},
+        )
 
     vcs = kind("type", "revision", "branch", "repository")
     usage = kind("input", "output", "cached", "reasoning", "total", "cost")
@@ -115,14 +137,22 @@ def kinds(*, json: bool) -> Kinds:
     )
     entry = partial(kind, "type", "timestamp", "id", "children", session_id=_TEXT)
     is_usage = schema_for("3").checker("token-usage", json=json).matches
-    payload = Member(_always, partial(extensions.packed_payload, json=json), partial(extensions.opened_payload, json=json))
+    payload = Member(
+        _always,
+        partial(extensions.packed_payload, json=json),
+        partial(extensions.opened_payload, json=json),
+    )
     return Kinds(
         interactive=envelope(),
         autonomous=envelope(task_description=_TEXT, task_result=_TEXT),
         vcs=vcs,
         entries={
-            "user": entry("content", "parent-id", typed={"model-id": _is_text, "token-usage": is_usage}),
-            "assistant": entry("content", "parent-id", "model-id", stop_reason=_TEXT, token_usage=_map(usage)),
+            "user": entry(
+                "content", "parent-id", typed={"model-id": _is_text, "token-usage": is_usage}
+            ),
+            "assistant": entry(
+                "content", "parent-id", "model-id", stop_reason=_TEXT, token_usage=_map(usage)
+            ),
             "tool-call": entry("call-id", "name", "input", contributor=_CONTRIBUTOR),
             "tool-result": entry("call-id", "output", "status", "is-error"),
             "reasoning": entry("content", "encrypted", "subject"),
@@ -156,4 +186,6 @@ def _map(kind: Kind) -> Member:
 
 
 _TEXT = Member(_is_text)
-_CONTRIBUTOR = Member(attribution.is_contributor, attribution.contributor_to_snake, attribution.contributor_to_kebab)
+_CONTRIBUTOR = Member(
+    attribution.is_contributor, attribution.contributor_to_snake, attribution.contributor_to_kebab
+)

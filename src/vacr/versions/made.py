@@ -12,7 +12,9 @@ from vacr.versions import convert
 
 
 def as_made(record: Any, *, json: bool) -> Any:
-    """Give a record of version 2 in the version it may have been made in, whose content gives the id."""
+    """Give a record of version 2 in the version it may have been made in, whose content gives the
+    id.
+    """
     if major(record.get("version")) == "2":
         with suppress(InvalidRecord):
             return convert(record, "v3", json=json)

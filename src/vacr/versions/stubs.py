@@ -1,8 +1,10 @@
-"""What version 3 needs and an older record lacks: put in, marked, and taken out again. Step: convert.
+"""What version 3 needs and an older record lacks: put in, marked, and taken out again. Step:
+convert.
 
-The mark is `vacr.converted` at the root: `stubs`, the sorted pointers of what was put in, and `version`, that of the record
-before, where it is not the one that is written on the way back. A mark counts only if each pointer leads to just that
-stub; whatever else stands in `vacr.converted` is a member like any other, and carried as one.
+The mark is `vacr.converted` at the root: `stubs`, the sorted pointers of what was put in, and
+`version`, that of the record before, where it is not the one that is written on the way back. A
+mark counts only if each pointer leads to just that stub; whatever else stands in `vacr.converted`
+is a member like any other, and carried as one.
 """
 
 from __future__ import annotations
@@ -30,9 +32,15 @@ RECORDER = "/recording-agent/name"
 DIRECTORY = "/session/environment/working-dir"
 SESSION_VCS_TYPE = "/session/environment/vcs/type"
 
-_VENDOR_ENTRY = frozenset(("type", "event-type", "vendor-ext", "timestamp", "id", "session-id", "children"))
+_VENDOR_ENTRY = frozenset(
+    ("type", "event-type", "vendor-ext", "timestamp", "id", "session-id", "children")
+)
 _NEVER_VENDORS = ("user", "assistant", "reasoning")
-_REQUIRED = {"tool-call": ("name", "input"), "tool-result": ("output",), "system-event": ("event-type",)}
+_REQUIRED = {
+    "tool-call": ("name", "input"),
+    "tool-result": ("output",),
+    "system-event": ("event-type",),
+}
 
 
 @dataclass(frozen=True)
@@ -44,14 +52,24 @@ class Mark:
 
 
 def session(record_id: str) -> Native:
-    """Make a session for a record that has none; a session id is what the earliest version's record id became."""
-    return {"session-id": record_id, "agent-meta": {"model-id": UNKNOWN, "model-provider": UNKNOWN}, "entries": []}
+    """Make a session for a record that has none; a session id is what the earliest version's record
+    id became.
+    """
+    return {
+        "session-id": record_id,
+        "agent-meta": {"model-id": UNKNOWN, "model-provider": UNKNOWN},
+        "entries": [],
+    }
 
 
 def is_vendor_entry(entry: Native) -> bool:
-    """Tell whether an entry of version 2 is of its seventh kind: of no type that is known, or without what that type needs."""
+    """Tell whether an entry of version 2 is of its seventh kind: of no type that is known, or
+    without what that type needs.
+    """
     kind = entry["type"]
-    return kind not in _NEVER_VENDORS and not (kind in _REQUIRED and all(name in entry for name in _REQUIRED[kind]))
+    return kind not in _NEVER_VENDORS and not (
+        kind in _REQUIRED and all(name in entry for name in _REQUIRED[kind])
+    )
 
 
 def marked(record: Native, pointers: list[str], version: str) -> Native:
@@ -65,7 +83,9 @@ def marked(record: Native, pointers: list[str], version: str) -> Native:
 def unmarked(record: Native) -> Native:
     """Give a record without its mark."""
     rest = {name: value for name, value in record[OURS].items() if name != CONVERTED}
-    return {name: value for name, value in record.items() if name != OURS} | ({OURS: rest} if rest else {})
+    return {name: value for name, value in record.items() if name != OURS} | (
+        {OURS: rest} if rest else {}
+    )
 
 
 def converted(record: Native) -> Native:
@@ -80,10 +100,14 @@ def mark_of(record: Native, *, json: bool) -> Mark | None:
     mark = converted(record)
     if not mark or not mark.keys() <= {"stubs", "version"}:
         return None
-    if "version" in mark and not (_is_other_v2(mark["version"]) and record["version"] == SCHEMA_VERSION):
+    if "version" in mark and not (
+        _is_other_v2(mark["version"]) and record["version"] == SCHEMA_VERSION
+    ):
         return None
     stubs = mark.get("stubs", [])
-    if "stubs" in mark and not (isinstance(stubs, list) and stubs and all(isinstance(one, str) for one in stubs)):
+    if "stubs" in mark and not (
+        isinstance(stubs, list) and stubs and all(isinstance(one, str) for one in stubs)
+    ):
         return None
     found = frozenset(stubs)
     if stubs != sorted(found) or not found <= frozenset(_places(record, json=json)):

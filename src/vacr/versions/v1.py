@@ -1,9 +1,10 @@
 """Version 1, which is a file attribution alone, into version 3 and out of it. Step: convert.
 
-Follows the draft's own mapping of version 1: its id is the session's id, its timestamp the session's start, its tool the
-agent's name and version, its vcs that of the environment, its metadata the session's extension. Out of a record with more than
-that, the time is the session's end or that of its last entry, as the draft derives it; all else stays behind, and
-`left_behind` tells what. The algorithm of a hash, which a range of version 1 cannot name, is in `metadata.vacr`.
+Follows the draft's own mapping of version 1: its id is the session's id, its timestamp the
+session's start, its tool the agent's name and version, its vcs that of the environment, its
+metadata the session's extension. Out of a record with more than that, the time is the session's end
+or that of its last entry, as the draft derives it; all else stays behind, and `left_behind` tells
+what. The algorithm of a hash, which a range of version 1 cannot name, is in `metadata.vacr`.
 """
 
 from __future__ import annotations
@@ -29,7 +30,11 @@ _TOOL = {"name": "cli-name", "version": "cli-version"}
 def from_v1(record: Native) -> Native:
     """Give a valid record of version 1 as version 3 has it."""
     tool, metadata = record.get("tool", {}), record.get("metadata")
-    made_up = ["/session/agent-meta/model-id", "/session/agent-meta/model-provider", "/session/entries"]
+    made_up = [
+        "/session/agent-meta/model-id",
+        "/session/agent-meta/model-provider",
+        "/session/entries",
+    ]
     session = stubs.session(record["id"]) | {"session-start": record["timestamp"]}
     session["agent-meta"] |= {_TOOL[name]: value for name, value in tool.items()}
     if "vcs" in record:
@@ -37,13 +42,20 @@ def from_v1(record: Native) -> Native:
         made_up.append(stubs.DIRECTORY)
     files = attribution.to_kebab({"files": record["files"]})
     if _named_algorithms(metadata, files):
-        metadata = {name: value for name, value in record["metadata"].items() if name != stubs.OURS} or None
+        metadata = {
+            name: value for name, value in record["metadata"].items() if name != stubs.OURS
+        } or None
     if metadata is not None:
         session[EXTENSION] = {"vendor": tool.get("name", stubs.UNKNOWN), "data": metadata}
     mark: Native = {"version": record["version"], "stubs": sorted(made_up)}
     if record.get("tool") == {}:
         mark["tool"] = {}
-    result = {"version": SCHEMA_VERSION, "id": record["id"], "session": session, "file-attribution": files}
+    result = {
+        "version": SCHEMA_VERSION,
+        "id": record["id"],
+        "session": session,
+        "file-attribution": files,
+    }
     return result | {stubs.OURS: {stubs.CONVERTED: mark}}
 
 
@@ -61,19 +73,29 @@ def to_v1(record: Native) -> Native:
         )
     mark, identity = _mark(record), record["session"]["session-id"]
     files = attribution.to_snake(record["file-attribution"])
-    algorithms = {where: one.pop("content_hash_alg") for where, one in _ranges(files) if "content_hash_alg" in one}
+    algorithms = {
+        where: one.pop("content_hash_alg")
+        for where, one in _ranges(files)
+        if "content_hash_alg" in one
+    }
     result: Native = {
         "version": mark.get("version", V1_VERSION),
         "id": identity.hex() if isinstance(identity, bytes) else identity,
         "timestamp": _time(record),
         "files": files["files"],
     }
-    optional = {"vcs": _vcs(record), "tool": _tool(record, mark), "metadata": _metadata(record, algorithms)}
+    optional = {
+        "vcs": _vcs(record),
+        "tool": _tool(record, mark),
+        "metadata": _metadata(record, algorithms),
+    }
     return result | {name: value for name, value in optional.items() if value is not None}
 
 
 def left_behind(record: Native, made: Native) -> list[str]:
-    """Give the pointers of what a record of version 3 has and the record of version 1 made of it does not."""
+    """Give the pointers of what a record of version 3 has and the record of version 1 made of it
+    does not.
+    """
     tool, vcs, time = made.get("tool", {}), made.get("vcs", {}), made["timestamp"]
     moved = {
         "/created": time,
@@ -84,15 +106,23 @@ def left_behind(record: Native, made: Native) -> list[str]:
         "/recording-agent/name": tool.get("name"),
         "/recording-agent/version": tool.get("version"),
     }
-    return [where for where, value in _only_in(record, from_v1(made), "") if where not in moved or _told(value) != moved[where]]
+    return [
+        where
+        for where, value in _only_in(record, from_v1(made), "")
+        if where not in moved or _told(value) != moved[where]
+    ]
 
 
 def _only_in(old: Native, new: Native, base: str) -> Iterator[tuple[str, Any]]:
     for name, value in old.items():
         where = f"{base}/{escape(str(name))}"
-        if where in {"/file-attribution", "/vacr/converted"} or (name in new and value is new[name]):
+        if where in {"/file-attribution", "/vacr/converted"} or (
+            name in new and value is new[name]
+        ):
             continue
-        if isinstance(value, dict) and (isinstance(new.get(name), dict) or where in {"/vcs", "/recording-agent"}):
+        if isinstance(value, dict) and (
+            isinstance(new.get(name), dict) or where in {"/vcs", "/recording-agent"}
+        ):
             yield from _only_in(value, new.get(name, {}), where)
         elif name not in new or value != new[name]:
             yield where, value
@@ -110,9 +140,16 @@ def _mark(record: Native) -> Native:
 
 def _time(record: Native) -> str:
     session = record["session"]
-    stamps = [entry["timestamp"] for entry, _ in entries.each(session["entries"]) if "timestamp" in entry]
+    stamps = [
+        entry["timestamp"] for entry, _ in entries.each(session["entries"]) if "timestamp" in entry
+    ]
     latest = span([stamp for stamp in stamps if isinstance(stamp, str) or math.isfinite(stamp)])
-    for stamp in (session.get("session-end"), latest and latest[1], session.get("session-start"), record.get("created")):
+    for stamp in (
+        session.get("session-end"),
+        latest and latest[1],
+        session.get("session-start"),
+        record.get("created"),
+    ):
         text = None if stamp is None else as_text(stamp)
         if text is not None:
             return text
@@ -126,21 +163,28 @@ def _time(record: Native) -> str:
 def _vcs(record: Native) -> Native | None:
     """Give the state of version control, if both its type and its revision are known."""
     environment = record["session"].get("environment", {})
-    for vcs, where in ((environment.get("vcs", {}), stubs.SESSION_VCS_TYPE), (record.get("vcs", {}), stubs.VCS_TYPE)):
+    for vcs, where in (
+        (environment.get("vcs", {}), stubs.SESSION_VCS_TYPE),
+        (record.get("vcs", {}), stubs.VCS_TYPE),
+    ):
         if "revision" in vcs and not _is_stub(record, where):
             return {"type": vcs["type"], "revision": vcs["revision"]}
     return None
 
 
 def _tool(record: Native, mark: Native) -> Native | None:
-    """Give the agent's name and version; where it has none, the recording agent's, as version 2 understands `tool`."""
+    """Give the agent's name and version; where it has none, the recording agent's, as version 2
+    understands `tool`.
+    """
     agent = record["session"]["agent-meta"]
     tool = {name: agent[member] for name, member in _TOOL.items() if member in agent}
     if tool or mark:
         return tool or mark.get("tool")
     recorder = record.get("recording-agent", {})
     return {
-        name: recorder[name] for name in _TOOL if name in recorder and not _is_stub(record, f"/recording-agent/{name}")
+        name: recorder[name]
+        for name in _TOOL
+        if name in recorder and not _is_stub(record, f"/recording-agent/{name}")
     } or None
 
 
@@ -157,7 +201,9 @@ def _metadata(record: Native, algorithms: dict[str, str]) -> Native | None:
 
 
 def _named_algorithms(metadata: Any, files: Native) -> bool:
-    """Put the algorithms that the metadata name into the ranges; tell whether that is all that `metadata.vacr` says."""
+    """Put the algorithms that the metadata name into the ranges; tell whether that is all that
+    `metadata.vacr` says.
+    """
     ours = metadata.get(stubs.OURS) if isinstance(metadata, dict) else None
     if not isinstance(ours, dict) or ours.keys() != {_ALGORITHM}:
         return False

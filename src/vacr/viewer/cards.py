@@ -16,7 +16,9 @@ _LONGEST = 100
 
 
 def title_of(record: Native, otherwise: str) -> str:
-    """Name a conversation as `vacr list` does: by what its agent calls it, or else by its first prompt."""
+    """Name a conversation as `vacr list` does: by what its agent calls it, or else by its first
+    prompt.
+    """
     line = visible(titles.title_of(record["session"]) or otherwise)
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
 
@@ -40,7 +42,10 @@ def card_of(record: Native, name: str, href: str, verdict: str, told: str) -> di
         "errors": found.errors,
         "tokens": found.tokens["input"] + found.tokens["output"],
         "spent": [{"name": name, "value": count} for name, count in found.models.items()],
-        "tools": [{"name": name, "value": count, "failed": found.failed_tools[name]} for name, count in found.tools.items()],
+        "tools": [
+            {"name": name, "value": count, "failed": found.failed_tools[name]}
+            for name, count in found.tools.items()
+        ],
         "cost": round(found.cost, 4),
         "verdict": verdict,
         "told": visible(told),

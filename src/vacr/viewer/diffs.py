@@ -1,6 +1,8 @@
-"""What a tool call asks to be changed in files, as diffs. Step: show. Follows the table of tools that attribution has.
+"""What a tool call asks to be changed in files, as diffs. Step: show. Follows the table of tools
+that attribution has.
 
-It is what was asked for, whether it was done or not; what became of the files is in the file attribution.
+It is what was asked for, whether it was done or not; what became of the files is in the file
+attribution.
 """
 
 from __future__ import annotations
@@ -15,12 +17,16 @@ from vacr.attribution.derive import edits_in
 
 _CONTEXT = 3
 _MOST_COMPARED = 4_000_000
-"""How many pairs of lines are compared: finding what is alike may take the square of that, and an edit may be of any length."""
+"""How many pairs of lines are compared: finding what is alike may take the square of that, and an
+edit may be of any length.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class FileDiff:
-    """Lines of one file with their first letters: `+`, `-`, a blank, or `@` where something is left out."""
+    """Lines of one file with their first letters: `+`, `-`, a blank, or `@` where something is left
+    out.
+    """
 
     path: str
     what: str
@@ -39,7 +45,9 @@ class FileDiff:
 
 
 def diffs_of(agent: str, tool: str, given: Any) -> list[FileDiff]:
-    """Give what a call asks to be changed; nothing for a tool that changes no file by its arguments."""
+    """Give what a call asks to be changed; nothing for a tool that changes no file by its
+    arguments.
+    """
     kind = tools.TOOLS.get(agent, {}).get(tool)
     path = tools.text(given, tools.PATHS)
     if kind == tools.PATCH:
@@ -63,7 +71,11 @@ def _patched(file: apply_patch.FilePatch) -> FileDiff:
         lines.append(f"@@ {part.anchor}".rstrip())
         lines += list(_compared("\n".join(part.old), "\n".join(part.new)))[1:]
     to = f"{file.path} → {file.to}" if file.to else file.path
-    return FileDiff(to, "delete" if file.kind == "delete" else "move" if file.to and not lines else "edit", lines)
+    return FileDiff(
+        to,
+        "delete" if file.kind == "delete" else "move" if file.to and not lines else "edit",
+        lines,
+    )
 
 
 def _compared(old: str, new: str) -> Iterator[str]:
@@ -83,7 +95,9 @@ def _compared(old: str, new: str) -> Iterator[str]:
 
 
 def _changed(before: list[str], after: list[str]) -> tuple[list[str], list[str]]:
-    """Leave out the lines that two texts begin and end alike with, but for some around what differs."""
+    """Leave out the lines that two texts begin and end alike with, but for some around what
+    differs.
+    """
     shortest = min(len(before), len(after))
     start = next((at for at in range(shortest) if before[at] != after[at]), shortest)
     rest = shortest - start

@@ -44,12 +44,16 @@ class Filter:
 
 
 def searching(text: str) -> Callable[[str], object] | None:
-    """Give what looks for a text in another, in any case of letters; nothing where no text is asked for."""
+    """Give what looks for a text in another, in any case of letters; nothing where no text is asked
+    for.
+    """
     return re.compile(re.escape(text), re.IGNORECASE).search if text else None
 
 
 def texts_of(row: Row) -> Iterator[str]:
-    """Give the texts in which a row is looked for: all of a call's input, of which its summary may be a part."""
+    """Give the texts in which a row is looked for: all of a call's input, of which its summary may
+    be a part.
+    """
     yield row.tool
     yield row.summary
     yield from bodies_of(row)

@@ -1,4 +1,6 @@
-"""What sessions add up to, by what they have in common. Step: stats. Only sums are kept of a session, never the session."""
+"""What sessions add up to, by what they have in common. Step: stats. Only sums are kept of a
+session, never the session.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ UNKNOWN = "unknown"
 
 @dataclass
 class Groups:
-    """Sums of many sessions; of a session that was recorded more than once, the longest recording counts."""
+    """Sums of many sessions; of a session that was recorded more than once, the longest recording
+    counts.
+    """
 
     by: str
     sessions: dict[tuple[str, str], dict[str, Totals]] = field(default_factory=dict)
@@ -42,7 +46,9 @@ class Groups:
                 found[key] = found.get(key, Totals()) + totals
         if self.by == DAY:
             return dict(sorted(found.items()))
-        return dict(sorted(found.items(), key=lambda item: (-tokens(item[1]), -item[1].entries, item[0])))
+        return dict(
+            sorted(found.items(), key=lambda item: (-tokens(item[1]), -item[1].entries, item[0]))
+        )
 
     def total(self) -> Totals:
         """Give the sums of all; a session that several groups share is one session."""
@@ -71,7 +77,9 @@ def _key(record: Native, by: str) -> str:
     if by == AGENT:
         return str(session.get("agent-meta", {}).get("cli-name", UNKNOWN))
     if by == PROJECT:
-        place = session.get("environment", {}).get("working-dir") or record.get("vcs", {}).get("repository")
+        place = session.get("environment", {}).get("working-dir") or record.get("vcs", {}).get(
+            "repository"
+        )
         return str(place or UNKNOWN)
     start = session.get("session-start")
     moment = milliseconds(start) if start is not None else None
@@ -79,7 +87,9 @@ def _key(record: Native, by: str) -> str:
 
 
 def _by_model(record: Native) -> dict[str, Totals]:
-    """Part a session by the models that worked in it; what no model is named for is of the session's usual one."""
+    """Part a session by the models that worked in it; what no model is named for is of the
+    session's usual one.
+    """
     session = record["session"]
     usual = str(session.get("agent-meta", {}).get("model-id", UNKNOWN))
     shown: dict[str, list[Row]] = {}

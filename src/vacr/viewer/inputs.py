@@ -1,4 +1,6 @@
-"""What a call was given, as texts. Step: show. A summary is one line of it; who looks for a command wants all of it."""
+"""What a call was given, as texts. Step: show. A summary is one line of it; who looks for a command
+wants all of it.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,9 @@ from vacr.viewer.values import told
 
 
 def inputs_of(given: Any) -> Iterator[tuple[str, str]]:
-    """Give the members of an input by their names; one that is no object has a single text without a name."""
+    """Give the members of an input by their names; one that is no object has a single text without
+    a name.
+    """
     if not isinstance(given, dict):
         if given is not None:
             yield "", _text(given)

@@ -1,8 +1,9 @@
 """A page that verifies and shows records by itself. Step: view. Template + bytes → HTML.
 
-The page is made of the viewer (`page.html`, built from `web/`), of the records' own bytes, compressed, and of a description. What
-it shows, it makes of those bytes, and verifies them again: nothing that was found out here is believed there. Its policy (CSP)
-lets no script run but the viewer's, and nothing be fetched.
+The page is made of the viewer (`page.html`, built from `web/`), of the records' own bytes,
+compressed, and of a description. What it shows, it makes of those bytes, and verifies them again:
+nothing that was found out here is believed there. Its policy (CSP) lets no script run but the
+viewer's, and nothing be fetched.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ _LEVEL = 6
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A record in a page: its bytes as they are stored, the statement about it, and what verification found here."""
+    """A record in a page: its bytes as they are stored, the statement about it, and what
+    verification found here.
+    """
 
     name: str
     data: bytes
@@ -50,7 +53,9 @@ class Trust:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What a page is made of; the first record is the session, others are those of its sub-agents."""
+    """What a page is made of; the first record is the session, others are those of its
+    sub-agents.
+    """
 
     title: str
     records: Sequence[Shown]
@@ -83,7 +88,12 @@ class Page:
 
 def site_index(template: str, title: str, pages: Sequence[Mapping[str, Any]]) -> Iterator[bytes]:
     """Give the index of an archive."""
-    description = {"title": visible(title), "made": f"vacr {__version__}", "records": [], "site": {"pages": list(pages)}}
+    description = {
+        "title": visible(title),
+        "made": f"vacr {__version__}",
+        "records": [],
+        "site": {"pages": list(pages)},
+    }
     yield from _filled(template, title, [_described(description)])
 
 
@@ -98,13 +108,22 @@ def _filled(template: str, title: str, islands: list[bytes]) -> Iterator[bytes]:
 
 
 def _described(description: dict[str, Any]) -> bytes:
-    # What could end the element, or begin a comment in it, is spelled in a way that JSON reads alike.
-    text = canonical_json.encode(description).replace(b"<", b"\\u003c").replace(b">", b"\\u003e").replace(b"&", b"\\u0026")
+    # What could end the element, or begin a comment in it, is spelled in a way that JSON reads
+    # alike.
+    text = (
+        canonical_json.encode(description)
+        .replace(b"<", b"\\u003c")
+        .replace(b">", b"\\u003e")
+        .replace(b"&", b"\\u0026")
+    )
     return b'<script type="application/json" id="vacr-page">%s</script>\n' % text
 
 
 def _island(name: str, data: bytes) -> bytes:
-    return b'<script type="application/octet-stream" id="%s">%s</script>\n' % (name.encode(), base64.b64encode(data))
+    return b'<script type="application/octet-stream" id="%s">%s</script>\n' % (
+        name.encode(),
+        base64.b64encode(data),
+    )
 
 
 def _written(key: PublicKey) -> str:

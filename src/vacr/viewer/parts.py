@@ -1,7 +1,8 @@
 """What a content or an output says, part by part, whatever shape it has. Step: show.
 
-Agents write a text, a list of blocks, an object, or nothing. What is known is a text or an image; all else is kept as the value
-it is, to be shown as JSON. Blocks that have entries of their own (calls, results, reasoning) are left to those.
+Agents write a text, a list of blocks, an object, or nothing. What is known is a text or an image;
+all else is kept as the value it is, to be shown as JSON. Blocks that have entries of their own
+(calls, results, reasoning) are left to those.
 """
 
 from __future__ import annotations
@@ -12,7 +13,17 @@ from typing import Any
 
 from vacr.content import PARTS, VIEWS
 
-_TEXTS = frozenset(("text", "input_text", "output_text", "summary_text", "reasoning_text", "refusal", "connector_text"))
+_TEXTS = frozenset(
+    (
+        "text",
+        "input_text",
+        "output_text",
+        "summary_text",
+        "reasoning_text",
+        "refusal",
+        "connector_text",
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +93,16 @@ def _part(block: Any) -> Iterator[Part]:
         yield Other(type(block).__name__, block)
         return
     kind = block.get("type")
-    response = next((block[name].get("response") for name in PARTS if isinstance(block.get(name), dict)), None)
+    response = next(
+        (block[name].get("response") for name in PARTS if isinstance(block.get(name), dict)), None
+    )
     if response is not None:
         yield from _printed(response)
     elif (image := _image(block)) is not None:
         yield image
-    elif isinstance(text := _said(block), str) and (not isinstance(kind, str) or kind in _TEXTS or len(block) <= 2):  # noqa: PLR2004 - its type and its text
+    elif isinstance(text := _said(block), str) and (
+        not isinstance(kind, str) or kind in _TEXTS or len(block) <= 2  # noqa: PLR2004
+    ):
         if text:
             yield Text(text)
     else:

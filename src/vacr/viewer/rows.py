@@ -1,7 +1,7 @@
 """A record as rows, in the order of the conversation. Step: show.
 
-A row is what a person sees as one thing: something said, something thought, a call with its result, an event. Terminal, page and
-exports show the same rows.
+A row is what a person sees as one thing: something said, something thought, a call with its result,
+an event. Terminal, page and exports show the same rows.
 """
 
 from __future__ import annotations
@@ -61,7 +61,11 @@ def rows(record: Native) -> Iterator[Row]:
     for place, entry, _, parent in entries:
         if entry.get("type") == "tool-result" and (call := entry.get("call-id")) is not None:
             results.setdefault(str(call), (place, entry, parent))
-    calls = {str(entry["call-id"]) for _, entry, _, _ in entries if entry.get("type") == "tool-call" and "call-id" in entry}
+    calls = {
+        str(entry["call-id"])
+        for _, entry, _, _ in entries
+        if entry.get("type") == "tool-call" and "call-id" in entry
+    }
     for place, entry, depth, parent in entries:
         kind = entry.get("type")
         if kind == "tool-result":
@@ -88,7 +92,9 @@ def rows(record: Native) -> Iterator[Row]:
             yield row
 
 
-def _flat(entries: Any, place: str, depth: int, parent: Native | None) -> Iterator[tuple[str, Native, int, Native | None]]:
+def _flat(
+    entries: Any, place: str, depth: int, parent: Native | None
+) -> Iterator[tuple[str, Native, int, Native | None]]:
     """Give entries, each before its children, with the entry that holds it."""
     for number, entry in enumerate(entries if isinstance(entries, list) else ()):
         if isinstance(entry, dict):

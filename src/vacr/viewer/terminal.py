@@ -1,4 +1,6 @@
-"""Rows as lines for a terminal. Step: show. Each line is a text and how it looks; whoever prints it knows the colours."""
+"""Rows as lines for a terminal. Step: show. Each line is a text and how it looks; whoever prints it
+knows the colours.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ _SHOWN = {BRIEF: 0, NORMAL: 12, FULL: None}
 """How many lines of a diff, an output or a thought are shown."""
 _MATCHES = 3
 _AROUND = 60
-"""How much is shown of where a text was found: how many lines, and how many characters before and behind."""
+"""How much is shown of where a text was found: how many lines, and how many characters before and
+behind.
+"""
 
 
 class Line(NamedTuple):
@@ -48,7 +52,10 @@ class Teller:
         """Give the lines of a row; those that are not shown in this detail give none."""
         if row.kind == EVENT:
             if self.events or (row.is_error and self.detail != BRIEF):
-                yield Line(f"· {visible_line(row.summary)}{_when(row)}{self._place(row)}", "error" if row.is_error else "dim")
+                yield Line(
+                    f"· {visible_line(row.summary)}{_when(row)}{self._place(row)}",
+                    "error" if row.is_error else "dim",
+                )
                 if self.detail == FULL:
                     yield from self._json(row.entry.get("data"), "  ")
         elif row.kind == TOOL:
@@ -69,15 +76,25 @@ class Teller:
         head = f"{_HEADS[row.kind]}{agent}{model}{injected}{gone}{_when(row)}{self._place(row)}"
         yield Line(head, "head" if row.kind != REASONING else "dim")
         lines = [line for part in row.parts for line in self._part(part)]
-        yield from self._some(lines, "  ", look) if row.kind == REASONING else (Line(f"  {line}", look) for line in lines)
+        yield from (
+            self._some(lines, "  ", look)
+            if row.kind == REASONING
+            else (Line(f"  {line}", look) for line in lines)
+        )
 
     def _tool(self, row: Row) -> Iterator[Line]:
         failed = " ✗" if row.is_error else ""
         agent = f"[{visible_line(row.agent)}] " if row.agent else ""
-        what = f"{visible_line(row.tool)} {visible_line(row.summary)}".strip() if row.tool else "a result without its call"
+        what = (
+            f"{visible_line(row.tool)} {visible_line(row.summary)}".strip()
+            if row.tool
+            else "a result without its call"
+        )
         counts = "".join(f" (+{diff.added} -{diff.removed})" for diff in row.diffs[:1])
         pending = "" if row.result is not None or not row.tool else " …"
-        yield Line(f"  → {agent}{what}{counts}{failed}{pending}", "error" if row.is_error else "call")
+        yield Line(
+            f"  → {agent}{what}{counts}{failed}{pending}", "error" if row.is_error else "call"
+        )
         if self.places:
             yield Line(f"      {f'{_when(row)}{self._place(row)}'.strip()}", "dim")
         if self.detail == BRIEF:
@@ -87,21 +104,30 @@ class Teller:
             yield from self._diff(diff, named=len(row.diffs) > 1)
         printed = row.result.parts if row.result is not None else row.parts
         if self.detail == FULL or row.is_error:
-            yield from self._some([line for part in printed for line in self._part(part)], "      ", "dim")
+            yield from self._some(
+                [line for part in printed for line in self._part(part)], "      ", "dim"
+            )
 
     def _given(self, row: Row) -> Iterator[Line]:
         """Give what a call was given, but for what its line or its diffs say."""
         for name, text in () if row.diffs else inputs_of(row.entry.get("input")):
             if text != row.summary:
                 for number, line in enumerate(visible(text).strip("\n").split("\n")):
-                    yield Line(f"      {f'{visible_line(name)}: ' if name and not number else ''}{line}", "dim")
+                    yield Line(
+                        f"      {f'{visible_line(name)}: ' if name and not number else ''}{line}",
+                        "dim",
+                    )
 
     def _found(self, row: Row) -> Iterator[Line]:
-        """Give the lines in which the text was found, where the line of the call does not say it."""
+        """Give the lines in which the text was found, where the line of the call does not
+        say it.
+        """
         found = searching(self.sought)
         if found is None or found(f"{row.tool} {row.summary}"):
             return
-        lines = dict.fromkeys(line for text in bodies_of(row) for line in text.splitlines() if found(line))
+        lines = dict.fromkeys(
+            line for text in bodies_of(row) for line in text.splitlines() if found(line)
+        )
         for line in list(lines)[:_MATCHES]:
             yield Line(f"      {visible_line(_around(line, self.sought))}", "dim")
         yield from _left_out(len(lines), _MATCHES, "      ")
@@ -129,7 +155,12 @@ class Teller:
         if isinstance(part, Text):
             return visible(part.text).strip("\n").split("\n")
         if isinstance(part, Image):
-            return [f"[image {visible_line(part.name or part.media_type or 'of no type')}{_bytes(part)}]"]
+            return [
+                (
+                    "[image "
+                    f"{visible_line(part.name or part.media_type or 'of no type')}{_bytes(part)}]"
+                )
+            ]
         return [f"[{visible_line(part.kind)}] {visible_line(told(part.value))}"]
 
     def _json(self, value: object, indent: str) -> Iterator[Line]:

@@ -1,4 +1,6 @@
-"""What a session adds up to. Step: show, stats. Tokens and cost are what the record says; nothing is priced here."""
+"""What a session adds up to. Step: show, stats. Tokens and cost are what the record says; nothing
+is priced here.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from vacr.timestamps import milliseconds
 from vacr.viewer.rows import ASSISTANT, TOOL, USER, Row, rows
 
 MOST_COST = 1e15
-"""More than anything costs: what is said to cost more counts as that, so that there is always a sum."""
+"""More than anything costs: what is said to cost more counts as that, so that there is always a
+sum.
+"""
 COUNTED = ("input", "cached", "output", "reasoning", "total")
 
 
@@ -41,7 +45,9 @@ class Totals:
 
     def __add__(self, other: Totals) -> Totals:
         """Add up two."""
-        return Totals(*(getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__))
+        return Totals(
+            *(getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__)
+        )
 
 
 def totals_of(record: Native, shown: Iterable[Row] | None = None) -> Totals:
@@ -67,9 +73,13 @@ def add_usage(record: Native, found: Totals) -> None:
         found.entries += 1
         usage = entry.get("token-usage")
         if isinstance(usage, dict) and not _is_inherited(entry):
-            found.tokens.update({name: usage[name] for name in COUNTED if type(usage.get(name)) is int})
+            found.tokens.update(
+                {name: usage[name] for name in COUNTED if type(usage.get(name)) is int}
+            )
             cost = usage.get("cost")
-            found.cost += max(-MOST_COST, min(cost, MOST_COST)) if isinstance(cost, int | float) else 0
+            found.cost += (
+                max(-MOST_COST, min(cost, MOST_COST)) if isinstance(cost, int | float) else 0
+            )
             if type(usage.get("output")) is int:
                 found.models[str(entry.get("model-id", usual))] += usage["output"]
     found.milliseconds = _lasted(record["session"])
@@ -97,5 +107,7 @@ def _is_inherited(entry: Native) -> bool:
 
 
 def _lasted(session: Native) -> int:
-    ends = [milliseconds(session[name]) for name in ("session-start", "session-end") if name in session]
+    ends = [
+        milliseconds(session[name]) for name in ("session-start", "session-end") if name in session
+    ]
     return max(0, ends[1] - ends[0]) if len(ends) == 2 and None not in ends else 0  # type: ignore[operator]  # noqa: PLR2004

@@ -1,7 +1,8 @@
 """A value as JSON for people, whatever it holds. Step: show.
 
-A record in CBOR may hold what JSON cannot: bytes, tags, keys that are no text. They are spelled here as the page spells them, so
-that one of them keeps nobody from seeing the rest. It is for reading alone.
+A record in CBOR may hold what JSON cannot: bytes, tags, keys that are no text. They are spelled
+here as the page spells them, so that one of them keeps nobody from seeing the rest. It is for
+reading alone.
 """
 
 from __future__ import annotations
@@ -27,7 +28,10 @@ def _spelled(value: Any) -> Any:
     if isinstance(value, bytes):
         return f"h'{value.hex()}'"
     if isinstance(value, Mapping):
-        return {key if isinstance(key, str) else told(key): _spelled(item) for key, item in value.items()}
+        return {
+            key if isinstance(key, str) else told(key): _spelled(item)
+            for key, item in value.items()
+        }
     if isinstance(value, list | tuple):
         return [_spelled(item) for item in value]
     if hasattr(value, "tag"):

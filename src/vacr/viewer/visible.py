@@ -1,7 +1,7 @@
 """Text of others, made safe to be shown. Step: show.
 
-What drives a terminal (escape sequences), or turns the order of letters round (bidi controls), is shown as what it is and does
-nothing. Line ends and tabs are kept.
+What drives a terminal (escape sequences), or turns the order of letters round (bidi controls), is
+shown as what it is and does nothing. Line ends and tabs are kept.
 """
 
 from __future__ import annotations
@@ -27,4 +27,8 @@ def visible_line(text: str) -> str:
 
 
 def _letter(letter: str) -> str:
-    return letter if letter.isprintable() or letter == _JOINER or unicodedata.category(letter) == "Zs" else ascii(letter)[1:-1]
+    return (
+        letter
+        if letter.isprintable() or letter == _JOINER or unicodedata.category(letter) == "Zs"
+        else ascii(letter)[1:-1]
+    )

@@ -1,8 +1,10 @@
-"""A world in which it is known who wrote which line: files, agents that work on them, and people who change them in between.
+"""A world in which it is known who wrote which line: files, agents that work on them, and people
+who change them in between.
 
-It knows nothing of how attribution works. Every line that anybody writes is a text that was never there before, so a line tells
-its writer; only people write lines that are there often, such as empty ones. The world acts and writes down what hosts would
-have written down; then what attribution says is compared with what happened.
+It knows nothing of how attribution works. Every line that anybody writes is a text that was never
+there before, so a line tells its writer; only people write lines that are there often, such as
+empty ones. The world acts and writes down what hosts would have written down; then what attribution
+says is compared with what happened.
 """
 
 from __future__ import annotations
@@ -54,7 +56,9 @@ _PEOPLE: Sequence[Callable[[World], None]] = (
 
 @dataclass
 class Worker:
-    """An agent or a sub-agent, and what its host has seen of files: their versions, and their texts where it was all."""
+    """An agent or a sub-agent, and what its host has seen of files: their versions, and their texts
+    where it was all.
+    """
 
     host: Host
     reads: dict[str, tuple[int, str | None]] = field(default_factory=dict)
@@ -62,7 +66,9 @@ class Worker:
 
 @dataclass
 class World:
-    """Files and what happens to them; `made` are the lines of each call, numbered as just after it, where that is sure."""
+    """Files and what happens to them; `made` are the lines of each call, numbered as just after it,
+    where that is sure.
+    """
 
     seed: int
     kinds: Sequence[str] = ("claude",)
@@ -71,8 +77,12 @@ class World:
     calm: bool = False  # without what changes files and does not tell how
     files: dict[str, File] = field(default_factory=dict)
     made: dict[str, tuple[str, set[int]] | None] = field(default_factory=dict)
-    writers: dict[str, set[str]] = field(default_factory=dict)  # the calls that wrote the same line, one after the other
-    lost: set[str] = field(default_factory=set)  # lines that came back in a way that no session shows
+    writers: dict[str, set[str]] = field(
+        default_factory=dict
+    )  # the calls that wrote the same line, one after the other
+    lost: set[str] = field(
+        default_factory=set
+    )  # lines that came back in a way that no session shows
     texts: int = 0
 
     def __post_init__(self) -> None:
@@ -81,7 +91,11 @@ class World:
         times = clock()
         hosts = [KINDS[kind](f"{kind}{number}", times) for number, kind in enumerate(self.kinds)]
         self.sessions = list(hosts)
-        hosts += [ClaudeHost(f"sub{number}", times, host) for number, host in enumerate(hosts) if isinstance(host, ClaudeHost)]
+        hosts += [
+            ClaudeHost(f"sub{number}", times, host)
+            for number, host in enumerate(hosts)
+            if isinstance(host, ClaudeHost)
+        ]
         self.workers = [Worker(host) for host in hosts]
         for number in range(self.random.randint(1, 4)):
             file = File(self.written(self.random.randint(0, 60), BASE))
@@ -97,7 +111,9 @@ class World:
         """Make a line that was never there."""
         self.texts += 1
         indent = "    " * self.random.randint(0, 2)
-        return f"{indent}line_{self.texts} = shared({self.random.randint(0, 999)}, tail_{self.texts})"
+        return (
+            f"{indent}line_{self.texts} = shared({self.random.randint(0, 999)}, tail_{self.texts})"
+        )
 
     def wrote(self, text: str, *owners: str) -> None:
         """Remember that several wrote a line, however it is laid out."""
@@ -109,7 +125,13 @@ class World:
         for _ in range(count):
             text = self.new_text()
             chance = self.random.random()
-            text = self.random.choice(_FILLERS) if chance < 0.1 else text + "  # caf\udce9" if chance < 0.12 else text
+            text = (
+                self.random.choice(_FILLERS)
+                if chance < 0.1
+                else text + "  # caf\udce9"
+                if chance < 0.12
+                else text
+            )
             lines.append((text, owner))
         return lines
 
@@ -131,7 +153,12 @@ class World:
         """Let a host tell its agent what others changed in files that it has seen whole."""
         for path, (version, text) in list(worker.reads.items()):
             file = self.files.get(path)
-            if file is None or text is None or file.version == version or not isinstance(worker.host, ClaudeHost):
+            if (
+                file is None
+                or text is None
+                or file.version == version
+                or not isinstance(worker.host, ClaudeHost)
+            ):
                 continue
             if self.random.random() < self.notices:
                 hunks = diff(text, file.shown(), 8)
@@ -155,7 +182,9 @@ class World:
         file.sure, file.relaid = file.sure or whole, file.relaid and not whole
 
     def ready(self, worker: Worker, path: str) -> None:
-        """Let an agent read a file that its host wants to be read before it is changed; others may guess what it holds."""
+        """Let an agent read a file that its host wants to be read before it is changed; others may
+        guess what it holds.
+        """
         file = self.files[path]
         known = worker.reads.get(path, (0,))[0] == file.version
         if known if worker.host.checks else not file.relaid and self.random.random() < 0.5:
@@ -166,7 +195,9 @@ class World:
         window = (1, None) if whole else (first, self.random.randint(1, total - first + 1))
         self.look(worker, path, *window)
 
-    def change(self, worker: Worker, path: str, call_id: str, lines: Iterable[Line], texts: Iterable[str]) -> None:
+    def change(
+        self, worker: Worker, path: str, call_id: str, lines: Iterable[Line], texts: Iterable[str]
+    ) -> None:
         """Change a file by a call, and remember which lines it made."""
         file, made = self.files[path], set(texts)
         file.become(list(lines), sure=True)

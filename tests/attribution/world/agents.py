@@ -21,7 +21,9 @@ def _once(file: File, text: str) -> bool:
 
 
 def _end(world: World, file: File, call_id: str, last: str, *, patched: bool) -> set[str]:
-    """Let the line that ends now, or no longer does, be another line; gives the texts of those lines."""
+    """Let the line that ends now, or no longer does, be another line; gives the texts of those
+    lines.
+    """
     if file.last_end or not file.lines or (not patched and file.lines[-1][0] == last):
         return set()
     file.last_end = patched
@@ -46,9 +48,17 @@ def edit(world: World, worker: Worker) -> None:
     for _ in range(world.random.randint(0, 4)):
         new.insert(world.random.randint(0, len(new)), (world.new_text(), ""))
     before = [text for text, _ in old]
-    if before == [text for text, _ in new] or (not new and stop == len(file.lines)) or "\udce9" in "".join(before):
+    if (
+        before == [text for text, _ in new]
+        or (not new and stop == len(file.lines))
+        or "\udce9" in "".join(before)
+    ):
         return
-    near = [text for text, _ in file.lines[max(0, first - 3) : stop + 3]] if isinstance(worker.host, CodexHost) else before
+    near = (
+        [text for text, _ in file.lines[max(0, first - 3) : stop + 3]]
+        if isinstance(worker.host, CodexHost)
+        else before
+    )
     if not _once(file, "\n".join(near)) or not any(before):
         return
     world.ready(worker, path)
@@ -56,7 +66,9 @@ def edit(world: World, worker: Worker) -> None:
     last = file.lines[-1][0]
     file.lines[first:stop] = [(text, owner or call_id) for text, owner in new]
     ends = _end(world, file, call_id, last, patched=isinstance(worker.host, CodexHost))
-    world.change(worker, path, call_id, file.lines, {text for text, owner in new if not owner} | ends)
+    world.change(
+        worker, path, call_id, file.lines, {text for text, owner in new if not owner} | ends
+    )
 
 
 def half_line(world: World, worker: Worker) -> None:
@@ -85,12 +97,19 @@ def every(world: World, worker: Worker) -> None:
         return
     path, file = picked
     world.look(worker, path)
-    word = world.random.choice([text for text, _ in file.lines if "= shared" in text]).split("=")[1].split("(")[0].strip()
+    word = (
+        world.random.choice([text for text, _ in file.lines if "= shared" in text])
+        .split("=")[1]
+        .split("(")[0]
+        .strip()
+    )
     world.texts += 1
     old, new = f" {word}(", f" shared{world.texts}("
     call_id = worker.host.replace(path, old, new, every=True)
     texts = {text.replace(old, new) for text, _ in file.lines if old in text}
-    lines = [(text.replace(old, new), call_id if old in text else owner) for text, owner in file.lines]
+    lines = [
+        (text.replace(old, new), call_id if old in text else owner) for text, owner in file.lines
+    ]
     world.change(worker, path, call_id, lines, texts)
 
 
@@ -116,7 +135,9 @@ def write(world: World, worker: Worker) -> None:
     call_id = worker.host.write(path, "\n".join(text for text, _ in new) + "\n", created=False)
     if not file.last_end and file.lines:
         text, owner = file.lines[-1]
-        new = [(one, other if one != text else "") for one, other in new]  # it ends now: another line
+        new = [
+            (one, other if one != text else "") for one, other in new
+        ]  # it ends now: another line
         if owner not in OTHERS:
             world.wrote(text, owner, call_id)
     file.last_end = True
@@ -130,8 +151,13 @@ def fail(world: World, worker: Worker) -> None:
     if picked is None:
         return
     path, file = picked
-    said = ["<tool_use_error>String to replace not found in file.</tool_use_error>", "The user doesn't want to proceed."]
-    worker.host.replace(path, world.random.choice(file.lines)[0], world.new_text(), error=world.random.choice(said))
+    said = [
+        "<tool_use_error>String to replace not found in file.</tool_use_error>",
+        "The user doesn't want to proceed.",
+    ]
+    worker.host.replace(
+        path, world.random.choice(file.lines)[0], world.new_text(), error=world.random.choice(said)
+    )
 
 
 def revert(world: World, worker: Worker) -> None:
@@ -142,14 +168,23 @@ def revert(world: World, worker: Worker) -> None:
     path, file = picked
     at = world.random.randrange(len(file.lines))
     text, owner = file.lines[at]
-    if not _once(file, text) or not text or "\udce9" in text or not (file.last_end or not isinstance(worker.host, CodexHost)):
+    if (
+        not _once(file, text)
+        or not text
+        or "\udce9" in text
+        or not (file.last_end or not isinstance(worker.host, CodexHost))
+    ):
         return
     world.ready(worker, path)
     new = world.new_text()
     there = worker.host.change(path, file, at, at + 1, [new])
-    world.change(worker, path, there, [*file.lines[:at], (new, there), *file.lines[at + 1 :]], {new})
+    world.change(
+        worker, path, there, [*file.lines[:at], (new, there), *file.lines[at + 1 :]], {new}
+    )
     back = worker.host.change(path, file, at, at + 1, [text])
     if owner not in OTHERS:
         world.wrote(text, owner, back)
         owner = back
-    world.change(worker, path, back, [*file.lines[:at], (text, owner), *file.lines[at + 1 :]], {text})
+    world.change(
+        worker, path, back, [*file.lines[:at], (text, owner), *file.lines[at + 1 :]], {text}
+    )

@@ -14,7 +14,9 @@ def here_document(world: World, worker: Worker) -> None:
     """Write a new file with a here-document."""
     path = world.new_path("sh")
     lines = [world.new_text() for _ in range(world.random.randint(1, 6))]
-    call_id = worker.host.shell(f"cat > {path} <<'EOF'\n" + "".join(line + "\n" for line in lines) + "EOF")
+    call_id = worker.host.shell(
+        f"cat > {path} <<'EOF'\n" + "".join(line + "\n" for line in lines) + "EOF"
+    )
     world.files[path] = File([(line, call_id) for line in lines])
     world.note(path, call_id, set(lines))
 
@@ -28,7 +30,9 @@ def append(world: World, worker: Worker) -> None:
     lines = [world.new_text() for _ in range(world.random.randint(1, 3))]
     text = "".join(line + "\n" for line in lines)
     call_id = worker.host.shell(
-        world.random.choice([f"cat >> {path} <<'EOF'\n{text}EOF", f"tee -a {path} > /dev/null <<'EOF'\n{text}EOF"])
+        world.random.choice(
+            [f"cat >> {path} <<'EOF'\n{text}EOF", f"tee -a {path} > /dev/null <<'EOF'\n{text}EOF"]
+        )
     )
     file.become([*file.lines, *((line, call_id) for line in lines)], sure=True)
     world.note(path, call_id, set(lines))
@@ -114,7 +118,11 @@ def layout(world: World, worker: Worker) -> None:
     if picked is None:
         return
     path, file = picked
-    worker.host.shell(world.random.choice([f"ruff format {path}", f"npx prettier --write {path}", "ruff format ."]))
+    worker.host.shell(
+        world.random.choice(
+            [f"ruff format {path}", f"npx prettier --write {path}", "ruff format ."]
+        )
+    )
     file.become(laid_out(world, file), sure=False)
 
 

@@ -13,16 +13,22 @@ if TYPE_CHECKING:
 
 Tree = dict[str, File]
 
-_OURS = "error: Your local changes to the following files would be overwritten by merge:\nAborting\n"
+_OURS = (
+    "error: Your local changes to the following files would be overwritten by merge:\nAborting\n"
+)
 
 
 @dataclass
 class Control:
-    """The last commit, the index, and what is put aside: the files as they were, with the commit that they were made from."""
+    """The last commit, the index, and what is put aside: the files as they were, with the commit
+    that they were made from.
+    """
 
     base: Tree
     asides: list[tuple[Tree, Tree]] = field(default_factory=list)
-    known: bool = True  # whether it has what it had at the beginning, so that what it puts back can be known
+    known: bool = (
+        True  # whether it has what it had at the beginning, so that what it puts back can be known
+    )
 
     def __post_init__(self) -> None:
         """Begin with a commit of all files."""
@@ -51,7 +57,8 @@ def person(world: World) -> None:
 
 def _check(world: World) -> None:
     same = all(
-        tree.keys() == world.base.keys() and all(file.data() == world.base[path] for path, file in tree.items())
+        tree.keys() == world.base.keys()
+        and all(file.data() == world.base[path] for path, file in tree.items())
         for tree in (world.control.index, world.control.head)
     )
     world.control.known = world.control.known and same
@@ -112,7 +119,9 @@ def _dirty(world: World) -> list[str]:
     return [
         path
         for path in sorted(control.index.keys() | control.head.keys())
-        if path not in control.head or path not in world.files or not world.files[path].same(control.head[path])
+        if path not in control.head
+        or path not in world.files
+        or not world.files[path].same(control.head[path])
     ]
 
 
@@ -122,7 +131,14 @@ def _stash(world: World, sure: bool) -> tuple[str, str, int]:
     if not changed and not staged:
         return "git stash", "No local changes to save\n", 0
     aside = {path: world.files[path].copy() for path in changed if path in world.files}
-    world.control.asides.append((aside, kept({path: world.control.head[path] for path in changed if path in world.control.head})))
+    world.control.asides.append(
+        (
+            aside,
+            kept(
+                {path: world.control.head[path] for path in changed if path in world.control.head}
+            ),
+        )
+    )
     _reset(world, sure)
     return "git stash", "Saved working directory and index state WIP on main: 1234567 work\n", 0
 
@@ -132,7 +148,10 @@ def _pop(world: World, sure: bool) -> tuple[str, str, int] | None:
         return None
     aside, head = world.control.asides[-1]
     names = aside.keys() | head.keys()
-    if any(path in world.files and path not in world.control.index for path in names) or set(_dirty(world)) & names:
+    if (
+        any(path in world.files and path not in world.control.index for path in names)
+        or set(_dirty(world)) & names
+    ):
         return "git stash pop", _OURS, 1
     now = {path: world.control.head[path] for path in names if path in world.control.head}
     if now.keys() != head.keys() or any(not now[path].same(file) for path, file in head.items()):
@@ -144,7 +163,11 @@ def _pop(world: World, sure: bool) -> tuple[str, str, int] | None:
         _put(world, path, file, sure=sure)
         if path not in head:
             world.control.index[path] = file.copy()
-    return "git stash pop", "On branch main\nChanges not staged for commit:\nDropped refs/stash@{0} (1234567)\n", 0
+    return (
+        "git stash pop",
+        "On branch main\nChanges not staged for commit:\nDropped refs/stash@{0} (1234567)\n",
+        0,
+    )
 
 
 def _rebase(world: World, sure: bool) -> tuple[str, str, int]:
@@ -154,7 +177,11 @@ def _rebase(world: World, sure: bool) -> tuple[str, str, int]:
         if world.random.random() < 0.5 and file.last_end:
             at = world.random.randint(0, len(file.lines))
             stop = at + world.random.randint(0, 1)
-            lines = [*file.lines[:at], *world.written(world.random.randint(1, 2), HUMAN), *file.lines[stop:]]
+            lines = [
+                *file.lines[:at],
+                *world.written(world.random.randint(1, 2), HUMAN),
+                *file.lines[stop:],
+            ]
             world.files[path].become(lines, sure=False)
     world.control.head, world.control.index = kept(world.files), kept(world.files)
     return "git add -A && git commit -qm work && git rebase -q main", "", 0

@@ -18,7 +18,9 @@ _versions = count(1)
 
 @dataclass
 class File:
-    """A file: its lines, each with its writer, how lines end, whether the last one ends, and whether a mark comes first."""
+    """A file: its lines, each with its writer, how lines end, whether the last one ends, and
+    whether a mark comes first.
+    """
 
     lines: list[Line]
     end: str = "\n"
@@ -52,7 +54,15 @@ class File:
 
     def copy(self) -> File:
         """Give the same file, to be kept."""
-        return File(list(self.lines), self.end, self.last_end, self.mark, self.sure, self.relaid, self.version)
+        return File(
+            list(self.lines),
+            self.end,
+            self.last_end,
+            self.mark,
+            self.sure,
+            self.relaid,
+            self.version,
+        )
 
     def become(self, lines: Sequence[Line], *, sure: bool) -> None:
         """Take other lines."""

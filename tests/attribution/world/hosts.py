@@ -11,7 +11,9 @@ from tests.attribution.world.files import File
 
 
 class Host:
-    """A session that is written down; `checks` when no file is changed that is not known as it is."""
+    """A session that is written down; `checks` when no file is changed that is not known
+    as it is.
+    """
 
     checks = False
     suffix = "jsonl"
@@ -20,7 +22,9 @@ class Host:
         """Show lines of a file."""
         raise NotImplementedError
 
-    def replace(self, path: str, old: str, new: str, *, every: bool = False, error: str = "") -> str:
+    def replace(
+        self, path: str, old: str, new: str, *, every: bool = False, error: str = ""
+    ) -> str:
         """Replace a text; gives the call's id."""
         raise NotImplementedError
 
@@ -53,7 +57,15 @@ class ClaudeHost(Host):
         self.more = {"isSidechain": True, "agentId": f"agent-{name}"} if main else {}
         self.model = f"claude-{name}"
 
-    def _call(self, name: str, arguments: dict[str, Any], said: str, native: Any = None, *, error: bool = False) -> str:
+    def _call(
+        self,
+        name: str,
+        arguments: dict[str, Any],
+        said: str,
+        native: Any = None,
+        *,
+        error: bool = False,
+    ) -> str:
         call_id = self.session.ask(name, arguments, self.model, **self.more)
         self.session.answer(call_id, said, native, error=error, **self.more)
         return str(call_id)
@@ -61,21 +73,41 @@ class ClaudeHost(Host):
     def read(self, path: str, file: File, first: int, count: int) -> None:
         lines = file.shown().split("\n")
         shown = lines[first - 1 : first - 1 + count]
-        told = {"filePath": f"{ROOT}/{path}", "content": "\n".join(shown), "numLines": len(shown), "startLine": first}
+        told = {
+            "filePath": f"{ROOT}/{path}",
+            "content": "\n".join(shown),
+            "numLines": len(shown),
+            "startLine": first,
+        }
         listing = "\n".join(f"{number:6}→{line}" for number, line in enumerate(shown, first))
         native = {"type": "text", "file": {**told, "totalLines": len(lines)}}
         self._call("Read", {"file_path": f"{ROOT}/{path}"}, listing, native)
 
-    def replace(self, path: str, old: str, new: str, *, every: bool = False, error: str = "") -> str:
+    def replace(
+        self, path: str, old: str, new: str, *, every: bool = False, error: str = ""
+    ) -> str:
         arguments = {"file_path": f"{ROOT}/{path}", "old_string": old, "new_string": new}
         arguments |= {"replace_all": True} if every else {}
         if error:
             return self._call("Edit", arguments, error, f"Error: {error}", error=True)
-        return self._call("Edit", arguments, f"The file {ROOT}/{path} has been updated successfully.", {"filePath": path})
+        return self._call(
+            "Edit",
+            arguments,
+            f"The file {ROOT}/{path} has been updated successfully.",
+            {"filePath": path},
+        )
 
     def write(self, path: str, text: str, *, created: bool) -> str:
-        said = f"File created successfully at: {ROOT}/{path}" if created else f"The file {ROOT}/{path} has been updated."
-        native = {"type": "create" if created else "update", "filePath": f"{ROOT}/{path}", "content": text}
+        said = (
+            f"File created successfully at: {ROOT}/{path}"
+            if created
+            else f"The file {ROOT}/{path} has been updated."
+        )
+        native = {
+            "type": "create" if created else "update",
+            "filePath": f"{ROOT}/{path}",
+            "content": text,
+        }
         return self._call("Write", {"file_path": f"{ROOT}/{path}", "content": text}, said, native)
 
     def shell(self, command: str, printed: str = "", code: int = 0) -> str:
@@ -83,11 +115,20 @@ class ClaudeHost(Host):
         if code:
             said = f"Exit code {code}\n{shown}"
             return self._call("Bash", {"command": command}, said, f"Error: {said}", error=True)
-        return self._call("Bash", {"command": command}, shown, {"stdout": shown, "stderr": "", "interrupted": False})
+        return self._call(
+            "Bash",
+            {"command": command},
+            shown,
+            {"stdout": shown, "stderr": "", "interrupted": False},
+        )
 
     def search(self, wanted: str, found: Sequence[str]) -> None:
         """Show the lines that a search found, with their files and numbers."""
-        self._call("Grep", {"pattern": wanted, "output_mode": "content", "-n": True}, "\n".join(found) or "No matches found")
+        self._call(
+            "Grep",
+            {"pattern": wanted, "output_mode": "content", "-n": True},
+            "\n".join(found) or "No matches found",
+        )
 
     def notice(self, path: str, hunks: Sequence[str], kind: str) -> None:
         """Show what somebody else changed: an attachment, or a reminder in a message."""
@@ -97,15 +138,32 @@ class ClaudeHost(Host):
                 shown += ["..."] if shown else []
                 number = max(int(found[1]), 1)  # the host counts from where the hunk began before
             elif line[:1] in " +":
-                shown.append(f"{number}\t{line[1:]}" if kind == "attachment" else f"{number:6}→{line[1:]}")
+                shown.append(
+                    f"{number}\t{line[1:]}" if kind == "attachment" else f"{number:6}→{line[1:]}"
+                )
                 number += 1
         if kind == "attachment":
-            attachment = {"type": "edited_text_file", "filename": f"{ROOT}/{path}", "snippet": "\n".join(shown)}
+            attachment = {
+                "type": "edited_text_file",
+                "filename": f"{ROOT}/{path}",
+                "snippet": "\n".join(shown),
+            }
             self.session.line("attachment", attachment=attachment, **self.more)
             return
-        note = f"Note: {ROOT}/{path} was modified, either by the user or by a linter. This change was intentional, so make sure"
-        text = f"<system-reminder>\n{note} to take it into account:\n" + "\n".join(shown) + "\n</system-reminder>"
-        self.session.line("user", message={"role": "user", "content": [{"type": "text", "text": text}]}, **self.more)
+        note = (
+            f"Note: {ROOT}/{path} was modified, either by the user or by a linter. This "
+            "change was intentional, so make sure"
+        )
+        text = (
+            f"<system-reminder>\n{note} to take it into account:\n"
+            + "\n".join(shown)
+            + "\n</system-reminder>"
+        )
+        self.session.line(
+            "user",
+            message={"role": "user", "content": [{"type": "text", "text": text}]},
+            **self.more,
+        )
 
     def data(self) -> str:
         return str(self.session.data())
@@ -123,18 +181,33 @@ class CodexHost(Host):
         command = f"cat {path}" if whole else f"sed -n '{first},{first + count - 1}p' {path}"
         self.shell(command, "".join(lines[first - 1 : first - 1 + count]))
 
-    def replace(self, path: str, old: str, new: str, *, every: bool = False, error: str = "") -> str:  # noqa: ARG002 - only fails
-        return self._patch(path, ["@@", *(f"-{line}" for line in old.split("\n")), f"+{new}"], error)
+    def replace(
+        self,
+        path: str,
+        old: str,
+        new: str,
+        *,
+        every: bool = False,  # noqa: ARG002
+        error: str = "",
+    ) -> str:
+        return self._patch(
+            path, ["@@", *(f"-{line}" for line in old.split("\n")), f"+{new}"], error
+        )
 
     def change(self, path: str, file: File, first: int, stop: int, new: Sequence[str]) -> str:
         lines = [text for text, _ in file.lines]
         taken = [f"-{line}" for line in lines[first:stop]] + [f"+{line}" for line in new]
-        around = [f" {line}" for line in lines[max(0, first - 3) : first]], [f" {line}" for line in lines[stop : stop + 3]]
+        around = (
+            [f" {line}" for line in lines[max(0, first - 3) : first]],
+            [f" {line}" for line in lines[stop : stop + 3]],
+        )
         return self._patch(path, ["@@", *around[0], *taken, *around[1]])
 
     def _patch(self, path: str, body: Sequence[str], error: str = "") -> str:
         text = "\n".join(["*** Begin Patch", f"*** Update File: {path}", *body, "*** End Patch"])
-        return self._applied(text, error or f"Success. Updated the following files:\nM {path}\n", 1 if error else 0)
+        return self._applied(
+            text, error or f"Success. Updated the following files:\nM {path}\n", 1 if error else 0
+        )
 
     def _applied(self, text: str, said: str, code: int = 0) -> str:
         call_id = self.session.custom("apply_patch", text)
@@ -169,24 +242,41 @@ class GeminiHost(Host):
             self.session.call("read_file", {"file_path": path}, file.shown())
             return
         head = "\nIMPORTANT: The file content has been truncated.\nStatus: Showing lines "
-        told = f"{head}{first}-{first + count - 1} of {len(lines)} total lines.\nAction: Use offset.\n\n"
+        told = (
+            f"{head}{first}-{first + count - 1} of {len(lines)} total lines.\nAction: Use "
+            "offset.\n\n"
+        )
         shown = "\n".join(lines[first - 1 : first - 1 + count])
-        self.session.call("read_file", {"file_path": path}, f"{told}--- FILE CONTENT (truncated) ---\n{shown}")
+        self.session.call(
+            "read_file", {"file_path": path}, f"{told}--- FILE CONTENT (truncated) ---\n{shown}"
+        )
 
-    def replace(self, path: str, old: str, new: str, *, every: bool = False, error: str = "") -> str:
-        arguments = {"file_path": path, "instruction": "do it", "old_string": old, "new_string": new}
+    def replace(
+        self, path: str, old: str, new: str, *, every: bool = False, error: str = ""
+    ) -> str:
+        arguments = {
+            "file_path": path,
+            "instruction": "do it",
+            "old_string": old,
+            "new_string": new,
+        }
         arguments |= {"allow_multiple": True} if every else {}
         if error:
             return str(self.session.call("replace", arguments, error, status="error", failed=True))
         return str(self.session.call("replace", arguments, f"Successfully modified file: {path}."))
 
     def write(self, path: str, text: str, *, created: bool) -> str:
-        said = f"Successfully created and wrote to new file: {path}." if created else f"Successfully overwrote file: {path}."
+        said = (
+            f"Successfully created and wrote to new file: {path}."
+            if created
+            else f"Successfully overwrote file: {path}."
+        )
         return str(self.session.call("write_file", {"file_path": path, "content": text}, said))
 
     def shell(self, command: str, printed: str = "", code: int = 0) -> str:
         said = (
-            f"Command: {command}\nDirectory: (root)\nOutput: {printed.strip() or '(empty)'}\nError: (none)\nExit Code: {code}\n"
+            f"Command: {command}\nDirectory: (root)\nOutput: {printed.strip() or '(empty)'}\n"
+            f"Error: (none)\nExit Code: {code}\n"
         )
         said += "Signal: (none)\nBackground PIDs: (none)\nProcess Group PGID: 1"
         return str(self.session.call("run_shell_command", {"command": command}, said))
@@ -206,23 +296,43 @@ class OpenCodeHost(Host):
 
     def read(self, path: str, file: File, first: int, count: int) -> None:
         lines = file.shown().split("\n")
-        older = lines == [""] or len(file.lines) % 2 == 0  # it used to count the empty line after the last end
+        older = (
+            lines == [""] or len(file.lines) % 2 == 0
+        )  # it used to count the empty line after the last end
         lines = lines if older or lines[-1] else lines[:-1]
         stop = min(first - 1 + count, len(lines))
         form = "{:05}| {}" if older else "{}: {}"
-        listing = "\n".join(form.format(number, line) for number, line in enumerate(lines[first - 1 : stop], first))
-        end = f"(End of file - total {len(lines)} lines)" if stop == len(lines) else f"(Showing lines {first}-{stop})"
-        self.session.call("read", {"filePath": f"{ROOT}/{path}"}, f"<content>\n{listing}\n\n{end}\n</content>")
+        listing = "\n".join(
+            form.format(number, line) for number, line in enumerate(lines[first - 1 : stop], first)
+        )
+        end = (
+            f"(End of file - total {len(lines)} lines)"
+            if stop == len(lines)
+            else f"(Showing lines {first}-{stop})"
+        )
+        self.session.call(
+            "read", {"filePath": f"{ROOT}/{path}"}, f"<content>\n{listing}\n\n{end}\n</content>"
+        )
 
-    def replace(self, path: str, old: str, new: str, *, every: bool = False, error: str = "") -> str:
+    def replace(
+        self, path: str, old: str, new: str, *, every: bool = False, error: str = ""
+    ) -> str:
         arguments = {"filePath": f"{ROOT}/{path}", "oldString": old, "newString": new}
         arguments |= {"replaceAll": True} if every else {}
         status = "error" if error else "completed"
-        return str(self.session.call("edit", arguments, error or "Edit applied successfully.", status=status))
+        return str(
+            self.session.call(
+                "edit", arguments, error or "Edit applied successfully.", status=status
+            )
+        )
 
     def write(self, path: str, text: str, *, created: bool) -> str:
         arguments = {"filePath": f"{ROOT}/{path}", "content": text}
-        return str(self.session.call("write", arguments, "Wrote file successfully.", {"exists": not created}))
+        return str(
+            self.session.call(
+                "write", arguments, "Wrote file successfully.", {"exists": not created}
+            )
+        )
 
     def shell(self, command: str, printed: str = "", code: int = 0) -> str:
         return str(self.session.call("bash", {"command": command}, printed, {"exit": code}))
@@ -231,4 +341,9 @@ class OpenCodeHost(Host):
         return str(self.session.data())
 
 
-KINDS: dict[str, Any] = {"claude": ClaudeHost, "codex": CodexHost, "gemini": GeminiHost, "opencode": OpenCodeHost}
+KINDS: dict[str, Any] = {
+    "claude": ClaudeHost,
+    "codex": CodexHost,
+    "gemini": GeminiHost,
+    "opencode": OpenCodeHost,
+}

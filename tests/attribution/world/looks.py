@@ -31,7 +31,9 @@ def missing(world: World, worker: Worker) -> None:
     gone = sorted(worker.reads.keys() - world.files.keys())
     if gone and not isinstance(worker.host, CodexHost):
         claude = isinstance(worker.host, ClaudeHost)
-        said = "<tool_use_error>File does not exist.</tool_use_error>" if claude else "File not found."
+        said = (
+            "<tool_use_error>File does not exist.</tool_use_error>" if claude else "File not found."
+        )
         worker.host.replace(world.random.choice(gone), "some text", world.new_text(), error=said)
 
 
@@ -73,7 +75,10 @@ def _view(world: World, path: str, file: File) -> tuple[str, str]:
         (f"tail -n {first} {path}", lines[-first:]),
         (f"tail -n +{first} {path}", lines[first - 1 :]),
         (f"cat {path} | head -n {last} | tail -n {first}", lines[:last][-first:]),
-        (f"cd {folder} && sed -n '{first},{last}p' {name} && cd - > /dev/null", lines[first - 1 : last]),
+        (
+            f"cd {folder} && sed -n '{first},{last}p' {name} && cd - > /dev/null",
+            lines[first - 1 : last],
+        ),
         (
             f"grep -n {last} {path} || true",
             [line.strip().replace("\t", ":", 1) + "\n" for line in listed if str(last) in line[7:]],
@@ -97,16 +102,28 @@ def search(world: World, worker: Worker) -> None:
         worker.host.search(wanted, found)
     else:
         command, before = world.random.choice([("grep -rn {} .", "./"), ("rg -n {}", "")])
-        worker.host.shell(command.format(wanted), "".join(f"{before}{line}\n" for line in found), 0 if found else 1)
+        worker.host.shell(
+            command.format(wanted),
+            "".join(f"{before}{line}\n" for line in found),
+            0 if found else 1,
+        )
 
 
 def diff(world: World, worker: Worker) -> None:
     """Look at what differs from what the version control has."""
-    against, text = world.random.choice([(world.control.index, "git diff"), (world.control.head, "git diff HEAD")])
+    against, text = world.random.choice(
+        [(world.control.index, "git diff"), (world.control.head, "git diff HEAD")]
+    )
     lines = []
     for path, old in sorted(against.items()):
         new = world.files.get(path)
         hunks = diff_of(old.printed(), new.printed() if new else "") if new is not None else []
         if hunks:
-            lines += [f"diff --git a/{path} b/{path}", "index 1234567..89abcde 100644", f"--- a/{path}", f"+++ b/{path}", *hunks]
+            lines += [
+                f"diff --git a/{path} b/{path}",
+                "index 1234567..89abcde 100644",
+                f"--- a/{path}",
+                f"+++ b/{path}",
+                *hunks,
+            ]
     worker.host.shell(text, "".join(line + "\n" for line in lines))

@@ -16,7 +16,11 @@ def claude(data: bytes) -> Counts:
         if isinstance(line, dict):
             lines.append(line)
             inner = line.get("data")
-            if line.get("type") == "progress" and isinstance(inner, dict) and isinstance(inner.get("message"), dict):
+            if (
+                line.get("type") == "progress"
+                and isinstance(inner, dict)
+                and isinstance(inner.get("message"), dict)
+            ):
                 lines.append(inner["message"])
     for number, line in enumerate(lines):
         kind, message = line.get("type"), line.get("message")
@@ -34,7 +38,9 @@ def claude(data: bytes) -> Counts:
         if isinstance(message.get("usage"), dict) and not synthetic:
             key = message.get("id") or number
             best = usage.get(key)
-            if best is None or message["usage"].get("output_tokens", 0) >= best.get("output_tokens", 0):
+            if best is None or message["usage"].get("output_tokens", 0) >= best.get(
+                "output_tokens", 0
+            ):
                 usage[key] = message["usage"]
         for block in message.get("content") if isinstance(message.get("content"), list) else ():
             block_type = block.get("type")
@@ -47,7 +53,10 @@ def claude(data: bytes) -> Counts:
                 answered.add(block["tool_use_id"])
     counts.paired = len(called & answered)
     for one in usage.values():
-        cached, made = one.get("cache_read_input_tokens", 0), one.get("cache_creation_input_tokens", 0)
+        cached, made = (
+            one.get("cache_read_input_tokens", 0),
+            one.get("cache_creation_input_tokens", 0),
+        )
         counts.tokens["input"] += one.get("input_tokens", 0) + cached + made
         counts.tokens["cached"] += cached
         counts.tokens["output"] += one.get("output_tokens", 0)

@@ -11,7 +11,13 @@ CODEX_CALLS = {
     "image_generation_call",
     "tool_call",
 }
-CODEX_RESULTS = {"function_call_output", "custom_tool_call_output", "tool_search_output", "tool_result", "function_result"}
+CODEX_RESULTS = {
+    "function_call_output",
+    "custom_tool_call_output",
+    "tool_search_output",
+    "tool_result",
+    "function_result",
+}
 
 
 def codex(data: bytes) -> Counts:
@@ -24,7 +30,11 @@ def codex(data: bytes) -> Counts:
         envelope, kind = line.get("type"), payload.get("type")
         if envelope == "turn_context" and payload.get("model"):
             counts.models.add(payload["model"])
-        if envelope == "event_msg" and kind == "token_count" and isinstance(payload.get("info"), dict):
+        if (
+            envelope == "event_msg"
+            and kind == "token_count"
+            and isinstance(payload.get("info"), dict)
+        ):
             info = payload["info"]
             if "last_token_usage" in info and info["total_token_usage"] != total:
                 total, last = info["total_token_usage"], info["last_token_usage"]

@@ -35,7 +35,11 @@ def values(data: bytes):
 
 def documents(data: bytes):
     """Give every JSON value of a file, whatever separates them."""
-    decoder, text, position = json.JSONDecoder(), data.decode("utf-8", "replace").lstrip("\ufeff"), 0
+    decoder, text, position = (
+        json.JSONDecoder(),
+        data.decode("utf-8", "replace").lstrip("\ufeff"),
+        0,
+    )
     while position < len(text):
         if text[position].isspace():
             position += 1
@@ -49,7 +53,9 @@ def documents(data: bytes):
 
 
 def record(*documents: dict, live: bool = False) -> Counts:
-    """Count the typed entries of records, children included; `live` leaves out what the conversation no longer holds."""
+    """Count the typed entries of records, children included; `live` leaves out what the
+    conversation no longer holds.
+    """
     counts = Counts()
     called, answered = set(), set()
     stack = [entry for document in documents for entry in document["session"]["entries"]]
@@ -73,5 +79,9 @@ def record(*documents: dict, live: bool = False) -> Counts:
     counts.tokens = +counts.tokens
     counts.paired = len(called & answered)
     if not live:
-        counts.models = {model for document in documents for model in document["session"]["agent-meta"].get("models", ())}
+        counts.models = {
+            model
+            for document in documents
+            for model in document["session"]["agent-meta"].get("models", ())
+        }
     return counts

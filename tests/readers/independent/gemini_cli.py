@@ -4,7 +4,9 @@ from tests.readers.independent.counts import Counts, documents
 
 
 def gemini(data: bytes, *, live: bool = False) -> Counts:
-    """Count a Gemini CLI session or saved chat: all that was written, or only what its log leaves when it is folded."""
+    """Count a Gemini CLI session or saved chat: all that was written, or only what its log leaves
+    when it is folded.
+    """
     counts, pairs = Counts(), (set(), set())
     written, standing, is_log = [], {}, False
 
@@ -17,13 +19,18 @@ def gemini(data: bytes, *, live: bool = False) -> Counts:
 
     def set_all(messages):
         for identity, one in standing.items():
-            one["fate"] = "replaced" if identity in [message["id"] for message in messages] else "dropped"
+            one["fate"] = (
+                "replaced" if identity in [message["id"] for message in messages] else "dropped"
+            )
         standing.clear()
         for message in messages:
             write(message)
 
     for value in documents(data):
-        is_log = is_log or (isinstance(value, dict) and ("type" in value or any(name.startswith("$") for name in value)))
+        is_log = is_log or (
+            isinstance(value, dict)
+            and ("type" in value or any(name.startswith("$") for name in value))
+        )
         if isinstance(value, list):
             for turn in value:
                 count_turn(turn, counts, pairs)
@@ -47,7 +54,9 @@ def gemini(data: bytes, *, live: bool = False) -> Counts:
             set_all(value["messages"])
     for one in written:
         if not (is_log and live and one["fate"]):
-            count_message(one["message"], counts, pairs, replaced=is_log and one["fate"] == "replaced")
+            count_message(
+                one["message"], counts, pairs, replaced=is_log and one["fate"] == "replaced"
+            )
     counts.paired = len(pairs[0] & pairs[1])
     return counts
 
@@ -89,7 +98,15 @@ def count_message(message: dict, counts: Counts, pairs: tuple, *, replaced: bool
         if "id" in call:
             pairs[0].add(call["id"])
             pairs[1].update([call["id"]] if answered else [])
-    # Thoughts are generated like any output, and what tools put into a prompt is input; Gemini counts both beside.
-    sums = {"input": ("input", "tool"), "cached": ("cached",), "output": ("output", "thoughts"), "reasoning": ("thoughts",)}
+    # Thoughts are generated like any output, and what tools put into a prompt is input; Gemini
+    # counts both beside.
+    sums = {
+        "input": ("input", "tool"),
+        "cached": ("cached",),
+        "output": ("output", "thoughts"),
+        "reasoning": ("thoughts",),
+    }
     for name, natives in sums.items():
-        counts.tokens[name] += sum((message.get("tokens") or {}).get(native, 0) for native in natives)
+        counts.tokens[name] += sum(
+            (message.get("tokens") or {}).get(native, 0) for native in natives
+        )

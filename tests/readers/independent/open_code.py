@@ -31,7 +31,9 @@ def count_info(info: dict, counts: Counts) -> None:
         counts.models.add(info["modelID"])
     tokens = info.get("tokens")
     if tokens:
-        counts.tokens["input"] += tokens["input"] + tokens["cache"]["read"] + tokens["cache"]["write"]
+        counts.tokens["input"] += (
+            tokens["input"] + tokens["cache"]["read"] + tokens["cache"]["write"]
+        )
         counts.tokens["cached"] += tokens["cache"]["read"]
         counts.tokens["output"] += tokens["output"] + tokens["reasoning"]
         counts.tokens["reasoning"] += tokens["reasoning"]

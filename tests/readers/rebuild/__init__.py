@@ -1,7 +1,9 @@
-"""The way back: native values from records, to show that nothing was lost. Independent of the readers' own tables.
+"""The way back: native values from records, to show that nothing was lost. Independent of the
+readers' own tables.
 
-What cannot come back are members that were null where an object was taken apart: the format leaves them out. The `native`
-functions take them from a native value likewise. Nor does the order of a dump's documents, which means nothing.
+What cannot come back are members that were null where an object was taken apart: the format leaves
+them out. The `native` functions take them from a native value likewise. Nor does the order of a
+dump's documents, which means nothing.
 """
 
 import base64
@@ -14,7 +16,11 @@ from tests.readers.rebuild.comparing import comparable, without_nulls
 
 __all__ = ["assert_same", "comparable", "lines", "text", "values", "without_nulls"]
 
-LINES = {"claude-jsonl": claude_line, "codex-jsonl": codex_line, "cursor-jsonl": cursor_transcripts.line}
+LINES = {
+    "claude-jsonl": claude_line,
+    "codex-jsonl": codex_line,
+    "cursor-jsonl": cursor_transcripts.line,
+}
 # Format → the values of a record; a native value without what the format leaves out.
 WHOLE = {
     "gemini-json": (gemini_cli.values, gemini_cli.native),
@@ -28,7 +34,9 @@ text = cursor_transcripts.text
 
 
 def lines(record: dict) -> list:
-    """Give the native lines that a record was made of, and the bytes of those that could not be decoded."""
+    """Give the native lines that a record was made of, and the bytes of those that could not be
+    decoded.
+    """
     back = LINES[format_of(record)]
     found = []
     for entry in copy.deepcopy(record["session"]["entries"]):
@@ -45,18 +53,23 @@ def format_of(record: dict) -> str:
 
 
 def values(records: list[dict]) -> list:
-    """Give the native values that the records of one source were made of, and the bytes that could not be decoded."""
+    """Give the native values that the records of one source were made of, and the bytes that could
+    not be decoded.
+    """
     found = []
     for record in copy.deepcopy(records):
         back = WHOLE[format_of(record)][0] if format_of(record) in WHOLE else lines
         found += back(record)
-    return open_code.with_shared_once(found) if format_of(records[0]).startswith("opencode") else found
+    return (
+        open_code.with_shared_once(found) if format_of(records[0]).startswith("opencode") else found
+    )
 
 
 def assert_same(records: list[dict], native: list, *, with_bytes: bool = False) -> None:
     """Show that the native values come back from the records of a source.
 
-    With the bytes of what could not be decoded they come back in another order, for those go to the end of a session.
+    With the bytes of what could not be decoded they come back in another order, for those go to the
+    end of a session.
     """
     found = [value for value in values(records) if with_bytes or not isinstance(value, bytes)]
     back, there = (list(map(normal_of(format_of(records[0])), some)) for some in (found, native))

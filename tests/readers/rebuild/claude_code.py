@@ -38,7 +38,11 @@ def claude_event(entry: dict, children: list) -> dict:
 
 
 def claude_message(entry: dict, kind: str) -> dict:
-    lifted = [member for member in ("content", "model-id", "token-usage", "stop-reason") if member in entry]
+    lifted = [
+        member
+        for member in ("content", "model-id", "token-usage", "stop-reason")
+        if member in entry
+    ]
     message = entry.pop("message", {} if lifted else None)
     if "content" in entry:
         message["content"] = entry.pop("content")
@@ -48,7 +52,9 @@ def claude_message(entry: dict, kind: str) -> dict:
         message["stop_reason"] = entry.pop("stop-reason")
     usage = entry.pop("token-usage", None)
     if usage is not None and "usage" not in message:
-        message["usage"] = {name: count for name, count in usage.items() if name not in CANONICAL_USAGE}
+        message["usage"] = {
+            name: count for name, count in usage.items() if name not in CANONICAL_USAGE
+        }
     entry["type"] = kind
     if message is not None:
         entry["message"] = message

@@ -9,7 +9,9 @@ def codex_line(entry: dict) -> dict:
     kind = entry.pop("type")
     if kind == "system-event":
         return codex_event(entry, ours)
-    enveloped = native.get("type") in ("response_item", "event_msg") and isinstance(entry.get("payload"), dict)
+    enveloped = native.get("type") in ("response_item", "event_msg") and isinstance(
+        entry.get("payload"), dict
+    )
     payload = entry.pop("payload") if enveloped else None
     item = payload if payload is not None else entry
     if isinstance(ours.get("repeats"), str):
@@ -27,7 +29,9 @@ def codex_event(entry: dict, ours: dict) -> dict:
     data = entry.pop("data")
     usage = entry.pop("token-usage", None)
     if usage is not None and "last_token_usage" not in data["info"]:
-        data["info"]["last_token_usage"] = {name: count for name, count in usage.items() if name not in CANONICAL_USAGE}
+        data["info"]["last_token_usage"] = {
+            name: count for name, count in usage.items() if name not in CANONICAL_USAGE
+        }
     if "bare" in ours:
         return entry | data
     return {"type": event_type} | entry | native | {"payload": data}
@@ -55,7 +59,11 @@ def codex_item(entry: dict, item: dict, kind: str, item_type, ours: dict) -> Non
     elif kind == "tool-call":
         codex_call(entry, item, item_type, ours)
     else:
-        member = {"tool_search_output": "tools", "tool_result": "result", "function_result": "result"}.get(item_type, "output")
+        member = {
+            "tool_search_output": "tools",
+            "tool_result": "result",
+            "function_result": "result",
+        }.get(item_type, "output")
         output = entry.pop("output")
         if output is not None:
             item[member] = output

@@ -12,7 +12,11 @@ def without_nulls(value):
         if isinstance(value.get(holder), dict):
             value[holder] = {name: item for name, item in value[holder].items() if item is not None}
     data = value.get("data")
-    if value.get("type") == "progress" and isinstance(data, dict) and isinstance(data.get("message"), dict):
+    if (
+        value.get("type") == "progress"
+        and isinstance(data, dict)
+        and isinstance(data.get("message"), dict)
+    ):
         value["data"] = data | {"message": without_nulls(data["message"])}
     return value
 

@@ -5,7 +5,15 @@ import base64
 from tests.readers.rebuild.comparing import dropped
 from vacr.content import children as views
 
-SESSION = {"session-id", "agent-meta", "entries", "format", "session-start", "session-end", "environment"}
+SESSION = {
+    "session-id",
+    "agent-meta",
+    "entries",
+    "format",
+    "session-start",
+    "session-end",
+    "environment",
+}
 PATCHES = {"rewind": "$rewindTo", "message-patch": "$patch", "metadata-update": "$set"}
 HEADER = "session-metadata"
 HOLDERS = ("messages", "history", "clientHistory")
@@ -15,8 +23,14 @@ TURNS = ("line", "[]", "history", "clientHistory")
 def values(record: dict) -> list:
     """Give the values of a file in order, the object that describes the session first."""
     session, is_log = record["session"], record["vacr"]["source"]["format"] == "gemini-jsonl"
-    header = {name: value for name, value in session.items() if name not in SESSION} | record["vacr"].get("native", {})
-    turns = [entry for entry in session["entries"] if not is_log or entry.get("vacr", {}).get("from") in TURNS]
+    header = {name: value for name, value in session.items() if name not in SESSION} | record[
+        "vacr"
+    ].get("native", {})
+    turns = [
+        entry
+        for entry in session["entries"]
+        if not is_log or entry.get("vacr", {}).get("from") in TURNS
+    ]
     from_turn = any(entry.get("sessionId") == session["session-id"] for entry in turns)
     if session["session-id"] != record["vacr"]["source"]["parts"][0]["sha-256"] and not from_turn:
         header["sessionId"] = session["session-id"]
@@ -30,7 +44,9 @@ def values(record: dict) -> list:
         elif origin == "$set":
             found[-1]["$set"].setdefault("messages", []).append(message(entry))
         elif origin in HOLDERS:
-            holder.setdefault(origin, []).append(message(entry) if origin == "messages" else turn(entry))
+            holder.setdefault(origin, []).append(
+                message(entry) if origin == "messages" else turn(entry)
+            )
         elif origin == "line":
             found.append(turn(entry))
         elif origin == "[]" or not (is_log or has_header or "not-an-object" in ours):
@@ -118,7 +134,9 @@ def result(child: dict) -> dict:
 
 
 def native(value):
-    """Leave out what the format leaves out: nulls of messages, turns, thoughts, calls and of what is said about the session."""
+    """Leave out what the format leaves out: nulls of messages, turns, thoughts, calls and of what
+    is said about the session.
+    """
     if isinstance(value, list):
         return [native(item) for item in value]
     if not isinstance(value, dict):

@@ -5,7 +5,15 @@ import base64
 from tests.readers.rebuild.comparing import comparable, dropped
 from vacr.content import children as views
 
-SESSION = {"session-id", "agent-meta", "entries", "format", "session-start", "session-end", "environment"}
+SESSION = {
+    "session-id",
+    "agent-meta",
+    "entries",
+    "format",
+    "session-start",
+    "session-end",
+    "environment",
+}
 
 
 class Shared(dict):
@@ -55,7 +63,9 @@ def values(record: dict) -> list:
             found += parts_of(entry)
             found.append(message_object(entry))
         else:
-            answered = entries and entry["type"] == "tool-call" and entries[0]["type"] == "tool-result"
+            answered = (
+                entries and entry["type"] == "tool-call" and entries[0]["type"] == "tool-result"
+            )
             found.append(part([entry, entries.pop(0)] if answered else [entry]))
     return found
 
@@ -67,13 +77,18 @@ def with_shared_once(found: list) -> list:
 
 
 def is_kept_bytes(entry: dict) -> bool:
-    return entry.get("event-type") == "undecodable" and entry.get("vacr", {}).get("encoding") == "base64"
+    return (
+        entry.get("event-type") == "undecodable"
+        and entry.get("vacr", {}).get("encoding") == "base64"
+    )
 
 
 def session_object(record: dict) -> tuple[dict, dict]:
     """Give the object that describes the session, and what stood beside it."""
     session, ours = record["session"], record["vacr"]
-    info = {name: value for name, value in session.items() if name not in SESSION} | ours.get("native", {})
+    info = {name: value for name, value in session.items() if name not in SESSION} | ours.get(
+        "native", {}
+    )
     beside = {name: info.pop(name) for name in ours.get("beside", ())}
     if session["session-id"] != ours["source"]["parts"][0]["sha-256"] and "chat-from" not in ours:
         info["id"] = session["session-id"]
@@ -90,7 +105,12 @@ def message_object(entry: dict) -> dict:
         entry["cost"] = usage["cost"]
     if "timestamp" in entry:
         entry.setdefault("time", {})["created"] = entry.pop("timestamp")
-    for canonical, name in (("type", "role"), ("parent-id", "parentID"), ("model-id", "modelID"), ("stop-reason", "finish")):
+    for canonical, name in (
+        ("type", "role"),
+        ("parent-id", "parentID"),
+        ("model-id", "modelID"),
+        ("stop-reason", "finish"),
+    ):
         if canonical in entry:
             entry[name] = entry.pop(canonical)
     if "repeats" in ours:
@@ -106,11 +126,17 @@ def parts_of(entry: dict) -> list | None:
     for index, child in enumerate(inside):
         if child["type"] != "tool-result":
             answered = inside[index + 1 : index + 2] if child["type"] == "tool-call" else []
-            places[f"children/{index}"] = part([child, *(one for one in answered if one["type"] == "tool-result")])
+            places[f"children/{index}"] = part(
+                [child, *(one for one in answered if one["type"] == "tool-result")]
+            )
     order = entry.get("vacr", {}).pop("order", None)
     if not has_parts:
         return None
-    return sorted(places.values(), key=lambda one: one["id"]) if order is None else [places[place] for place in order]
+    return (
+        sorted(places.values(), key=lambda one: one["id"])
+        if order is None
+        else [places[place] for place in order]
+    )
 
 
 def part(entries: list[dict]):
@@ -124,7 +150,12 @@ def part(entries: list[dict]):
         entry["id"] = ours["repeats"]
     if kind == "system-event":
         event_type, data = entry.pop("event-type"), entry.pop("data", {})
-        return ({} if event_type == "unknown" else {"type": event_type}) | entry | data | ours.get("native", {})
+        return (
+            ({} if event_type == "unknown" else {"type": event_type})
+            | entry
+            | data
+            | ours.get("native", {})
+        )
     if kind == "reasoning":
         entry["text"] = entry.pop("content")
         if "timestamp" in entry:
@@ -210,7 +241,9 @@ def response(child: dict, output: str) -> dict:
 
 
 def native(value):
-    """Leave out what the format leaves out: nulls of sessions, messages, and of parts and states that were taken apart."""
+    """Leave out what the format leaves out: nulls of sessions, messages, and of parts and states
+    that were taken apart.
+    """
     if isinstance(value, list):
         return [native(item) for item in value]
     if not isinstance(value, dict):
@@ -222,6 +255,8 @@ def native(value):
     for name in ("messages", "parts", "conversation", "entries", "tool_calls", "tool_responses"):
         if isinstance(value.get(name), list):
             value[name] = native(value[name])
-    if isinstance(value.get("session"), dict) and isinstance(value["session"].get("messages"), list):
+    if isinstance(value.get("session"), dict) and isinstance(
+        value["session"].get("messages"), list
+    ):
         value["session"] = value["session"] | {"messages": native(value["session"]["messages"])}
     return value

@@ -1,7 +1,7 @@
 """Files that are named in code that is run and not read. Step: attribute.
 
-A loop, a function, a program given to an interpreter: what it does to files is not followed. Where it has something in it that
-writes, any file that it names may have been changed.
+A loop, a function, a program given to an interpreter: what it does to files is not followed. Where
+it has something in it that writes, any file that it names may have been changed.
 """
 
 import re
@@ -10,8 +10,10 @@ from collections.abc import Iterable, Sequence
 _SHELLS = frozenset(["bash", "dash", "sh", "zsh"])
 _GIVEN = frozenset(["-c", "-lc", "-e", "-", "--eval", "-E"])
 _CHANGES_FILES = re.compile(
-    r"(?:^|[;&|({'\"`]|\b(?:do|then|else|xargs|sudo|command|exec|time)\b(?: +-\S+)*) *(?:rm|mv|cp|tee|truncate|unlink|dd|ln|patch"
-    r"|(?:sed|perl|ruby|awk|yq) +(?:-\S+ +)*-\S*i|git +(?:checkout|restore|stash|reset|mv|rm|apply|clean|pull|merge|rebase))\b"
+    r"(?:^|[;&|({'\"`]|\b(?:do|then|else|xargs|sudo|command|exec|time)\b(?: +-\S+)*) "
+    r"*(?:rm|mv|cp|tee|truncate|unlink|dd|ln|patch"
+    r"|(?:sed|perl|ruby|awk|yq) +(?:-\S+ +)*-\S*i|git "
+    r"+(?:checkout|restore|stash|reset|mv|rm|apply|clean|pull|merge|rebase))\b"
     r"|(?<![-=0-9&<>])>{1,2} *[\"']?(?!/dev/null)[\w/~{}-]*[./$]",
     re.MULTILINE,
 )
@@ -28,7 +30,9 @@ _TELLS = re.compile(r"[^*?.]")
 
 def last_names(paths: Iterable[str]) -> frozenset[str]:
     """Give the last parts of paths, which may be patterns of the shell."""
-    return frozenset(name for path in paths if _TELLS.search(name := path.rstrip("/").rpartition("/")[2]))
+    return frozenset(
+        name for path in paths if _TELLS.search(name := path.rstrip("/").rpartition("/")[2])
+    )
 
 
 def names_in_script(text: str) -> frozenset[str]:
@@ -38,9 +42,15 @@ def names_in_script(text: str) -> frozenset[str]:
 
 
 def names_in_program(words: Sequence[str | None], given: str | None) -> frozenset[str]:
-    """Give those that a program may change which an interpreter was given as an argument or to read."""
-    texts = [word for number, word in enumerate(words) if word and number and words[number - 1] in _GIVEN]
+    """Give those that a program may change which an interpreter was given as an argument or to
+    read.
+    """
+    texts = [
+        word for number, word in enumerate(words) if word and number and words[number - 1] in _GIVEN
+    ]
     texts += [given] if given is not None else []
     if words[0] in _SHELLS:
         return frozenset().union(*map(names_in_script, texts))
-    return last_names(name for text in texts if _WRITES.search(text) for name in _NAME.findall(text))
+    return last_names(
+        name for text in texts if _WRITES.search(text) for name in _NAME.findall(text)
+    )

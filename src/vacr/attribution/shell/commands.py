@@ -1,7 +1,9 @@
-"""What the commands of one shell call did to files, and what its output showed of them. Step: attribute.
+"""What the commands of one shell call did to files, and what its output showed of them. Step:
+attribute.
 
-Only what a command's text proves is applied: writing a here-document or a literal, removing, moving, copying, putting back by
-git. What other commands may have changed is said with `Touch`, so that the next look at the file decides.
+Only what a command's text proves is applied: writing a here-document or a literal, removing,
+moving, copying, putting back by git. What other commands may have changed is said with `Touch`, so
+that the next look at the file decides.
 """
 
 from collections.abc import Iterator
@@ -52,8 +54,12 @@ def script_of(call: Call, text: str) -> Script:
     return powershell.parse(text) if call.name in _POWERSHELL else parse(text)
 
 
-def script_events(script: Script, result: Result, folder: str | None, session: str = "", top: str = "") -> Iterator[Event]:
-    """Say what a script did that ran in a folder; `session` is where its session worked then, `top` where it began."""
+def script_events(
+    script: Script, result: Result, folder: str | None, session: str = "", top: str = ""
+) -> Iterator[Event]:
+    """Say what a script did that ran in a folder; `session` is where its session worked then, `top`
+    where it began.
+    """
     certain = certainty(script, result)
     shown = shown_by(script, result, certain)
     place = Place(folder, session, top, lost=refuses_folder(result))
@@ -65,7 +71,9 @@ def script_events(script: Script, result: Result, folder: str | None, session: s
             for event in effects(command, given, sure=certain[number].succeeded, said=said):
                 yield from here.named(event)
         seen = shown.get(number, ())
-        by_git = [event for event in seen if isinstance(event, DiffSeen) or "--porcelain" in command.words]
+        by_git = [
+            event for event in seen if isinstance(event, DiffSeen) or "--porcelain" in command.words
+        ]
         yield from here.told(by_git)
         for event in seen if not by_git else ():
             yield from here.named(event)
@@ -78,7 +86,9 @@ def refuses_folder(result: Result) -> bool:
 
 
 def given_to(command: Command, piped: str | None) -> str | None:
-    """Give what a command reads: a here-document, a here-string, or what the command before it prints."""
+    """Give what a command reads: a here-document, a here-string, or what the command before it
+    prints.
+    """
     for redirect in reversed(command.redirects):
         if redirect.operator in ("<<", "<<-"):
             return redirect.body
@@ -90,7 +100,9 @@ def given_to(command: Command, piped: str | None) -> str | None:
 
 
 def command_of(arguments: Any) -> tuple[str | None, str | None]:
-    """Give the text of a command, and the folder it is to run in, as far as the arguments say them."""
+    """Give the text of a command, and the folder it is to run in, as far as the arguments
+    say them.
+    """
     if isinstance(arguments, str):
         return arguments, None
     folder = tools.text(arguments, tools.FOLDERS)

@@ -27,12 +27,18 @@ Where-Object Write-Host Write-Output Format-Table
 """
 READ_ONLY = frozenset(_READ_ONLY.split())
 _ANY = ("-delete", "-exec", "--in-place", "--output", "-ok")
-_WRITING = {"sort": ("-o", "--output"), "find": ("-delete", "-exec", "-ok"), "yq": ("-i", "--inplace"), "tree": ("-o",)}
+_WRITING = {
+    "sort": ("-o", "--output"),
+    "find": ("-delete", "-exec", "-ok"),
+    "yq": ("-i", "--inplace"),
+    "tree": ("-o",),
+}
 
 # Commands that are there to change the files that they name.
 _CHANGES = frozenset(["dd", "ed", "ex", "install", "ln", "patch", "rename", "shred", "truncate"])
 
-# Commands that read the files they are given and may change any others: interpreters, compilers, runners of tests.
+# Commands that read the files they are given and may change any others: interpreters, compilers,
+# runners of tests.
 _RUNS = """
 bash bazel bun cargo cc clang clang++ cmake ctest curl deno docker dotnet elixir eslint flake8 g++ gcc go gradle java javac jest
 julia kubectl lua make mix mocha mypy ninja node npm npx perl php playwright pnpm pwsh py.test pylint pyright pytest python
@@ -44,7 +50,9 @@ _PATH = re.compile(r"[^:=\s]*(?:/|\.[A-Za-z0-9]+$)[^:=\s]*")
 
 
 def effects(command: Command, given: str | None, *, sure: bool, said: str) -> Iterator[Event]:
-    """Say what a command did that was given a text to read; `sure` when it surely succeeded, `said` what the script printed."""
+    """Say what a command did that was given a text to read; `sure` when it surely succeeded, `said`
+    what the script printed.
+    """
     words = command.words
     if command.name in ("apply_patch", "applypatch"):
         patch = given if given is not None else words[1] if len(words) > 1 else None
@@ -52,12 +60,16 @@ def effects(command: Command, given: str | None, *, sure: bool, said: str) -> It
             yield from patch_events(patch)
         return
     yield from _redirected(command, printed(words, given) if sure else None, sure=sure)
-    if given is not None and (command.name == "patch" or (command.name == "git" and "apply" in words)):
+    if given is not None and (
+        command.name == "patch" or (command.name == "git" and "apply" in words)
+    ):
         yield Touch("", named=last_names(_DIFFERS.findall(given)))
     if command.name == "tee":
         yield from _tee(words, given if sure else None)
     elif command.name in _EFFECTS:
-        yield from _EFFECTS[command.name](command) if sure else _perhaps(words, command.globs.values())
+        yield from (
+            _EFFECTS[command.name](command) if sure else _perhaps(words, command.globs.values())
+        )
     elif command.name == "git":
         yield from git.effects(command, sure=sure, said=said)
     else:
@@ -78,7 +90,11 @@ def _redirected(command: Command, text: str | None, *, sure: bool) -> Iterator[E
 def _tee(words: Sequence[str | None], text: str | None) -> Iterator[Event]:
     append = any(word in ("-a", "--append") for word in words)
     for target in _files(words):
-        yield Touch(target, likely=True) if text is None else Write(target, text, append=append, by_shell=True)
+        yield (
+            Touch(target, likely=True)
+            if text is None
+            else Write(target, text, append=append, by_shell=True)
+        )
     if None in words:
         yield Touch("")
 
@@ -115,7 +131,9 @@ def _touched(words: Sequence[str | None], *, formatter: bool = False) -> Iterato
 
 
 def _changed(files: Sequence[str], patterns: Iterable[str] = ()) -> Iterator[Event]:
-    """Say that files were likely changed; what may be a folder is only looked for among the known files."""
+    """Say that files were likely changed; what may be a folder is only looked for among the known
+    files.
+    """
     for path in files:
         if _PATH.fullmatch(path) and not path.endswith("/"):
             yield Touch(path, likely=True)
@@ -125,14 +143,22 @@ def _changed(files: Sequence[str], patterns: Iterable[str] = ()) -> Iterator[Eve
 
 
 def _perhaps(words: Sequence[str | None], patterns: Iterable[str] = ()) -> Iterator[Event]:
-    """Say that files may have been removed, moved or written over; what is copied stays as it is."""
+    """Say that files may have been removed, moved or written over; what is copied stays
+    as it is.
+    """
     files = _files(words)
     yield from _changed(files[-1:] if words[0] == "cp" else files, patterns)
 
 
-def _others(words: Sequence[str | None], given: str | None, patterns: Iterable[str], said: str) -> Iterator[Event]:
+def _others(
+    words: Sequence[str | None], given: str | None, patterns: Iterable[str], said: str
+) -> Iterator[Event]:
     words = unwrapped(words)
-    words = unwrapped([*given_others(words), *(given or "").split()] if words[:1] == ["xargs"] else given_others(words))
+    words = unwrapped(
+        [*given_others(words), *(given or "").split()]
+        if words[:1] == ["xargs"]
+        else given_others(words)
+    )
     if not words:
         return
     edited, formatter = in_place(words), formats(words)
@@ -176,17 +202,35 @@ def _cp(command: Command) -> Iterator[Event]:
     yield from moved(command.words, copy=True)
 
 
-def moved(words: Sequence[str | None], *, copy: bool, patterns: Iterable[str] = ()) -> Iterator[Event]:
+def moved(
+    words: Sequence[str | None], *, copy: bool, patterns: Iterable[str] = ()
+) -> Iterator[Event]:
     """Say what `mv` or `cp` does with its words."""
     options, files = _options(words), _files(words)
-    plain = options <= {"-f", "-v", "-r", "-R", "-a", "-p", "-k", "--force", "--verbose", "--recursive", "--archive"}
+    plain = options <= {
+        "-f",
+        "-v",
+        "-r",
+        "-R",
+        "-a",
+        "-p",
+        "-k",
+        "--force",
+        "--verbose",
+        "--recursive",
+        "--archive",
+    }
     if None in words or not files[1:] or not plain:
         yield from _perhaps(words, patterns)
         return
     *sources, target = files
     for source in sources:
         into = len(sources) > 1 or target in (".", "..") or target.endswith(("/", "/.", "/.."))
-        yield Move(source, posixpath.join(target, posixpath.basename(source.rstrip("/"))) if into else target, copy=copy)
+        yield Move(
+            source,
+            posixpath.join(target, posixpath.basename(source.rstrip("/"))) if into else target,
+            copy=copy,
+        )
 
 
 _EFFECTS: dict[str, Callable[[Command], Iterator[Event]]] = {

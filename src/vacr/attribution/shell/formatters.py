@@ -5,7 +5,8 @@ A formatter changes how text is laid out and keeps its tokens; other commands ma
 
 from collections.abc import Sequence
 
-# The words that make a command write, any of them; a command with no such words writes unless it is told only to check.
+# The words that make a command write, any of them; a command with no such words writes unless it is
+# told only to check.
 _ALWAYS: tuple[str, ...] = ()
 FORMATTERS: dict[str, tuple[str, ...]] = {
     "autopep8": ("-i", "--in-place"),
@@ -54,10 +55,14 @@ FORMATTERS: dict[str, tuple[str, ...]] = {
     "yapf": ("-i", "--in-place"),
     "zig": ("fmt",),
 }
-_CHECKS = frozenset(["--check", "--diff", "-check", "-diff", "--dry-run", "--lint", "--check-formatted", "-l", "-d"])
+_CHECKS = frozenset(
+    ["--check", "--diff", "-check", "-diff", "--dry-run", "--lint", "--check-formatted", "-l", "-d"]
+)
 
 # Commands that run another one; of those with several words, the second says so.
-_RUNNERS = frozenset(["npx", "bunx", "uvx", "pnpx", "command", "sudo", "env", "nice", "nohup", "xvfb-run"])
+_RUNNERS = frozenset(
+    ["npx", "bunx", "uvx", "pnpx", "command", "sudo", "env", "nice", "nohup", "xvfb-run"]
+)
 _RUNNING = {
     "pnpm": ("exec", "dlx"),
     "yarn": ("exec", "dlx", "run"),
@@ -85,7 +90,11 @@ def unwrapped(words: Sequence[str | None]) -> list[str | None]:
             rest = rest[2:]
         else:
             break
-        while rest and rest[0] is not None and (rest[0].startswith("-") or ("=" in rest[0] and "/" not in rest[0])):
+        while (
+            rest
+            and rest[0] is not None
+            and (rest[0].startswith("-") or ("=" in rest[0] and "/" not in rest[0]))
+        ):
             rest = rest[1:]
     if rest and rest[0]:
         rest[0] = rest[0].rpartition("/")[2].partition("@")[0] or rest[0]
@@ -98,13 +107,19 @@ def formats(words: Sequence[str | None]) -> bool | None:
     if name is None or name not in FORMATTERS:
         return None
     marks = FORMATTERS[name]
-    if any(word in _CHECKS for word in words[1:]) and not any(word in ("-w", "-i") for word in words[1:]):
+    if any(word in _CHECKS for word in words[1:]) and not any(
+        word in ("-w", "-i") for word in words[1:]
+    ):
         return False
     if marks:
         if any(word in marks for word in words[1:]):
             return True
         # A command that does other things too is no formatter when it does them.
-        return None if name in ("cargo", "go", "mix", "deno", "dart", "zig", "terraform", "tofu", "buf") else False
+        return (
+            None
+            if name in ("cargo", "go", "mix", "deno", "dart", "zig", "terraform", "tofu", "buf")
+            else False
+        )
     return True
 
 
@@ -117,7 +132,9 @@ def in_place(words: Sequence[str | None]) -> list[str] | None:
     if name in ("sed", "gsed") and any(option.startswith("--in-place") for option in options) | any(
         "i" in option.partition("e")[0] for option in short
     ):
-        scripted = any(option in ("-e", "-f") or option.startswith("--expression") for option in options)
+        scripted = any(
+            option in ("-e", "-f") or option.startswith("--expression") for option in options
+        )
         return files if scripted else files[1:]
     if name in ("perl", "ruby") and any("i" in option.partition("e")[0] for option in short):
         return files if any(option.endswith("e") for option in short) else files[1:]

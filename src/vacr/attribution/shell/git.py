@@ -16,7 +16,9 @@ _STAGES = frozenset(["add", "commit", "stage", "update-index", "gc", "notes"])
 
 
 def arguments(words: Sequence[str | None]) -> tuple[str | None, list[str | None]]:
-    """Give the folder that `-C` names (`""` without one, `None` where it is not known), and the words from the verb on."""
+    """Give the folder that `-C` names (`""` without one, `None` where it is not known), and the
+    words from the verb on.
+    """
     folder: str | None = ""
     rest = list(words[1:])
     while rest and rest[0] is not None and rest[0].startswith("-"):
@@ -32,16 +34,41 @@ def arguments(words: Sequence[str | None]) -> tuple[str | None, list[str | None]
 def is_silent(words: Sequence[str | None]) -> bool:
     """Tell whether a git command prints nothing when all is well."""
     _, rest = arguments(words) if words[:1] == ["git"] else ("", [])
-    return rest[:1] in (["add"], ["mv"]) and not any(word in ("-v", "-n", "--dry-run", "--verbose") for word in rest)
+    return rest[:1] in (["add"], ["mv"]) and not any(
+        word in ("-v", "-n", "--dry-run", "--verbose") for word in rest
+    )
 
 
 def prints_no_diff(words: Sequence[str | None]) -> bool:
-    """Tell whether a git command prints no diff, or none that could be one of the files as they are."""
+    """Tell whether a git command prints no diff, or none that could be one of the files as they
+    are.
+    """
     _, rest = arguments(words)
     if rest[:1] in (["diff"], ["show"], ["log"], ["stash"]):
-        short = ("--stat", "--name-only", "--name-status", "--shortstat", "--numstat", "--check", "--oneline", "push", "pop")
-        return any(word in short for word in rest) and not any(word in ("-p", "-u", "--patch", "--cc") for word in rest)
-    return bool(rest) and rest[0] not in (None, "format-patch", "range-diff", "reflog", "am", "apply", "diff-tree", "diff-index")
+        short = (
+            "--stat",
+            "--name-only",
+            "--name-status",
+            "--shortstat",
+            "--numstat",
+            "--check",
+            "--oneline",
+            "push",
+            "pop",
+        )
+        return any(word in short for word in rest) and not any(
+            word in ("-p", "-u", "--patch", "--cc") for word in rest
+        )
+    return bool(rest) and rest[0] not in (
+        None,
+        "format-patch",
+        "range-diff",
+        "reflog",
+        "am",
+        "apply",
+        "diff-tree",
+        "diff-index",
+    )
 
 
 def effects(command: Command, *, sure: bool, said: str) -> Iterator[Event]:
@@ -95,7 +122,10 @@ def _moved(rest: Sequence[str]) -> Iterator[Event]:
     *sources, target = files
     for source in sources:
         into = len(sources) > 1 or target.endswith("/") or target == "."
-        yield Move(source, f"{target.rstrip('/')}/{source.rstrip('/').rpartition('/')[2]}" if into else target)
+        yield Move(
+            source,
+            f"{target.rstrip('/')}/{source.rstrip('/').rpartition('/')[2]}" if into else target,
+        )
     yield Staged(".")
 
 
@@ -103,7 +133,9 @@ def _removed(rest: Sequence[str]) -> Iterator[Event]:
     if any(word in ("-n", "--dry-run") for word in rest):
         return
     if "--cached" not in rest:
-        folder = any(word.startswith("-") and not word.startswith("--") and "r" in word for word in rest)
+        folder = any(
+            word.startswith("-") and not word.startswith("--") and "r" in word for word in rest
+        )
         for path in _plain(rest):
             yield Delete(path, folder=folder, pattern="*" in path)
     yield Staged(".")
@@ -114,19 +146,36 @@ def _put_back(verb: str, rest: Sequence[str]) -> Iterator[Event]:
     if verb == "restore" and "--staged" in rest and "--worktree" not in rest:
         yield Staged(".")
         return
-    before = list(rest[: rest.index("--")]) if "--" in rest else list(rest) if verb == "restore" else []
+    before = (
+        list(rest[: rest.index("--")]) if "--" in rest else list(rest) if verb == "restore" else []
+    )
     if verb == "checkout":
-        named = list(rest[rest.index("--") + 1 :]) if "--" in rest else [word for word in rest if word == "."]
-        fine = set(before) <= {"HEAD", "-q", "-f", "--quiet"} and (bool(before) or "--" in rest or list(rest) == ["."])
+        named = (
+            list(rest[rest.index("--") + 1 :])
+            if "--" in rest
+            else [word for word in rest if word == "."]
+        )
+        fine = set(before) <= {"HEAD", "-q", "-f", "--quiet"} and (
+            bool(before) or "--" in rest or list(rest) == ["."]
+        )
     else:
         named = [word for word in rest if not word.startswith("-")]
-        fine = {word for word in rest if word.startswith("-")} <= {"--", "-q", "--quiet", "--worktree", "-W", "--source=HEAD"}
+        fine = {word for word in rest if word.startswith("-")} <= {
+            "--",
+            "-q",
+            "--quiet",
+            "--worktree",
+            "-W",
+            "--source=HEAD",
+        }
     for path in named if fine and named else ():
         yield Revert(path)
 
 
 def _perhaps_put_back(verb: str, rest: Sequence[str]) -> Iterator[Event]:
-    """Say which known files may be as another commit has them, or as the last one has: it is not known that they are."""
+    """Say which known files may be as another commit has them, or as the last one has: it is not
+    known that they are.
+    """
     if verb == "revert" or (verb == "reset" and "--hard" in rest):
         yield Staged(".")
         yield Revert(".", everything=True)
@@ -161,7 +210,9 @@ def _taken(options: Sequence[str], said: str, *, sure: bool, named: bool) -> Sta
         option = options[at]
         if option in ("-m", "--message"):
             at += 1
-        elif option in ("--", "-q", "--quiet", "-u", "--include-untracked") or option.startswith("--message="):
+        elif option in ("--", "-q", "--quiet", "-u", "--include-untracked") or option.startswith(
+            "--message="
+        ):
             pass
         elif option.startswith("-"):
             known = False

@@ -8,7 +8,9 @@ _ESCAPE = re.compile(r"\\([\\$`\n])|([$`])")
 
 
 def body_at(text: str, at: int, end: str, *, quoted: bool, tabs: bool) -> tuple[str | None, int]:
-    """Read a body up to its delimiter; gives it as the command reads it, or `None`, and the place after it."""
+    """Read a body up to its delimiter; gives it as the command reads it, or `None`, and the place
+    after it.
+    """
     lines: list[str] = []
     goes_on = unsure = False
     while at < len(text):
@@ -16,7 +18,9 @@ def body_at(text: str, at: int, end: str, *, quoted: bool, tabs: bool) -> tuple[
         stop = len(text) if stop < 0 else stop
         line, at = text[at:stop], min(stop + 1, len(text))
         if tabs:
-            unsure = unsure or goes_on  # whether the tabs of a continued line are taken away, shells do not agree
+            unsure = (
+                unsure or goes_on
+            )  # whether the tabs of a continued line are taken away, shells do not agree
             line = line.lstrip("\t")
         if line == end and not goes_on:
             body = "".join(lines)
@@ -27,7 +31,9 @@ def body_at(text: str, at: int, end: str, *, quoted: bool, tabs: bool) -> tuple[
 
 
 def _expanded(body: str) -> str | None:
-    """Give the body of a here-document whose delimiter is not quoted; `None` where it holds an expansion."""
+    """Give the body of a here-document whose delimiter is not quoted; `None` where it holds an
+    expansion.
+    """
     out, at = [], 0
     for found in _ESCAPE.finditer(body):
         if found[2] == "`" or (found[2] and EXPANDS.match(body[found.end() : found.end() + 1])):

@@ -1,8 +1,8 @@
 """A shell script as simple commands. Step: attribute.
 
-Follows the token rules of POSIX (Shell Command Language, 2.2, 2.3, 2.7) as far as a sure answer needs them. A word whose value
-only the shell knows (an expansion, a glob, a substitution) is `None`; a construct that is not read (a loop, a function, a
-subshell) ends the script with `opaque`.
+Follows the token rules of POSIX (Shell Command Language, 2.2, 2.3, 2.7) as far as a sure answer
+needs them. A word whose value only the shell knows (an expansion, a glob, a substitution) is
+`None`; a construct that is not read (a loop, a function, a subshell) ends the script with `opaque`.
 """
 
 import re
@@ -41,7 +41,8 @@ class Redirect:
 
 @dataclass(slots=True)
 class Command:
-    """A simple command: its words, its redirections, and how it is joined to the one before (`""`, `;`, `&&`, `||`, `|`).
+    """A simple command: its words, its redirections, and how it is joined to the one before (`""`,
+    `;`, `&&`, `||`, `|`).
 
     `globs` are the patterns of words that are unknown only for their `*` and `?`, by their index.
     """
@@ -61,7 +62,9 @@ class Command:
 
 @dataclass(slots=True)
 class Script:
-    """The commands of a script in order; `opaque` when it goes on with something that is not read, its text is `unread`."""
+    """The commands of a script in order; `opaque` when it goes on with something that is not read,
+    its text is `unread`.
+    """
 
     commands: list[Command] = field(default_factory=list)
     opaque: bool = False
@@ -95,7 +98,9 @@ class _Lexer:
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
-        self.waiting: list[tuple[Redirect, str, bool]] = []  # here-documents whose bodies begin on the next line
+        self.waiting: list[
+            tuple[Redirect, str, bool]
+        ] = []  # here-documents whose bodies begin on the next line
 
     def script(self) -> Script:
         script, joined = Script(), ""
@@ -181,7 +186,9 @@ class _Lexer:
 
     def _bodies(self) -> None:
         for redirect, end, quoted in self.waiting:
-            redirect.body, self.at = body_at(self.text, self.at, end, quoted=quoted, tabs=redirect.operator == "<<-")
+            redirect.body, self.at = body_at(
+                self.text, self.at, end, quoted=quoted, tabs=redirect.operator == "<<-"
+            )
         self.waiting.clear()
 
     def _word(self) -> _Word | None:
@@ -208,16 +215,24 @@ class _Lexer:
         if char in "*?":
             word.pattern = True
         elif char == "[":
-            word.known = word.known and self.text[start : self.at] in ("", "[") and following in ("", "[", *_ENDS)
+            word.known = (
+                word.known
+                and self.text[start : self.at] in ("", "[")
+                and following in ("", "[", *_ENDS)
+            )
         elif char == "{":
-            word.known = word.known and (following in ("", *_ENDS) or (following == "}" and not self._closes_later()))
+            word.known = word.known and (
+                following in ("", *_ENDS) or (following == "}" and not self._closes_later())
+            )
         elif char == "~":
             word.known = word.known and self.at > start and self.text[self.at - 1] not in "=:"
         word.parts.append(char)
         self.at += 1
 
     def _closes_later(self) -> bool:
-        """Tell whether a pair of braces that holds nothing may begin a list: a shell takes the next one that closes."""
+        """Tell whether a pair of braces that holds nothing may begin a list: a shell takes the next
+        one that closes.
+        """
         closes = self.text.find("}", self.at + 2)
         return closes >= 0 and not any(end in self.text[self.at + 2 : closes] for end in " \t\n")
 
@@ -262,7 +277,11 @@ class _Lexer:
             elif char == "\\":
                 following = self.text[self.at + 1 : self.at + 2]
                 word.parts.append(
-                    "" if following == "\n" else following if following in ("$", "`", '"', "\\") else char + following
+                    ""
+                    if following == "\n"
+                    else following
+                    if following in ("$", "`", '"', "\\")
+                    else char + following
                 )
                 self.at += 2
             elif not self._expansion(word):

@@ -8,7 +8,9 @@ _FORMAT = re.compile(r"\\.|%.?", re.DOTALL)
 
 
 def printed(words: Sequence[str | None], given: str | None) -> str | None:
-    """Give what a command prints, where its words and what it is given to read say it; else `None`."""
+    """Give what a command prints, where its words and what it is given to read say it; else
+    `None`.
+    """
     if list(words) in (["cat"], ["cat", "-"]):
         return given
     known = [word for word in words if word is not None]
@@ -49,10 +51,19 @@ def _printf(words: Sequence[str]) -> str | None:
         return None
     form, values = words[0], list(words[1:])
     marks = _FORMAT.findall(form)
-    if any(mark not in _ESCAPES and mark != "%s" for mark in marks) or (values and "%s" not in marks):
+    if any(mark not in _ESCAPES and mark != "%s" for mark in marks) or (
+        values and "%s" not in marks
+    ):
         return None
     out = []
     while True:
-        out.append(_FORMAT.sub(lambda found: (values.pop(0) if values else "") if found[0] == "%s" else _ESCAPES[found[0]], form))
+        out.append(
+            _FORMAT.sub(
+                lambda found: (
+                    (values.pop(0) if values else "") if found[0] == "%s" else _ESCAPES[found[0]]
+                ),
+                form,
+            )
+        )
         if not values:
             return "".join(out)

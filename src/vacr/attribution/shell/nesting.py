@@ -1,6 +1,7 @@
 """The end of an expansion, however deep it nests. Step: attribute.
 
-Follows Shell Command Language, 2.2.3 and 2.6.3. One pass with a stack of its own, so that neither depth nor length can hurt.
+Follows Shell Command Language, 2.2.3 and 2.6.3. One pass with a stack of its own, so that neither
+depth nor length can hurt.
 """
 
 import re
@@ -14,7 +15,9 @@ Here = tuple[str, str]  # the operator's dash, the delimiter
 
 
 def passed(text: str, at: int) -> int | None:
-    """Give the place after the expansion that begins at `at` with `$` or a backquote; `None` when that is not certain."""
+    """Give the place after the expansion that begins at `at` with `$` or a backquote; `None` when
+    that is not certain.
+    """
     simple = _ARITHMETIC.match(text, at)
     if simple:
         return simple.end()

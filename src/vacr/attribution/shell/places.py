@@ -16,10 +16,16 @@ _WORK_TREE = re.compile(r"(?:.*/)?\.?worktrees/[^/]+(?=/|$)")
 
 
 class Place:
-    """The folder in which a script's commands run, `None` once it is not known, and where its session works."""
+    """The folder in which a script's commands run, `None` once it is not known, and where its
+    session works.
+    """
 
-    def __init__(self, folder: str | None, session: str, top: str = "", *, lost: bool = False) -> None:
-        """Begin in a folder, which may be told from that of the session; `top` is where the session began."""
+    def __init__(
+        self, folder: str | None, session: str, top: str = "", *, lost: bool = False
+    ) -> None:
+        """Begin in a folder, which may be told from that of the session; `top` is where the session
+        began.
+        """
         self.folder = folder
         self.before = folder
         self.first = folder or session
@@ -32,7 +38,13 @@ class Place:
         if command.name not in ENTERING:
             return False
         words = [word for word in command.words[1:] if word not in ("--", "-P", "-L", "-Path")]
-        known = ran and len(words) == 1 and not self.lost and command.joined not in ("|", "||") and command.name != "popd"
+        known = (
+            ran
+            and len(words) == 1
+            and not self.lost
+            and command.joined not in ("|", "||")
+            and command.name != "popd"
+        )
         to = words[0] if known else None
         if to == "-":
             self.folder, self.before = self.before, self.folder
@@ -60,7 +72,9 @@ class Place:
         if not event.path:
             yield event
         elif self.folder is None and not is_absolute(event.path):
-            if not isinstance(event, Observe | DiffSeen) and not (isinstance(event, Move) and event.told):
+            if not isinstance(event, Observe | DiffSeen) and not (
+                isinstance(event, Move) and event.told
+            ):
                 yield from _anywhere(event)
         else:
             yield _from(self.folder or "", event)
@@ -72,14 +86,18 @@ class Place:
             yield _from(top or "", event)
 
     def _top(self, events: Sequence[Event]) -> str:
-        """Give the folder that git tells its paths from: where the session works, when this is below it, or else this."""
+        """Give the folder that git tells its paths from: where the session works, when this is
+        below it, or else this.
+        """
         folder = self.folder or ""
         here = paths.absolute(folder, self.session)
         below = paths.relative(here, self.top) if self.top else None
         own = _WORK_TREE.match(below) if below else None
         if own:
             return _join(self.top, own[0])
-        if below and any(paths.key(event.path).startswith(paths.key(below) + "/") for event in events):
+        if below and any(
+            paths.key(event.path).startswith(paths.key(below) + "/") for event in events
+        ):
             return self.top
         inside = not is_absolute(folder) or folder.startswith(self.first.rstrip("/") + "/")
         return self.first if inside and self.first and ".." not in folder.split("/") else folder
@@ -91,7 +109,13 @@ def _anywhere(event: Event) -> Iterator[Touch]:
         kinds = event.kinds if event.folder else (f"/{posixpath.basename(event.path)}",)
         yield replace(event, path="", folder=True, kinds=kinds)
     else:
-        changed = [event.path, event.to] if isinstance(event, Move) else [event.path] if isinstance(event, Write | Delete) else []
+        changed = (
+            [event.path, event.to]
+            if isinstance(event, Move)
+            else [event.path]
+            if isinstance(event, Write | Delete)
+            else []
+        )
         yield Touch("", named=last_names(changed))
 
 
@@ -101,7 +125,11 @@ def _from(folder: str, event: Event) -> Event:
     named = replace(event, path=_join(folder, event.path))
     if isinstance(named, Move):
         return replace(named, to=_join(folder, named.to))
-    return replace(named, paths=tuple(_join(folder, path) for path in named.paths)) if isinstance(named, Stash) else named
+    return (
+        replace(named, paths=tuple(_join(folder, path) for path in named.paths))
+        if isinstance(named, Stash)
+        else named
+    )
 
 
 def is_absolute(path: str) -> bool:

@@ -1,4 +1,6 @@
-"""A PowerShell script as simple commands, where it is as plain as one of a POSIX shell. Step: attribute."""
+"""A PowerShell script as simple commands, where it is as plain as one of a POSIX shell. Step:
+attribute.
+"""
 
 import re
 
@@ -17,7 +19,9 @@ def parse(text: str) -> Script:
     while at < len(text):
         token = _TOKEN.match(text, at)
         after_blank, blank = blank, token is not None and token.lastgroup is None
-        if token is None or (token.lastgroup in ("single", "double", "word") and not after_blank and command.words):
+        if token is None or (
+            token.lastgroup in ("single", "double", "word") and not after_blank and command.words
+        ):
             script.opaque = True
             return script
         at = token.end()

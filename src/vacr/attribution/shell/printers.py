@@ -19,10 +19,28 @@ _GREP_LONG = re.compile(
     r"|extended-regexp|perl-regexp|smart-case|case-sensitive|sort=path|color=never|no-messages|invert-match)"
 )
 _VALUED = frozenset(
-    ["-A", "-B", "-C", "-m", "-g", "-t", "-T", "--glob", "--iglob", "--type", "--type-not", "--include", "--exclude"]
+    [
+        "-A",
+        "-B",
+        "-C",
+        "-m",
+        "-g",
+        "-t",
+        "-T",
+        "--glob",
+        "--iglob",
+        "--type",
+        "--type-not",
+        "--include",
+        "--exclude",
+    ]
 )
-_DIFF = re.compile(r"--|HEAD(?:[~^]\d*)?|--no-color|--color(?:=\w+)?|-U\d+|--unified=\d+|--no-ext-diff|--minimal|--patience|-p")
-_FILE = re.compile(r"(?!.*\.\.|-)(?:[A-Za-z]:[\\/])?[^:]+(?:\.[A-Za-z]\w*|/)")  # with a colon it is a file of a commit
+_DIFF = re.compile(
+    r"--|HEAD(?:[~^]\d*)?|--no-color|--color(?:=\w+)?|-U\d+|--unified=\d+|--no-ext-diff|--minimal|--patience|-p"
+)
+_FILE = re.compile(
+    r"(?!.*\.\.|-)(?:[A-Za-z]:[\\/])?[^:]+(?:\.[A-Za-z]\w*|/)"
+)  # with a colon it is a file of a commit
 
 
 def view_of(pipeline: Sequence[Command]) -> View | None:
@@ -33,7 +51,11 @@ def view_of(pipeline: Sequence[Command]) -> View | None:
     view = maker(words) if words is not None and maker is not None else None
     for command in pipeline[1:]:
         words = _known(command.words)
-        if view is None or words is None or any(one.operator.startswith("<") for one in command.redirects):
+        if (
+            view is None
+            or words is None
+            or any(one.operator.startswith("<") for one in command.redirects)
+        ):
             return None
         view = _narrowed(view, words)
     return view
@@ -59,7 +81,9 @@ def _narrowed(view: View, words: Sequence[str]) -> View | None:
     if isinstance(view, Lines):
         return view.tail(-start) if start < 0 else view.cut(start, stop)
     if isinstance(view, Found) and start >= 0 and stop is not None:
-        return replace(view, count=stop - start if view.count is None else min(view.count, stop - start))
+        return replace(
+            view, count=stop - start if view.count is None else min(view.count, stop - start)
+        )
     return view if isinstance(view, Found) or (start == 0 and isinstance(view, Told)) else None
 
 
@@ -70,7 +94,13 @@ def _searched(view: View, words: Sequence[str]) -> View | None:
     letters, arguments = options
     if len(arguments) > 1:
         return None
-    if isinstance(view, Lines) and view.form is None and view.spans == ((1, None),) and "n" in letters and "H" not in letters:
+    if (
+        isinstance(view, Lines)
+        and view.form is None
+        and view.spans == ((1, None),)
+        and "n" in letters
+        and "H" not in letters
+    ):
         return Found((view.path,), names=False)
     filters = letters <= _FILTERS
     if filters and isinstance(view, Found):
@@ -79,7 +109,9 @@ def _searched(view: View, words: Sequence[str]) -> View | None:
 
 
 def _piece(words: Sequence[str]) -> tuple[tuple[int, int | None], list[str]] | None:
-    """Read `head`, `tail` or `sed` that leave one piece: from and to which line, counted from 0, and the files they name."""
+    """Read `head`, `tail` or `sed` that leave one piece: from and to which line, counted from 0,
+    and the files they name.
+    """
     name, rest = words[0], list(words[1:])
     if name == "sed":
         spans = _sed(rest)
@@ -94,10 +126,15 @@ def _piece(words: Sequence[str]) -> tuple[tuple[int, int | None], list[str]] | N
     number, files = 10, []
     signed = ""
     text = " ".join(rest[:2])
-    found = re.match(r"-n ?([+-]?)(\d{1,7})(?= |$)|-([+-]?)(\d{1,7})(?= |$)|--lines=([+-]?)(\d{1,7})(?= |$)", text)
+    found = re.match(
+        r"-n ?([+-]?)(\d{1,7})(?= |$)|-([+-]?)(\d{1,7})(?= |$)|--lines=([+-]?)(\d{1,7})(?= |$)",
+        text,
+    )
     if found:
         used = found[0].count(" ") + 1
-        signed, number = next((found[i], int(found[i + 1])) for i in (1, 3, 5) if found[i + 1] is not None)
+        signed, number = next(
+            (found[i], int(found[i + 1])) for i in (1, 3, 5) if found[i + 1] is not None
+        )
         rest = rest[used:]
     files = rest
     if any(word.startswith("-") for word in files) or (signed and (name, signed) != ("tail", "+")):
@@ -126,7 +163,12 @@ def _sed(rest: Sequence[str]) -> tuple[list[Span], list[str]] | None:
             files.append(word)
     if not scripts and files:
         scripts.append(files.pop(0))
-    parts = [part.strip().replace(" ", "") for script in scripts for part in re.split(r"[;\n]", script) if part.strip()]
+    parts = [
+        part.strip().replace(" ", "")
+        for script in scripts
+        for part in re.split(r"[;\n]", script)
+        if part.strip()
+    ]
     quits = re.fullmatch(r"(\d{1,7})q", parts[-1]) if parts else None
     if not silent:
         return ([(1, int(quits[1]))], files) if quits and len(parts) == 1 else None
@@ -136,7 +178,15 @@ def _sed(rest: Sequence[str]) -> tuple[list[Span], list[str]] | None:
         if not found or (spans and (spans[-1][1] is None or int(found[1]) <= spans[-1][1])):
             return None
         first, end = int(found[1]), found[2]
-        last = first if not end else None if end == "$" else first + int(end[1:]) if end[0] == "+" else max(first, int(end))
+        last = (
+            first
+            if not end
+            else None
+            if end == "$"
+            else first + int(end[1:])
+            if end[0] == "+"
+            else max(first, int(end))
+        )
         spans.append((first, last))
     if not spans or spans[0][0] < 1 or (quits and int(quits[1]) < (spans[-1][1] or 0)):
         return None
@@ -165,7 +215,11 @@ def _make_cat(words: Sequence[str]) -> View | None:
 
 def _make_nl(words: Sequence[str]) -> View | None:
     rest = words[2:] if words[1:2] == ["-ba"] else words[3:] if words[1:3] == ["-b", "a"] else None
-    return Lines(rest[0], form=listings.ARROW) if rest and len(rest) == 1 and not rest[0].startswith("-") else None
+    return (
+        Lines(rest[0], form=listings.ARROW)
+        if rest and len(rest) == 1 and not rest[0].startswith("-")
+        else None
+    )
 
 
 def _select(rest: Sequence[str]) -> tuple[tuple[int, int | None], list[str]] | None:
@@ -180,20 +234,34 @@ def _select(rest: Sequence[str]) -> tuple[tuple[int, int | None], list[str]] | N
 
 
 def _make_get_content(words: Sequence[str]) -> View | None:
-    rest = [word for word in words[1:] if word.lower() not in ("-path", "-literalpath", "-encoding", "utf8", "utf-8")]
+    rest = [
+        word
+        for word in words[1:]
+        if word.lower() not in ("-path", "-literalpath", "-encoding", "utf8", "utf-8")
+    ]
     found = re.fullmatch(
-        r"(?:-(?:totalcount|head|first) (\d{1,7}) )?(\S+)(?: -(?:totalcount|head|first) (\d{1,7}))?",
+        (
+            r"(?:-(?:totalcount|head|first) (\d{1,7}) )?(\S+)(?: -(?:totalcount|head|first) "
+            r"(\d{1,7}))?"
+        ),
         " ".join(rest),
         re.IGNORECASE,
     )
-    if not found or found[2].startswith("-") or len(rest) not in (1, 3) or re.search(r"[*?\[]", found[2]):
+    if (
+        not found
+        or found[2].startswith("-")
+        or len(rest) not in (1, 3)
+        or re.search(r"[*?\[]", found[2])
+    ):
         return None
     count = found[1] or found[3]
     return Lines(found[2]).cut(0, int(count) if count else None)
 
 
 def _grep_options(rest: Sequence[str]) -> tuple[set[str], list[str]] | None:
-    """Give the letters of a search's options and its other arguments; `None` when one is not known."""
+    """Give the letters of a search's options and its other arguments; `None` when one is
+    not known.
+    """
     letters: set[str] = set()
     arguments: list[str] = []
     skip = pattern = options = False
@@ -209,7 +277,9 @@ def _grep_options(rest: Sequence[str]) -> tuple[set[str], list[str]] | None:
         elif word in ("-e", "--regexp"):
             skip = pattern = True
         elif re.fullmatch(r"-[ABCm]\d{1,5}|-\d{1,5}", word) or _GREP_LONG.fullmatch(word):
-            letters |= {"n"} if word == "--line-number" else {"H"} if word == "--with-filename" else set()
+            letters |= (
+                {"n"} if word == "--line-number" else {"H"} if word == "--with-filename" else set()
+            )
         elif found := re.fullmatch(r"-([a-zA-Z]+?)([ABCm]\d{0,5})?", word):
             letters |= set(found[1])
             skip = bool(found[2]) and len(found[2]) == 1
@@ -230,15 +300,22 @@ def _make_grep(words: Sequence[str]) -> View | None:
         return None
     if not files and not ripgrep and not letters & {"r", "R"}:
         return None
-    names = True if "H" in letters or len(files) != 1 else None if ripgrep or letters & {"r", "R"} else False
+    names = (
+        True
+        if "H" in letters or len(files) != 1
+        else None
+        if ripgrep or letters & {"r", "R"}
+        else False
+    )
     return Found(tuple(files), names)
 
 
 def _make_git(words: Sequence[str]) -> View | None:
     """Read `git status` and a diff whose new side is the work tree.
 
-    `git show HEAD:file`, `git cat-file` and a diff of two commits show what was committed. The file may differ from it in any
-    line, and what it was before the session is what the first look at it or a base says, so they prove nothing.
+    `git show HEAD:file`, `git cat-file` and a diff of two commits show what was committed. The file
+    may differ from it in any line, and what it was before the session is what the first look at it
+    or a base says, so they prove nothing.
     """
     _, rest = git.arguments(words)
     if rest[:1] == ["status"]:

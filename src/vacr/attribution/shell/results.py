@@ -1,4 +1,6 @@
-"""What came of a shell call: its exit code and what it printed, however the agent wraps it. Step: attribute."""
+"""What came of a shell call: its exit code and what it printed, however the agent wraps it. Step:
+attribute.
+"""
 
 import json
 import re
@@ -7,29 +9,35 @@ from dataclasses import dataclass
 from vacr.attribution.calls import DONE, Call
 
 _CODEX_HEAD = re.compile(
-    r"\A(?:Warning: truncated output.*\n)?(?:Chunk ID:.*\n)?(?:Exit code: (-?\d{1,5})\n)?Wall time:.*\n"
+    r"\A(?:Warning: truncated output.*\n)?(?:Chunk ID:.*\n)?(?:Exit code: (-?\d{1,5})\n)?Wall "
+    r"time:.*\n"
     r"(?:Process (?:exited with code (-?\d{1,5})|(running).*)\n)?(?:.*\n){0,2}?Output:\n"
 )
 _TOTAL = re.compile(r"\ATotal output lines: \d+\n\n?")
 _CUT = re.compile(
-    r"(?:…|\.\.\.)\s?\[?\s?(?:omitted )?\d+(?: of \d+)? (?:\w+ )?(?:truncated|omitted)|…\d+ \w+ truncated…"
-    r"|^\[?\.\.\. ?(?:\[|omitted|output truncated)|<persisted-output>|^Output too (?:large|long)|^<bash_metadata>"
+    r"(?:…|\.\.\.)\s?\[?\s?(?:omitted )?\d+(?: of \d+)? (?:\w+ )?(?:truncated|omitted)|…\d+ \w+ "
+    r"truncated…"
+    r"|^\[?\.\.\. ?(?:\[|omitted|output truncated)|<persisted-output>|^Output too "
+    r"(?:large|long)|^<bash_metadata>"
     r"|^<shell_metadata>|\[CONTENT TRUNCATED\]",
     re.MULTILINE,
 )
 _GEMINI = ("Command: ", "Output: ")
 _GEMINI_STDERR = re.compile(
-    r"\n(?:Error|Stderr): (.*?)\n(?:Exit Code|Error|Signal|Background PIDs|Process Group PGID): ", re.DOTALL
+    r"\n(?:Error|Stderr): (.*?)\n(?:Exit Code|Error|Signal|Background PIDs|Process Group PGID): ",
+    re.DOTALL,
 )
-_GEMINI_END = re.compile(r"\n(?:Error|Stderr|Exit Code|Signal|Background PIDs|Process Group PGID): [\s\S]*\Z")
+_GEMINI_END = re.compile(
+    r"\n(?:Error|Stderr|Exit Code|Signal|Background PIDs|Process Group PGID): [\s\S]*\Z"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
     """The exit code where it is told, whether the script came to an end well, and what it printed.
 
-    `cut` when the text does not go on to the end; `stripped` when empty lines at its beginning may be missing, `trimmed` when
-    also what its first line is indented by.
+    `cut` when the text does not go on to the end; `stripped` when empty lines at its beginning may
+    be missing, `trimmed` when also what its first line is indented by.
     """
 
     code: int | None
@@ -60,11 +68,18 @@ def result_of(call: Call) -> Result:
 
 
 def _unwrapped(call: Call) -> tuple[int | None, str, str, bool]:
-    """Give the exit code, what was printed, what was printed as errors where that is apart, and whether the command ended."""
+    """Give the exit code, what was printed, what was printed as errors where that is apart, and
+    whether the command ended.
+    """
     result = call.native.get("toolUseResult")
     if isinstance(result, dict) and isinstance(result.get("stdout"), str):
         over = not result.get("interrupted") and not result.get("backgroundTaskId")
-        return (None if call.state == DONE else 1), result["stdout"], str(result.get("stderr") or ""), over
+        return (
+            (None if call.state == DONE else 1),
+            result["stdout"],
+            str(result.get("stderr") or ""),
+            over,
+        )
     head = _CODEX_HEAD.match(call.output)
     if head:
         code, text = head[1] or head[2], call.output[head.end() :]

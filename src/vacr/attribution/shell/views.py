@@ -1,7 +1,7 @@
 """What lines of a file a command prints. Step: attribute.
 
-A view is made by the first command of a pipeline and narrowed by those after it. It is given the lines that were printed and
-says what they show; what it cannot say for certain it does not say.
+A view is made by the first command of a pipeline and narrowed by those after it. It is given the
+lines that were printed and says what they show; what it cannot say for certain it does not say.
 """
 
 import re
@@ -46,7 +46,13 @@ class Lines:
         passed = 0
         for first, last in self.spans:
             low = first + max(0, start - passed)
-            high = last if stop is None else first + stop - passed - 1 if last is None else min(last, first + stop - passed - 1)
+            high = (
+                last
+                if stop is None
+                else first + stop - passed - 1
+                if last is None
+                else min(last, first + stop - passed - 1)
+            )
             if high is None or low <= high:
                 spans.append((low, high))
             if last is None:
@@ -55,23 +61,36 @@ class Lines:
         return replace(self, spans=tuple(spans))
 
     def tail(self, count: int) -> "Lines | None":
-        """Leave the last lines; where they begin is known only of a file that goes on to the end of the spans."""
+        """Leave the last lines; where they begin is known only of a file that goes on to the end of
+        the spans.
+        """
         total = self.count
         if self.form is not None:
             return self
-        return None if total is None else replace(self.cut(max(0, total - count), total), least=self.spans[-1][1] or 0)
+        return (
+            None
+            if total is None
+            else replace(self.cut(max(0, total - count), total), least=self.spans[-1][1] or 0)
+        )
 
-    def shows(self, lines: Sequence[str], slack: int | None = 0, *, full: bool = False) -> Iterator[Event]:
-        """Say what the printed lines show; `slack` is how many empty ones may be missing before them, `None` without bound.
+    def shows(
+        self, lines: Sequence[str], slack: int | None = 0, *, full: bool = False
+    ) -> Iterator[Event]:
+        """Say what the printed lines show; `slack` is how many empty ones may be missing before
+        them, `None` without bound.
 
-        When they are in `full` all that was printed, the file ends where they end before their span does.
+        When they are in `full` all that was printed, the file ends where they end before their span
+        does.
         """
         if self.form is not None:
             numbers = [int(found[1]) for line in lines if (found := self.form.match(line))]
             if len(numbers) < len(lines) or any(low >= high for low, high in pairwise(numbers)):
                 return
             for first, seen in listings.numbered(lines, self.form):
-                if any(low <= first and (high is None or first + len(seen) - 1 <= high) for low, high in self.spans):
+                if any(
+                    low <= first and (high is None or first + len(seen) - 1 <= high)
+                    for low, high in self.spans
+                ):
                     yield Observe(self.path, first, seen)
             return
         if slack != 0 and len(self.spans) > 1:
@@ -98,7 +117,9 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Lines that a search found, each with its number, and with its file's name where there are several."""
+    """Lines that a search found, each with its number, and with its file's name where there are
+    several.
+    """
 
     named: tuple[str, ...]
     names: bool | None  # whether names are printed; `None` when only the output tells
@@ -106,10 +127,20 @@ class Found:
     least: int = 0
     apart = False
 
-    def shows(self, lines: Sequence[str], slack: int | None = 0, *, full: bool = False) -> Iterator[Event]:  # noqa: ARG002 - a view's form
+    def shows(
+        self,
+        lines: Sequence[str],
+        slack: int | None = 0,  # noqa: ARG002
+        *,
+        full: bool = False,  # noqa: ARG002
+    ) -> Iterator[Event]:
         """Say what the printed lines show, if they are all of the form that a search prints."""
         plain = [_COLOUR.sub("", line) for line in lines if line != "--"]
-        if self.names is not True and len(self.named) == 1 and all(_NUMBER.match(line) for line in plain):
+        if (
+            self.names is not True
+            and len(self.named) == 1
+            and all(_NUMBER.match(line) for line in plain)
+        ):
             last = 0
             for line in plain:
                 number = _NUMBER.match(line)
@@ -126,7 +157,11 @@ class Found:
         known = {found[1] for found in matches if found and self._under(found[1])}
         rows = []
         for line, found in zip(lines, matches, strict=True):
-            row = (found[1], int(found[2]), line[found.end() :]) if found and found[1] in known else _context(line, known)
+            row = (
+                (found[1], int(found[2]), line[found.end() :])
+                if found and found[1] in known
+                else _context(line, known)
+            )
             if row is None:
                 return
             rows.append(row)
@@ -148,20 +183,36 @@ class Found:
 
 def _context(line: str, known: set[str]) -> tuple[str, int, str] | None:
     """Read `path-12-text`, a line beside one that was found."""
-    fits = [found for found in re.finditer(r"-(\d{1,7})-", line[:1000]) if line[: found.start()] in known]
-    return (line[: fits[0].start()], int(fits[0][1]), line[fits[0].end() :]) if len(fits) == 1 else None
+    fits = [
+        found
+        for found in re.finditer(r"-(\d{1,7})-", line[:1000])
+        if line[: found.start()] in known
+    ]
+    return (
+        (line[: fits[0].start()], int(fits[0][1]), line[fits[0].end() :])
+        if len(fits) == 1
+        else None
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What git tells in a form of its own, wherever it stands in an output: a diff, or the renames of a status."""
+    """What git tells in a form of its own, wherever it stands in an output: a diff, or the renames
+    of a status.
+    """
 
     diff: bool
     count: int | None = None
     least: int = 0
     apart = True
 
-    def shows(self, lines: Sequence[str], slack: int | None = 0, *, full: bool = False) -> Iterator[Event]:  # noqa: ARG002 - a view's form
+    def shows(
+        self,
+        lines: Sequence[str],
+        slack: int | None = 0,  # noqa: ARG002
+        *,
+        full: bool = False,  # noqa: ARG002
+    ) -> Iterator[Event]:
         """Say what the printed lines show."""
         plain = [_COLOUR.sub("", line) for line in lines]
         if self.diff:

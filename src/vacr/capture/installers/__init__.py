@@ -1,1 +1,3 @@
-"""Put hooks into the settings of agents, and take them out again: other programs' files, of which nothing else may change."""
+"""Put hooks into the settings of agents, and take them out again: other programs' files, of which
+nothing else may change.
+"""

@@ -1,6 +1,8 @@
-"""The agents that hooks can be installed for: which file, which events, and what their protocols want as an answer.
+"""The agents that hooks can be installed for: which file, which events, and what their protocols
+want as an answer.
 
-An event that asks a hook for a decision is left out where silence, or an empty answer, would be one.
+An event that asks a hook for a decision is left out where silence, or an empty answer, would be
+one.
 """
 
 from __future__ import annotations
@@ -21,10 +23,19 @@ USER, PROJECT, LOCAL = "user", "project", "local"
 
 _PATIENCE = 20
 _CLAUDE_TOLERANT = (2, 1, 101)
-"""Before this version Claude Code leaves the whole settings file unread that has an event which it does not know."""
-_CLAUDE: tuple[str, ...] = ("SessionStart", "SessionEnd", "UserPromptSubmit", "PreToolUse", "PostToolUse")
+"""Before this version Claude Code leaves the whole settings file unread that has an event which it
+does not know.
+"""
+_CLAUDE: tuple[str, ...] = (
+    "SessionStart",
+    "SessionEnd",
+    "UserPromptSubmit",
+    "PreToolUse",
+    "PostToolUse",
+)
 _CLAUDE += ("Notification", "Stop", "SubagentStop", "PreCompact")
-# A hook at WorktreeCreate or WorktreeRemove replaces what is done; one at MessageDisplay delays every piece of an answer.
+# A hook at WorktreeCreate or WorktreeRemove replaces what is done; one at MessageDisplay delays
+# every piece of an answer.
 _CLAUDE_MORE: tuple[str, ...] = (
     "PostToolUseFailure",
     "PostToolBatch",
@@ -33,11 +44,32 @@ _CLAUDE_MORE: tuple[str, ...] = (
     "SubagentStart",
     "PostCompact",
 )
-_CLAUDE_MORE += ("PermissionRequest", "PermissionDenied", "Setup", "TeammateIdle", "TaskCreated", "TaskCompleted")
-_CLAUDE_MORE += ("Elicitation", "ElicitationResult", "ConfigChange", "InstructionsLoaded", "CwdChanged")
-_CODEX: tuple[str, ...] = ("SessionStart", "SessionEnd", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse")
+_CLAUDE_MORE += (
+    "PermissionRequest",
+    "PermissionDenied",
+    "Setup",
+    "TeammateIdle",
+    "TaskCreated",
+    "TaskCompleted",
+)
+_CLAUDE_MORE += (
+    "Elicitation",
+    "ElicitationResult",
+    "ConfigChange",
+    "InstructionsLoaded",
+    "CwdChanged",
+)
+_CODEX: tuple[str, ...] = (
+    "SessionStart",
+    "SessionEnd",
+    "UserPromptSubmit",
+    "PreToolUse",
+    "PermissionRequest",
+    "PostToolUse",
+)
 _CODEX += ("PreCompact", "PostCompact", "SubagentStart", "SubagentStop", "Stop", "Interrupt")
-# BeforeModel has the whole history each time, AfterModel every piece of an answer; both are in the transcript.
+# BeforeModel has the whole history each time, AfterModel every piece of an answer; both are in the
+# transcript.
 _GEMINI: tuple[str, ...] = (
     "SessionStart",
     "SessionEnd",
@@ -48,7 +80,8 @@ _GEMINI: tuple[str, ...] = (
     "PreCompress",
     "Notification",
 )
-# Cursor wants a permission from preToolUse, subagentStart and the other events named before…: to give one would be a decision.
+# Cursor wants a permission from preToolUse, subagentStart and the other events named before…: to
+# give one would be a decision.
 _CURSOR: tuple[str, ...] = (
     "sessionStart",
     "sessionEnd",
@@ -57,7 +90,13 @@ _CURSOR: tuple[str, ...] = (
     "postToolUseFailure",
     "subagentStop",
 )
-_CURSOR += ("afterShellExecution", "afterMCPExecution", "afterFileEdit", "afterAgentResponse", "afterAgentThought")
+_CURSOR += (
+    "afterShellExecution",
+    "afterMCPExecution",
+    "afterFileEdit",
+    "afterAgentResponse",
+    "afterAgentThought",
+)
 _CURSOR += ("preCompact", "stop", "afterTabFileEdit")
 
 
@@ -94,7 +133,9 @@ class Agent:
     def folder(self, environment: Mapping[str, str]) -> Path:
         """Give the folder of the user's settings."""
         named = environment.get(self.variable) if self.variable else None
-        return Path(named or self.base.replace("~", home_folder(environment) or "~", 1)) / self.under
+        return (
+            Path(named or self.base.replace("~", home_folder(environment) or "~", 1)) / self.under
+        )
 
     def path(self, scope: str, environment: Mapping[str, str], here: Path) -> Path:
         """Give the file for a scope.
@@ -106,18 +147,27 @@ class Agent:
             return self.folder(environment) / self.file
         name = self.local if scope == LOCAL else self.project
         if not name:
-            raise UsageError(f"{self.name} has no settings of this kind: --{scope}", hint="Leave it out, or give --project.")
+            raise UsageError(
+                f"{self.name} has no settings of this kind: --{scope}",
+                hint="Leave it out, or give --project.",
+            )
         return here / name
 
     def is_here(self, environment: Mapping[str, str]) -> bool:
         """Tell whether the agent is on this machine."""
         path = environment.get("PATH")
-        return self.folder(environment).is_dir() or any(shutil.which(name, path=path) for name in self.programs)
+        return self.folder(environment).is_dir() or any(
+            shutil.which(name, path=path) for name in self.programs
+        )
 
     def commands(self, environment: Mapping[str, str]) -> dict[str, str]:
         """Give the command for each event that the agent knows."""
-        events = self.usual + (self.more if self.more and _tolerates(self.programs[0], environment) else ())
-        return {event: command_for(self.name, self.answers.get(event, self.answer)) for event in events}
+        events = self.usual + (
+            self.more if self.more and _tolerates(self.programs[0], environment) else ()
+        )
+        return {
+            event: command_for(self.name, self.answers.get(event, self.answer)) for event in events
+        }
 
 
 AGENTS = {
@@ -144,10 +194,14 @@ AGENTS = {
             ".codex/hooks.json",
             ("codex",),
             "CODEX_HOME",
-            # More is too much for the last events of a session, of which Codex would warn each time.
+            # More is too much for the last events of a session, of which Codex would warn each
+            # time.
             layout=Layout(handler=(("timeout", 3),)),
             usual=_CODEX,
-            notice="Codex runs hooks only once they are trusted: type /hooks in Codex, and review them.",
+            notice=(
+                "Codex runs hooks only once they are trusted: type /hooks in Codex, and "
+                "review them."
+            ),
         ),
         Agent(
             "gemini-cli",

@@ -1,4 +1,6 @@
-"""Changes of settings files: worked out first, so that they can be shown, and made in one step or not at all."""
+"""Changes of settings files: worked out first, so that they can be shown, and made in one step or
+not at all.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,13 @@ from vacr.errors import UnreadableInput
 from vacr.recording import files
 from vacr.sources.files import read_bytes, reason_of
 
-INSTALLED, NOT_INSTALLED, OTHER, BROKEN, UNREADABLE = "installed", "not installed", "other command", "broken", "unreadable"
+INSTALLED, NOT_INSTALLED, OTHER, BROKEN, UNREADABLE = (
+    "installed",
+    "not installed",
+    "other command",
+    "broken",
+    "unreadable",
+)
 _LARGEST = 1 << 24
 _READABLE = 500
 """Nobody reads a line of more letters; one of our entries has less."""
@@ -42,20 +50,35 @@ class Change:
         return self._compared(_text(self.before), _text(self.after))
 
     def shown(self) -> str:
-        """Give the change for people: where many entries are in one line, it is shown as if each had its own."""
+        """Give the change for people: where many entries are in one line, it is shown as if each
+        had its own.
+        """
         found = self.diff()
         if max(map(len, found.splitlines()), default=0) <= _READABLE:
             return found
         try:
-            laid_out = self._compared(settings.laid_out(_text(self.before)), settings.laid_out(_text(self.after)))
+            laid_out = self._compared(
+                settings.laid_out(_text(self.before)), settings.laid_out(_text(self.after))
+            )
         except UnreadableInput:
             return found
-        return f"{laid_out}(Laid out to be read. In the file, what is in one line stays in one line.)\n"
+        return (
+            f"{laid_out}(Laid out to be read. In the file, what is in one line stays in one "
+            "line.)\n"
+        )
 
     def _compared(self, before: str, after: str) -> str:
-        names = ("/dev/null" if self.before is None else str(self.path), "/dev/null" if self.after is None else str(self.path))
-        lines = difflib.unified_diff(before.splitlines(keepends=True), after.splitlines(keepends=True), *names)
-        return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+        names = (
+            "/dev/null" if self.before is None else str(self.path),
+            "/dev/null" if self.after is None else str(self.path),
+        )
+        lines = difflib.unified_diff(
+            before.splitlines(keepends=True), after.splitlines(keepends=True), *names
+        )
+        return "".join(
+            line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+            for line in lines
+        )
 
     def make(self, state: Path) -> None:
         """Make the change; what the file was is kept in the state folder until it is that again.
@@ -64,7 +87,9 @@ class Change:
             UnreadableInput: the file has changed meanwhile, or cannot be written.
         """
         if _read(self.path) != self.before:
-            raise UnreadableInput("it has been changed meanwhile", where=str(self.path), hint="Run this again.")
+            raise UnreadableInput(
+                "it has been changed meanwhile", where=str(self.path), hint="Run this again."
+            )
         try:
             if self.remembered is not None:
                 memory.remember(state, self.path, self.remembered)
@@ -75,7 +100,9 @@ class Change:
             if self.remembered is None:
                 self._tidy(state)
         except OSError as error:
-            raise UnreadableInput(f"cannot be written: {reason_of(error)}", where=str(error.filename or self.path)) from error
+            raise UnreadableInput(
+                f"cannot be written: {reason_of(error)}", where=str(error.filename or self.path)
+            ) from error
 
     def _tidy(self, state: Path) -> None:
         known = memory.recall(state, self.path)
@@ -100,7 +127,9 @@ def install(agent: Agent, path: Path, environment: Mapping[str, str], state: Pat
     if known is not None and known.is_of(before):
         return Change(path, before, after, Memory(known.before, digest(after), known.folders))
     # What an earlier install left is no part of what the file was.
-    original = None if before is None else _named(path, lambda: _without(agent, _text(before))).encode()
+    original = (
+        None if before is None else _named(path, lambda: _without(agent, _text(before))).encode()
+    )
     return Change(path, before, after, Memory(original, digest(after), _missing_folders(path)))
 
 
@@ -134,7 +163,10 @@ def status(agent: Agent, path: Path, environment: Mapping[str, str]) -> tuple[st
             same = text == opencode.plugin()
         else:
             found = settings.commands(text)
-            gone = next((name for commands in found.values() for one in commands if (name := missing(one))), "")
+            gone = next(
+                (name for commands in found.values() for one in commands if (name := missing(one))),
+                "",
+            )
             wanted = agent.commands({**environment, "PATH": ""})
             same = all(found.get(event) == [command] for event, command in wanted.items())
     except UnreadableInput as error:

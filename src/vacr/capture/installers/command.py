@@ -10,15 +10,17 @@ from typing import Any
 from vacr.capture import hook
 
 MARK = "vacr/capture/hook.py"
-"""What every command of ours has in it, wherever vacr is installed, and whichever version wrote it."""
+"""What every command of ours has in it, wherever vacr is installed, and whichever version wrote it.
+"""
 SCRIPT = str(Path(hook.__file__).resolve())
 
 
 def command_for(agent: str, answer: str = "") -> str:
     """Give the command of an agent, which a shell runs; some agents want an answer, in JSON.
 
-    Once Python or vacr is gone from where it was, the command still succeeds and says nothing. A script that is not there would
-    give exit code 2, by which agents are told to stop, and what is on standard error some show to the user.
+    Once Python or vacr is gone from where it was, the command still succeeds and says nothing. A
+    script that is not there would give exit code 2, by which agents are told to stop, and what is
+    on standard error some show to the user.
     """
     run = f"{shlex.join([sys.executable, '-I', '-S', SCRIPT, agent])} 2>/dev/null"
     return f"{run}; echo {shlex.quote(answer)}" if answer else f"{run} || true"

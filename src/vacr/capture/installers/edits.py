@@ -1,4 +1,6 @@
-"""Edits of JSON text that leave every other byte as it is: add a member or an item, take one out."""
+"""Edits of JSON text that leave every other byte as it is: add a member or an item, take
+one out.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +25,16 @@ def added(text: str, holder: Node, value: Any, name: str | None = None) -> str:
         after = f", {label}{json.dumps(value, ensure_ascii=False)}"
         return text[: held[-1].value.end] + after + text[held[-1].value.end :]
     indent = _indent(text, held[0].start) if held else _indent(text, holder.start) + _unit(text)
-    lines = json.dumps(value, ensure_ascii=False, indent=_unit(text)).replace("\n", newline + indent)
+    lines = json.dumps(value, ensure_ascii=False, indent=_unit(text)).replace(
+        "\n", newline + indent
+    )
     end = holder.start + 1 + len(inside.rstrip())
     trailing = bool(held) and held[-1].comma is not None
-    tail = text[end:close] if inside.strip() and newline in text[end:close] else newline + _indent(text, holder.start)
+    tail = (
+        text[end:close]
+        if inside.strip() and newline in text[end:close]
+        else newline + _indent(text, holder.start)
+    )
     new = f"{newline}{indent}{label}{lines}{',' if trailing else ''}"
     result = text[:end] + new + tail + text[close:]
     if held and not trailing:

@@ -1,7 +1,7 @@
 """JSON with comments, as settings are written by people: values with their places in the text.
 
-What is edited is the text, never a value that is written anew, so that comments, order and layout stay. Commas after the last
-member are taken, as the editors that such files come from take them.
+What is edited is the text, never a value that is written anew, so that comments, order and layout
+stay. Commas after the last member are taken, as the editors that such files come from take them.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ class Node:
 
 @dataclass
 class Member:
-    """A member of an object or an item of a list: from its name to its end, and the comma after it, if there is one."""
+    """A member of an object or an item of a list: from its name to its end, and the comma after it,
+    if there is one.
+    """
 
     start: int
     value: Node
@@ -111,7 +113,10 @@ class _Parser:
         return value
 
     def fail(self, message: str) -> NoReturn:
-        line, column = self.text.count("\n", 0, self.at) + 1, self.at - self.text.rfind("\n", 0, self.at)
+        line, column = (
+            self.text.count("\n", 0, self.at) + 1,
+            self.at - self.text.rfind("\n", 0, self.at),
+        )
         raise UnreadableInput(f"not JSON: line {line}, column {column}: {message}")
 
 

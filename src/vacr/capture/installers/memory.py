@@ -1,4 +1,5 @@
-"""What a settings file was before hooks were installed, so that taking them out can leave it so, byte for byte.
+"""What a settings file was before hooks were installed, so that taking them out can leave it so,
+byte for byte.
 
 It is kept in the state folder, and counts only while the file still is what was written then.
 """
@@ -40,7 +41,9 @@ def digest(data: bytes) -> str:
 
 
 def recall(state: Path, path: Path) -> Memory | None:
-    """Give what is remembered of a file; nothing where that cannot be read, for it is a convenience."""
+    """Give what is remembered of a file; nothing where that cannot be read, for it is a
+    convenience.
+    """
     try:
         place = _place(state, path)
         if place.stat().st_size > _LARGEST:
@@ -60,7 +63,12 @@ def remember(state: Path, path: Path, memory: Memory) -> None:
         UnreadableInput: the state folder cannot be written.
     """
     before = None if memory.before is None else base64.b64encode(memory.before).decode()
-    value = {"path": str(path), "before": before, "written": memory.written, "folders": memory.folders}
+    value = {
+        "path": str(path),
+        "before": before,
+        "written": memory.written,
+        "folders": memory.folders,
+    }
     place = _place(state, path)
     try:
         place.parent.mkdir(0o700, parents=True, exist_ok=True)

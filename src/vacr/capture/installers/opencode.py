@@ -1,4 +1,6 @@
-"""The plugin that OpenCode loads, for its hooks are no commands: it runs ours at each event, and waits for nothing."""
+"""The plugin that OpenCode loads, for its hooks are no commands: it runs ours at each event, and
+waits for nothing.
+"""
 
 from __future__ import annotations
 
@@ -115,4 +117,6 @@ def command_in(text: str) -> list[str]:
                 return [str(word) for word in json.loads(line.partition("= ")[2])]
             except (ValueError, TypeError):
                 break
-    raise UnreadableInput("it is no plugin of vacr's", hint="Give it another name, and run this again.")
+    raise UnreadableInput(
+        "it is no plugin of vacr's", hint="Give it another name, and run this again."
+    )

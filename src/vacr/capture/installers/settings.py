@@ -46,7 +46,8 @@ def commands(text: str) -> dict[str, list[str]]:
 
 
 def installed(text: str, layout: Layout, wanted: dict[str, str]) -> str:
-    """Give the text with a hook for each event, and none of ours beside them; as it is where all is as wanted.
+    """Give the text with a hook for each event, and none of ours beside them; as it is where all is
+    as wanted.
 
     Raises:
         UnreadableInput: the text is not what an agent reads.
@@ -85,12 +86,15 @@ def uninstalled(text: str) -> str:
 
 
 def laid_out(text: str) -> str:
-    """Write a settings file so that everything has a line of its own, to be shown; comments are not.
+    """Write a settings file so that everything has a line of its own, to be shown; comments are
+    not.
 
     Raises:
         UnreadableInput: the text is not JSON.
     """
-    return json.dumps(parse(text).value, ensure_ascii=False, indent=2) + "\n" if text.strip() else ""
+    return (
+        json.dumps(parse(text).value, ensure_ascii=False, indent=2) + "\n" if text.strip() else ""
+    )
 
 
 def is_bare(text: str, layout: Layout) -> bool:
@@ -98,7 +102,9 @@ def is_bare(text: str, layout: Layout) -> bool:
     return bool(parse(text).value in ({}, dict(layout.opening)))
 
 
-def _without(text: str, root: Node, event: Member, group: Member | None, handlers: list[Member]) -> str:
+def _without(
+    text: str, root: Node, event: Member, group: Member | None, handlers: list[Member]
+) -> str:
     """Take out the outermost thing that holds nothing but hooks of ours."""
     hooks = next(one for one in reversed(root.members or []) if one.name == "hooks")
     handler = handlers[0]
@@ -113,7 +119,9 @@ def _without(text: str, root: Node, event: Member, group: Member | None, handler
 
 
 def _ours(root: Node) -> Iterator[tuple[Member, Member | None, list[Member]]]:
-    """Give the events with hooks of ours: the event, the group if there are groups, and those hooks."""
+    """Give the events with hooks of ours: the event, the group if there are groups, and those
+    hooks.
+    """
     hooks = _hooks(root)
     for event in (hooks.members or []) if hooks else []:
         for item in event.value.items or ():

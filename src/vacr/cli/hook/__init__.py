@@ -1,4 +1,6 @@
-"""`vacr hook`: have agents tell what they do as they do it. One module a verb, as for the verbs above."""
+"""`vacr hook`: have agents tell what they do as they do it. One module a verb, as for the verbs
+above.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,9 @@ from vacr.cli.verbs import Verbs
 def command() -> None:
     """Have agents tell what they do as they do it.
 
-    A hook appends what the agent says to a spool in the state folder (VACR_STATE, or ~/.local/state/vacr), and is gone: it prints
-    nothing, never fails, and changes nothing that the agent does.
+    A hook appends what the agent says to a spool in the state folder (VACR_STATE, or
+    ~/.local/state/vacr), and is gone: it prints nothing, never fails, and changes nothing that the
+    agent does.
 
     \b
     Example:

@@ -25,14 +25,20 @@ _NOTHING_FOUND = 1
 def agent_option(function: F) -> F:
     """Add `--agent` to a verb."""
     choice = click.Choice([*AGENTS, ALL])
-    return click.option("--agent", type=choice, default=ALL, help="Which agent.  [default: all that are here]")(function)
+    return click.option(
+        "--agent", type=choice, default=ALL, help="Which agent.  [default: all that are here]"
+    )(function)
 
 
 def changing_options(function: F) -> F:
     """Add to a verb what says where it changes something, and how."""
     for option in (
-        click.option("--local", is_flag=True, help="In the settings for this project and you alone."),
-        click.option("--project", is_flag=True, help="In the settings of the project in this folder."),
+        click.option(
+            "--local", is_flag=True, help="In the settings for this project and you alone."
+        ),
+        click.option(
+            "--project", is_flag=True, help="In the settings of the project in this folder."
+        ),
         click.option("--dry-run", is_flag=True, help="Show the change, and make none."),
         click.option("-y", "--yes", is_flag=True, help="Do not ask."),
         agent_option,
@@ -43,7 +49,11 @@ def changing_options(function: F) -> F:
 
 def chosen(agent: str) -> list[Agent]:
     """Give the agents that are meant; without a name, those on this machine."""
-    return [AGENTS[agent]] if agent != ALL else [one for one in AGENTS.values() if one.is_here(os.environ)]
+    return (
+        [AGENTS[agent]]
+        if agent != ALL
+        else [one for one in AGENTS.values() if one.is_here(os.environ)]
+    )
 
 
 @dataclass(frozen=True)
@@ -58,7 +68,9 @@ class Changing:
     made: list[Agent] = field(default_factory=list)
     """Those whose settings were changed."""
 
-    def each(self, agents: list[Agent], work_out: Callable[[Agent, Path], Change], done: str) -> int:
+    def each(
+        self, agents: list[Agent], work_out: Callable[[Agent, Path], Change], done: str
+    ) -> int:
         """Work out the change for each agent, show it, ask, and make it; give the exit code.
 
         Raises:
@@ -70,12 +82,21 @@ class Changing:
                 path = agent.path(self.scope, os.environ, Path.cwd())
                 change = work_out(agent, path)
                 state = self._one(agent, change, done)
-                told.append({"agent": agent.name, "file": str(path), "state": state, "diff": change.diff()})
+                told.append(
+                    {"agent": agent.name, "file": str(path), "state": state, "diff": change.diff()}
+                )
             except UsageError:
                 raise
             except VacrError as error:
                 self.voice.error(f"vacr: {error}", error.hint)
-                told.append({"agent": agent.name, "state": "failed", "error": str(error), "hint": error.hint})
+                told.append(
+                    {
+                        "agent": agent.name,
+                        "state": "failed",
+                        "error": str(error),
+                        "hint": error.hint,
+                    }
+                )
                 worst = max(worst, error.exit_code)
         self.voice.data({"agents": told})
         if not agents:
@@ -104,7 +125,9 @@ class Changing:
             return True
         if self.voice.json or not sys.stdin.isatty():
             hint = "Give --yes to make it, or --dry-run only to see it."
-            raise UsageError(f"{agent.name}: nobody can be asked whether {change.path} may be changed", hint=hint)
+            raise UsageError(
+                f"{agent.name}: nobody can be asked whether {change.path} may be changed", hint=hint
+            )
         return click.confirm(f"Change {change.path}?", err=True)
 
 

@@ -31,8 +31,8 @@ def command(
 ) -> int:
     """Put hooks into the settings of agents. The change is shown first, and you are asked.
 
-    Nothing else in the settings changes, comments and layout included. Installing again changes nothing, unless vacr or Python
-    was moved.
+    Nothing else in the settings changes, comments and layout included. Installing again changes
+    nothing, unless vacr or Python was moved.
 
     \b
     Example:
@@ -43,16 +43,26 @@ def command(
     voice = Voice(format, quiet, verbose)
     if sys.platform == "win32":
         raise UsageError(
-            "hooks need a shell as Linux and macOS have it", hint="Sessions can be recorded afterwards: vacr record."
+            "hooks need a shell as Linux and macOS have it",
+            hint="Sessions can be recorded afterwards: vacr record.",
         )
-    scope, state, agents = scope_of(project=project, local=local), state_folder(os.environ), chosen(agent)
+    scope, state, agents = (
+        scope_of(project=project, local=local),
+        state_folder(os.environ),
+        chosen(agent),
+    )
     making = Changing(voice, state, scope, yes, dry_run)
-    code = making.each(agents, lambda one, path: changes.install(one, path, os.environ, state), "installed")
+    code = making.each(
+        agents, lambda one, path: changes.install(one, path, os.environ, state), "installed"
+    )
     for one in making.made:
         if one.notice:
             voice.notice(one.notice)
     if making.made and os.environ.get(VARIABLE):
         voice.notice(f"The agents have to be started with {VARIABLE} set to the same folder, too.")
     if making.made and scope != USER:
-        voice.notice("The hooks name the Python and the vacr of this machine: on another one they do nothing.")
+        voice.notice(
+            "The hooks name the Python and the vacr of this machine: on another one they do "
+            "nothing."
+        )
     return code

@@ -35,8 +35,8 @@ def command(
 ) -> int:
     """Tell which agents have hooks, whether they work, and what they have spooled.
 
-    Settings of the project in this folder are listed where they have hooks. Exit code 1: hooks are there that do not work, or are
-    not as this version has them, or no agent was found.
+    Settings of the project in this folder are listed where they have hooks. Exit code 1: hooks are
+    there that do not work, or are not as this version has them, or no agent was found.
 
     \b
     Example:
@@ -47,13 +47,24 @@ def command(
     found = [row for one in chosen(agent) for row in _rows(one, state)]
     noted = state / os.fsdecode(ERRORS)
     errors = noted.stat().st_size if noted.is_file() else 0
-    voice.data({"agents": found, "spool": str(state / "spool"), "errors": str(noted) if errors else None})
+    voice.data(
+        {"agents": found, "spool": str(state / "spool"), "errors": str(noted) if errors else None}
+    )
     if not found:
         voice.notice("vacr: no agent was found on this machine; name one with --agent")
         return _FAILED
     table = [("agent", "hooks", "sessions", "spooled", "settings", "")]
     for row in found:
-        table.append((row["agent"], row["state"], str(row["sessions"]), size(row["bytes"]), row["file"], row["detail"]))
+        table.append(
+            (
+                row["agent"],
+                row["state"],
+                str(row["sessions"]),
+                size(row["bytes"]),
+                row["file"],
+                row["detail"],
+            )
+        )
     for line in laid_out(table, right=frozenset((2, 3)), width=columns_of(sys.stdout)):
         voice.result(line)
     if errors:
@@ -62,7 +73,9 @@ def command(
 
 
 def _rows(agent: Agent, state: Path) -> Iterator[dict[str, Any]]:
-    """Tell how it stands with an agent: with the user's settings, and with those of this folder that have hooks."""
+    """Tell how it stands with an agent: with the user's settings, and with those of this folder
+    that have hooks.
+    """
     sizes = [spool.path.stat().st_size for spool in spools(state) if spool.agent == agent.name]
     seen = set()
     for scope in (USER, PROJECT, *((LOCAL,) if agent.local else ())):
@@ -73,5 +86,11 @@ def _rows(agent: Agent, state: Path) -> Iterator[dict[str, Any]]:
         seen.add(path)
         how, detail = changes.status(agent, path, os.environ)
         if scope == USER or how != changes.NOT_INSTALLED:
-            told = {"agent": agent.name, "scope": scope, "file": str(path), "state": how, "detail": detail}
+            told = {
+                "agent": agent.name,
+                "scope": scope,
+                "file": str(path),
+                "state": how,
+                "detail": detail,
+            }
             yield {**told, "sessions": len(sizes), "bytes": sum(sizes)}

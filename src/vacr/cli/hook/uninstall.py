@@ -28,8 +28,9 @@ def command(
 ) -> int:
     """Take the hooks out again. The change is shown first, and you are asked.
 
-    A file that did not change since they were installed becomes what it was, byte for byte; one that was made for them is
-    removed. Of another one only our entries go. What is in the spool stays.
+    A file that did not change since they were installed becomes what it was, byte for byte; one
+    that was made for them is removed. Of another one only our entries go. What is in the spool
+    stays.
 
     \b
     Example:
@@ -38,4 +39,6 @@ def command(
     """
     voice, state = Voice(format, quiet, verbose), state_folder(os.environ)
     making = Changing(voice, state, scope_of(project=project, local=local), yes, dry_run)
-    return making.each(chosen(agent), lambda one, path: changes.uninstall(one, path, state), "uninstalled")
+    return making.each(
+        chosen(agent), lambda one, path: changes.uninstall(one, path, state), "uninstalled"
+    )

@@ -1,4 +1,6 @@
-"""`vacr journal`: look after the journal of what was captured. One module a verb, as for the verbs above."""
+"""`vacr journal`: look after the journal of what was captured. One module a verb, as for the verbs
+above.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`vacr log`: make a transparency log, serve it, and look after it. One module a verb, as for the verbs above."""
+"""`vacr log`: make a transparency log, serve it, and look after it. One module a verb, as for the
+verbs above.
+"""
 
 from __future__ import annotations
 

@@ -34,5 +34,7 @@ def tell(found: dict[str, Any], voice: Voice) -> None:
     voice.result(f"  origin          {found['origin']}")
     voice.result(f"  identity        {found['identity']}")
     voice.result(f"  receipt key     {found['receipt-key']}")
-    voice.result(f"                  give {found['receipt-keys-file']} to those who verify receipts")
+    voice.result(
+        f"                  give {found['receipt-keys-file']} to those who verify receipts"
+    )
     voice.result(f"  checkpoint key  {found['checkpoint-key']}")

@@ -22,7 +22,8 @@ def command(
     quiet: bool,  # noqa: FBT001 - click passes flags so
     verbose: int,
 ) -> int:
-    """Check a log: entries, tree, every head that was signed, the index, and what is published. It may be served meanwhile.
+    """Check a log: entries, tree, every head that was signed, the index, and what is published. It
+    may be served meanwhile.
 
     \b
     Example:
@@ -39,11 +40,20 @@ def command(
         voice.error(f"{found.path}: and {more} more")
     heads = plural(checked.heads, "signed head")
     verdict = "damaged" if problems else "clean"
-    voice.result(f"{found.path}: {verdict}: {plural(checked.size, 'entry')}, {heads}, {plural(checked.files, 'published file')}")
+    voice.result(
+        f"{found.path}: {verdict}: {plural(checked.size, 'entry')}, {heads}, "
+        f"{plural(checked.files, 'published file')}"
+    )
     for remark in checked.remarks:
         voice.notice(f"{found.path}: {remark}")
     voice.data(
-        {"clean": not problems, "size": checked.size, "heads": checked.heads, "files": checked.files, "findings": problems}
+        {
+            "clean": not problems,
+            "size": checked.size,
+            "heads": checked.heads,
+            "files": checked.files,
+            "findings": problems,
+        }
         | {"more": more, "remarks": list(checked.remarks)}
     )
     return FAILED if problems else 0

@@ -14,8 +14,14 @@ from vacr.log.folder import make
 
 @click.command(no_args_is_help=True)
 @click.argument("folder", metavar="FOLDER", type=PATH)
-@click.option("--origin", metavar="NAME", help="What the log is called, such as log.example.org/agents.")
-@click.option("--database", metavar="URL", help="Keep it in a PostgreSQL instead: postgresql://user@host/database.")
+@click.option(
+    "--origin", metavar="NAME", help="What the log is called, such as log.example.org/agents."
+)
+@click.option(
+    "--database",
+    metavar="URL",
+    help="Keep it in a PostgreSQL instead: postgresql://user@host/database.",
+)
 @options.voice_options
 def command(
     folder: str,

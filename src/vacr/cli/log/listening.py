@@ -19,9 +19,21 @@ def listening_options(port: int) -> Callable[[F], F]:
 
     def add(function: F) -> F:
         for option in (
-            click.option("--client-ca", metavar="FILE", type=PATH, help="Callers need a certificate of this authority (mTLS)."),
-            click.option("--tls-key", metavar="FILE", type=PATH, help="The key of that certificate, in PEM."),
-            click.option("--tls-cert", metavar="FILE", type=PATH, help="The certificate to serve HTTPS with, in PEM."),
+            click.option(
+                "--client-ca",
+                metavar="FILE",
+                type=PATH,
+                help="Callers need a certificate of this authority (mTLS).",
+            ),
+            click.option(
+                "--tls-key", metavar="FILE", type=PATH, help="The key of that certificate, in PEM."
+            ),
+            click.option(
+                "--tls-cert",
+                metavar="FILE",
+                type=PATH,
+                help="The certificate to serve HTTPS with, in PEM.",
+            ),
             click.option(
                 "--port",
                 metavar="N",
@@ -30,7 +42,13 @@ def listening_options(port: int) -> Callable[[F], F]:
                 show_default=True,
                 help="The port to listen at; 0 takes any that is free.",
             ),
-            click.option("--host", metavar="ADDRESS", default="127.0.0.1", show_default=True, help="The address to listen at."),
+            click.option(
+                "--host",
+                metavar="ADDRESS",
+                default="127.0.0.1",
+                show_default=True,
+                help="The address to listen at.",
+            ),
         ):
             function = option(function)
         return function
@@ -47,5 +65,7 @@ def tls_of(certificate: str | None, key: str | None, authority: str | None) -> T
     if certificate is None and key is None and authority is None:
         return None
     if certificate is None or key is None:
-        raise UsageError("HTTPS needs a certificate and its key", hint="Give --tls-cert and --tls-key.")
+        raise UsageError(
+            "HTTPS needs a certificate and its key", hint="Give --tls-cert and --tls-key."
+        )
     return Tls(certificate, key, authority)

@@ -22,9 +22,24 @@ from vacr.receipts.notes import VerifierKey, read_key
 
 @click.command(no_args_is_help=True)
 @click.argument("url", metavar="URL")
-@click.option("--state", metavar="FILE", type=PATH, required=True, help="Where to remember what was seen; made the first time.")
-@click.option("--key", metavar="VKEY", help="The key of the log.  [default: what its first entry says, then the remembered one]")
-@click.option("--interval", metavar="SECONDS", type=click.IntRange(1), help="Look again and again, until something is wrong.")
+@click.option(
+    "--state",
+    metavar="FILE",
+    type=PATH,
+    required=True,
+    help="Where to remember what was seen; made the first time.",
+)
+@click.option(
+    "--key",
+    metavar="VKEY",
+    help="The key of the log.  [default: what its first entry says, then the remembered one]",
+)
+@click.option(
+    "--interval",
+    metavar="SECONDS",
+    type=click.IntRange(1),
+    help="Look again and again, until something is wrong.",
+)
 @certificate_options
 @options.voice_options
 def command(
@@ -41,8 +56,9 @@ def command(
 ) -> int:
     """Watch a log: it must never fork nor shrink, and every new entry must be what the log signed.
 
-    Exit 0 when all is fine, and 1 when it is not: then the checkpoints that show it are kept beside the state, which stays as it
-    is, so that it goes on failing. Exit 4 when the log cannot be reached.
+    Exit 0 when all is fine, and 1 when it is not: then the checkpoints that show it are kept beside
+    the state, which stays as it is, so that it goes on failing. Exit 4 when the log cannot be
+    reached.
 
     \b
     Example:
@@ -63,14 +79,24 @@ def command(
 def _look(log: TiledLog, path: Path, given: VerifierKey | None, voice: Voice) -> int:
     known = monitor_state.load(path)
     if known is not None and given is not None and given not in (known.pinned, *known.keys):
-        raise UsageError(f"{path} is of a log with another key, {known.keys[-1]}", hint="Give another --state for another log.")
+        raise UsageError(
+            f"{path} is of a log with another key, {known.keys[-1]}",
+            hint="Give another --state for another log.",
+        )
     try:
         found = monitor.look(log, known, given)
     except Misbehaved as error:
         return _tell_failure(log.site.url, path, known, error, voice)
     except Unreachable as error:
         voice.error(f"vacr: {error}", error.hint)
-        voice.data({"url": log.site.url, "outcome": "unreachable", "message": str(error), "exit": error.exit_code})
+        voice.data(
+            {
+                "url": log.site.url,
+                "outcome": "unreachable",
+                "message": str(error),
+                "exit": error.exit_code,
+            }
+        )
         return error.exit_code
     finally:
         log.site.close()
@@ -88,7 +114,9 @@ def _tell(url: str, before: Known | None, found: monitor.Look, voice: Voice) -> 
         monitor.SAME: f"{entries}, as before",
         monitor.GROWN: f"{entries}, {new} of them new",
     }[found.outcome]
-    changed = f"; it has a new key, {now.keys[-1]}" if found.rotations and before is not None else ""
+    changed = (
+        f"; it has a new key, {now.keys[-1]}" if found.rotations and before is not None else ""
+    )
     voice.result(f"{now.origin}: fine: {said}{changed}")
     voice.data(
         {
@@ -106,12 +134,26 @@ def _tell(url: str, before: Known | None, found: monitor.Look, voice: Voice) -> 
     )
 
 
-def _tell_failure(url: str, path: Path, known: Known | None, error: Misbehaved, voice: Voice) -> int:
+def _tell_failure(
+    url: str, path: Path, known: Known | None, error: Misbehaved, voice: Voice
+) -> int:
     before = known.note.decode() if known is not None else None
-    kept: dict[str, str | None] = {"url": url, "reason": error.reason, "message": error.message, "known": before}
+    kept: dict[str, str | None] = {
+        "url": url,
+        "reason": error.reason,
+        "message": error.message,
+        "known": before,
+    }
     file = evidence.keep(path, {**kept, "seen": error.note.decode("utf-8", "replace")})
     name = known.origin if known is not None else url
-    voice.error(f"{name}: not fine ({error.reason}): {error.message}", f"What was seen is kept in {file}.")
-    document: dict[str, Any] = {"url": url, "outcome": "failed", "reason": error.reason, "message": error.message}
+    voice.error(
+        f"{name}: not fine ({error.reason}): {error.message}", f"What was seen is kept in {file}."
+    )
+    document: dict[str, Any] = {
+        "url": url,
+        "outcome": "failed",
+        "reason": error.reason,
+        "message": error.message,
+    }
     voice.data({**document, "evidence": str(file), "exit": error.exit_code})
     return error.exit_code

@@ -20,9 +20,23 @@ from vacr.sources import STDIN
 
 @click.command(no_args_is_help=True)
 @log_options
-@click.option("--entry", metavar="N", type=click.IntRange(0), help="Prove that entry N is in the log.")
-@click.option("--consistency", metavar="A B", type=click.IntRange(1), nargs=2, help="Prove that the log only grew from A to B.")
-@click.option("-o", "--output", metavar="FILE|-", type=PATH, help="Where to write the receipt.  [default: it is only shown]")
+@click.option(
+    "--entry", metavar="N", type=click.IntRange(0), help="Prove that entry N is in the log."
+)
+@click.option(
+    "--consistency",
+    metavar="A B",
+    type=click.IntRange(1),
+    nargs=2,
+    help="Prove that the log only grew from A to B.",
+)
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE|-",
+    type=PATH,
+    help="Where to write the receipt.  [default: it is only shown]",
+)
 @click.option("--overwrite", is_flag=True, help="Replace a file that is there and differs.")
 @options.voice_options
 def command(
@@ -36,7 +50,8 @@ def command(
     quiet: bool,  # noqa: FBT001
     verbose: int,
 ) -> int:
-    """Write the receipt that proves that an entry is in the log, or that an older state is the beginning of a newer one.
+    """Write the receipt that proves that an entry is in the log, or that an older state is the
+    beginning of a newer one.
 
     \b
     Example:

@@ -23,10 +23,11 @@ def command(
     quiet: bool,  # noqa: FBT001 - click passes flags so
     verbose: int,
 ) -> int:
-    """Give a log new keys. It stays the same log: an entry that the old key signs tells of the new one.
+    """Give a log new keys. It stays the same log: an entry that the old key signs tells of the new
+    one.
 
-    Receipts of before verify with the old key, which stays in receipt-keys.pem; its private part is removed. A service that
-    runs goes on with the new keys.
+    Receipts of before verify with the old key, which stays in receipt-keys.pem; its private part is
+    removed. A service that runs goes on with the new keys.
 
     \b
     Example:

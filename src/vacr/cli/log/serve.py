@@ -27,7 +27,8 @@ from vacr.sources.key_files import trust_bytes
 
 _LINGER = 2.0
 _IN_THE_CLEAR = (
-    "vacr: tokens travel in the clear to this address, and vacr register sends them over https only; "
+    "vacr: tokens travel in the clear to this address, and vacr register sends them over https "
+    "only; "
     "give --tls-cert and --tls-key, or put a proxy with TLS in front"
 )
 
@@ -35,7 +36,9 @@ _IN_THE_CLEAR = (
 @click.command()
 @log_options
 @listening_options(8080)
-@click.option("--async", is_flag=True, help="Answer every statement with 303 and the address of its receipt.")
+@click.option(
+    "--async", is_flag=True, help="Answer every statement with 303 and the address of its receipt."
+)
 @click.option(
     "--trust",
     metavar="FILE",
@@ -43,14 +46,31 @@ _IN_THE_CLEAR = (
     multiple=True,
     help="A key or authority that may register; may be given again.  [default: every key]",
 )
-@click.option("--issuer", metavar="URI", multiple=True, help="An issuer that may register; may be given again.  [default: all]")
 @click.option(
-    "--alg", metavar="NAME", multiple=True, help="An algorithm that is allowed; may be given again.  [default: all known]"
+    "--issuer",
+    metavar="URI",
+    multiple=True,
+    help="An issuer that may register; may be given again.  [default: all]",
 )
-@click.option("--token-file", metavar="FILE", type=PATH, help="Tokens that callers need, one a line.")
-@click.option("--anyone", is_flag=True, help="Let anybody who reaches it register, also beyond this machine.")
 @click.option(
-    "--max-size", metavar="BYTES", type=click.IntRange(1, LARGEST), default=LARGEST, show_default=True, help="The largest entry."
+    "--alg",
+    metavar="NAME",
+    multiple=True,
+    help="An algorithm that is allowed; may be given again.  [default: all known]",
+)
+@click.option(
+    "--token-file", metavar="FILE", type=PATH, help="Tokens that callers need, one a line."
+)
+@click.option(
+    "--anyone", is_flag=True, help="Let anybody who reaches it register, also beyond this machine."
+)
+@click.option(
+    "--max-size",
+    metavar="BYTES",
+    type=click.IntRange(1, LARGEST),
+    default=LARGEST,
+    show_default=True,
+    help="The largest entry.",
 )
 @click.option(
     "--rate",
@@ -83,7 +103,11 @@ _IN_THE_CLEAR = (
     help="How long to gather a batch.",
 )
 @click.option(
-    "--witness", metavar="URL VKEY", multiple=True, nargs=2, help="A witness to cosign checkpoints; may be given again."
+    "--witness",
+    metavar="URL VKEY",
+    multiple=True,
+    nargs=2,
+    help="A witness to cosign checkpoints; may be given again.",
 )
 @options.voice_options
 def command(
@@ -101,7 +125,8 @@ def command(
 ) -> int:
     """Serve a log over HTTP: SCRAPI for statements and receipts, C2SP for checkpoints and tiles.
 
-    Every statement's signature is verified. Unless --trust names keys, that is by the key that the statement carries.
+    Every statement's signature is verified. Unless --trust names keys, that is by the key that the
+    statement carries.
 
     \b
     Example:
@@ -110,7 +135,9 @@ def command(
       vacr log serve --database postgresql://vacr@db/log
     """
     voice = Voice(format, quiet, verbose)
-    logging.basicConfig(format="vacr: %(message)s", level=logging.INFO if verbose else logging.WARNING)
+    logging.basicConfig(
+        format="vacr: %(message)s", level=logging.INFO if verbose else logging.WARNING
+    )
     tls = tls_of(tls_cert, tls_key, client_ca)
     beyond = not _is_loopback(host)
     if beyond and given["token_file"] is None and client_ca is None and not given["anyone"]:
@@ -155,7 +182,9 @@ def _app(folder: Folder, ledger: Ledger, given: dict[str, Any]) -> Any:
     readers = Readers(folder.reader)
     witnesses = [Witness(url, read_key(key)) for url, key in given["witness"]]
     publisher = Publisher(readers, folder.keyring, folder.public, witnesses)
-    return Service(ledger, registration, publisher, readers, given["queue"], given["linger"] / 1000).app()
+    return Service(
+        ledger, registration, publisher, readers, given["queue"], given["linger"] / 1000
+    ).app()
 
 
 def _tokens(name: str) -> Any:
@@ -184,5 +213,8 @@ def _check_proxies(named: Sequence[str]) -> None:
         try:
             ipaddress.ip_network(one)
         except ValueError as error:
-            hint = "Give the address that it calls from, such as 127.0.0.1, or its network, such as 10.1.0.0/16."
+            hint = (
+                "Give the address that it calls from, such as 127.0.0.1, or its network, "
+                "such as 10.1.0.0/16."
+            )
             raise UsageError(f"{one} is not the address of a proxy", hint=hint) from error

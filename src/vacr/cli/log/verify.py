@@ -25,12 +25,33 @@ _MOST = 1 << 18
 
 @click.command(no_args_is_help=True)
 @click.argument("receipt", metavar="RECEIPT", type=PATH)
-@options.log_key_option(required=True, help="A key of the log, or the log's folder; may be given again.")
-@click.option("--statement", metavar="FILE", type=PATH, help="The statement that the proof of an entry is about.")
-@click.option("--older", metavar="FILE|ROOT", type=PATH, help="The older state: a checkpoint, or its root in hexadecimal.")
-@click.option("--newer", metavar="FILE|ROOT", type=PATH, help="The newer state, which the proof has to lead to, if it is known.")
+@options.log_key_option(
+    required=True, help="A key of the log, or the log's folder; may be given again."
+)
 @click.option(
-    "--entry-rule", type=click.Choice(RULES), default=STATEMENT, show_default=True, help="What of a statement is in the log."
+    "--statement",
+    metavar="FILE",
+    type=PATH,
+    help="The statement that the proof of an entry is about.",
+)
+@click.option(
+    "--older",
+    metavar="FILE|ROOT",
+    type=PATH,
+    help="The older state: a checkpoint, or its root in hexadecimal.",
+)
+@click.option(
+    "--newer",
+    metavar="FILE|ROOT",
+    type=PATH,
+    help="The newer state, which the proof has to lead to, if it is known.",
+)
+@click.option(
+    "--entry-rule",
+    type=click.Choice(RULES),
+    default=STATEMENT,
+    show_default=True,
+    help="What of a statement is in the log.",
 )
 @options.voice_options
 def command(
@@ -44,15 +65,18 @@ def command(
     quiet: bool,  # noqa: FBT001 - click passes flags so
     verbose: int,
 ) -> int:
-    """Check a receipt by itself, as vacr log prove writes it: that an entry is in a log, or that the log only grew.
+    """Check a receipt by itself, as vacr log prove writes it: that an entry is in a log, or that
+    the log only grew.
 
-    The proof has to lead to a root that a key of the log has signed. The signature of the statement is not looked at: vacr verify
-    does that, with the receipt in the statement. Checkpoints are taken as they are given.
+    The proof has to lead to a root that a key of the log has signed. The signature of the statement
+    is not looked at: vacr verify does that, with the receipt in the statement. Checkpoints are
+    taken as they are given.
 
     \b
     Example:
       vacr log verify 17.receipt.cose --log-key receipt-keys.pem --statement session.acr.json.cose
-      vacr log verify grown.receipt.cose --log-key receipt-keys.pem --older checkpoint.old --newer checkpoint
+      vacr log verify grown.receipt.cose --log-key receipt-keys.pem --older checkpoint.old --newer
+      checkpoint
     """
     voice = Voice(format, quiet, verbose)
     data = read_bytes(receipt, _MOST)
@@ -63,20 +87,35 @@ def command(
         else:
             told = _consistency(data, known, older, newer)
     except InvalidStatement as error:
-        raise InvalidStatement(error.message, reason=error.reason, where=error.where or receipt, hint=error.hint) from error
+        raise InvalidStatement(
+            error.message, reason=error.reason, where=error.where or receipt, hint=error.hint
+        ) from error
     voice.result(f"{receipt}: holds: {told.pop('told')}")
     voice.data({"receipt": receipt, "holds": True, **told})
     return 0
 
 
-def _inclusion(data: bytes, known: list[PublicKey], statement: str | None, rule: str) -> dict[str, Any]:
+def _inclusion(
+    data: bytes, known: list[PublicKey], statement: str | None, rule: str
+) -> dict[str, Any]:
     if statement is None:
-        raise UsageError("a proof that an entry is in the log: which?", hint="Name the statement: --statement FILE.")
+        raise UsageError(
+            "a proof that an entry is in the log: which?",
+            hint="Name the statement: --statement FILE.",
+        )
     found = check_receipt(parse(read_bytes(statement)), data, known, datetime.now(UTC), rule=rule)
-    return {"told": str(found), "issuer": found.issuer, "origin": found.subject, "entry": found.index, "size": found.size}
+    return {
+        "told": str(found),
+        "issuer": found.issuer,
+        "origin": found.subject,
+        "entry": found.index,
+        "size": found.size,
+    }
 
 
-def _consistency(data: bytes, known: list[PublicKey], older: str | None, newer: str | None) -> dict[str, Any]:
+def _consistency(
+    data: bytes, known: list[PublicKey], older: str | None, newer: str | None
+) -> dict[str, Any]:
     if older is None:
         hint = "Name the checkpoint of then, or its root: --older FILE|ROOT."
         raise UsageError("a proof that the log only grew: from which state?", hint=hint)
@@ -84,10 +123,20 @@ def _consistency(data: bytes, known: list[PublicKey], older: str | None, newer: 
     found = check_consistency(data, older_root, known, datetime.now(UTC))
     newer_size, newer_root = _state(newer) if newer is not None else (None, found.root)
     # A size is not signed in a receipt, but in a checkpoint it is.
-    if older_size not in (None, found.older) or newer_size not in (None, found.newer) or newer_root != found.root:
-        told = f"it leads from {found.older} entries to {found.newer} with the root {found.root.hex()}, not to what was given"
+    if (
+        older_size not in (None, found.older)
+        or newer_size not in (None, found.newer)
+        or newer_root != found.root
+    ):
+        told = (
+            f"it leads from {found.older} entries to {found.newer} with the root "
+            f"{found.root.hex()}, not to what was given"
+        )
         raise InvalidStatement(told, reason="consistency-mismatch")
-    told = f"{found.issuer} only grew from {found.older} to {found.newer} entries, with the root {found.root.hex()}"
+    told = (
+        f"{found.issuer} only grew from {found.older} to {found.newer} entries, with the "
+        f"root {found.root.hex()}"
+    )
     return {
         "told": told,
         "issuer": found.issuer,
@@ -109,5 +158,7 @@ def _state(given: str) -> tuple[int | None, bytes]:
     try:
         said = checkpoint.read_text(notes.parse(read_bytes(given, _MOST)).text)
     except InvalidStatement as error:
-        raise InvalidStatement(error.message, reason=error.reason, where=given, hint=error.hint) from error
+        raise InvalidStatement(
+            error.message, reason=error.reason, where=given, hint=error.hint
+        ) from error
     return said.size, said.root

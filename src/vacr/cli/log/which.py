@@ -16,13 +16,17 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def log_options(function: F) -> F:
     """Add `FOLDER` and `--database` to a verb."""
-    told = "The PostgreSQL that the log is in, where the folder does not say so, or where none is named."
+    told = (
+        "The PostgreSQL that the log is in, where the folder does not say so, or where none "
+        "is named."
+    )
     function = click.option("--database", metavar="URL", help=told)(function)
     return click.argument("folder", metavar="[FOLDER]", required=False, type=PATH)(function)
 
 
 def log_of(folder: str | None, database: str | None, *, create: bool = False) -> Folder:
-    """Find the log that is asked for; without a folder, one may be made in a database that has none.
+    """Find the log that is asked for; without a folder, one may be made in a database that has
+    none.
 
     Raises:
         UsageError: neither is given, or the keys are not here.

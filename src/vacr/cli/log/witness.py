@@ -1,4 +1,6 @@
-"""`vacr log witness`: cosign the checkpoints of logs, each of which has to continue the one before."""
+"""`vacr log witness`: cosign the checkpoints of logs, each of which has to continue the one
+before.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,18 @@ from vacr.receipts.notes import read_key
 
 @click.command(no_args_is_help=True)
 @click.argument("folder", metavar="FOLDER", type=PATH)
-@click.option("--log", metavar="VKEY", multiple=True, required=True, help="The key of a log; may be given again.")
-@click.option("--name", metavar="NAME", help="What to call the witness, when it is made.  [default: made from its key]")
+@click.option(
+    "--log",
+    metavar="VKEY",
+    multiple=True,
+    required=True,
+    help="The key of a log; may be given again.",
+)
+@click.option(
+    "--name",
+    metavar="NAME",
+    help="What to call the witness, when it is made.  [default: made from its key]",
+)
 @listening_options(0)
 @options.voice_options
 def command(
@@ -34,9 +46,11 @@ def command(
     quiet: bool,  # noqa: FBT001 - click passes flags so
     verbose: int,
 ) -> int:
-    """Cosign the checkpoints of logs that only grew; FOLDER keeps the key of the witness and what it has seen.
+    """Cosign the checkpoints of logs that only grew; FOLDER keeps the key of the witness and what
+    it has seen.
 
-    A log that shows different people different trees does not get both cosigned. A log that changed its key has several.
+    A log that shows different people different trees does not get both cosigned. A log that changed
+    its key has several.
 
     \b
     Example:
@@ -52,9 +66,17 @@ def command(
         def told(url: str) -> None:
             voice.result(f"key: {opened.public}")
             voice.result(f"url: {url}")
-            voice.data({"key": str(opened.public), "url": url, "logs": sorted({one.name for one in trusted})})
+            voice.data(
+                {
+                    "key": str(opened.public),
+                    "url": url,
+                    "logs": sorted({one.name for one in trusted}),
+                }
+            )
 
-        serve(application(Witness(opened, trusted), stop), host, port, told=told, tls=tls, stop=stop)
+        serve(
+            application(Witness(opened, trusted), stop), host, port, told=told, tls=tls, stop=stop
+        )
     finally:
         opened.store.close()
     return 0

@@ -1,4 +1,6 @@
-"""Hashes of ranges, which Agent Trace writes with their algorithm before a colon. Step: export, import."""
+"""Hashes of ranges, which Agent Trace writes with their algorithm before a colon. Step: export,
+import.
+"""
 
 from __future__ import annotations
 
@@ -22,4 +24,6 @@ def parted(text: str) -> Native:
     algorithm, colon, value = text.partition(":")
     if not colon or algorithm in (_DEFAULT, _NONE):
         return {"content-hash": text, "content-hash-alg": _NONE}
-    return {"content-hash": value} | ({} if algorithm == _WRITTEN else {"content-hash-alg": algorithm})
+    return {"content-hash": value} | (
+        {} if algorithm == _WRITTEN else {"content-hash-alg": algorithm}
+    )

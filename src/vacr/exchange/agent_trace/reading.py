@@ -1,8 +1,8 @@
 """An Agent Trace record as a record of ours. Step: import.
 
-Its files are the file attribution; it tells of no conversation, so there are no entries. Members that a file attribution cannot
-have are kept beside, by their pointers, so that `restoring` puts them back. A file may hold many traces, one a line, as the
-reference implementation stores them.
+Its files are the file attribution; it tells of no conversation, so there are no entries. Members
+that a file attribution cannot have are kept beside, by their pointers, so that `restoring` puts
+them back. A file may hold many traces, one a line, as the reference implementation stores them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from vacr.readers.source import Source
 from vacr.timestamps import is_timestamp
 
 BESIDE = "native-files"
-"""Where a record keeps, by their pointers, what stood in files and cannot stand in a file attribution."""
+"""Where a record keeps, by their pointers, what stood in files and cannot stand in a file
+attribution.
+"""
 _CONTRIBUTOR = {"type": "type", "model_id": "model-id"}
 _RANGE = {"start_line": "start-line", "end_line": "end-line"}
 
@@ -54,14 +56,20 @@ def _line(number: int, line: bytes) -> Any:
     try:
         return canonical_json.decode(line)
     except UnreadableInput as error:
-        raise UnreadableInput(error.message, where=f"line {number}: {error.where}", hint=error.hint) from error
+        raise UnreadableInput(
+            error.message, where=f"line {number}: {error.where}", hint=error.hint
+        ) from error
 
 
 def _read(document: Any, source: Source, where: str) -> Reading:
     try:
-        schemas.check(document, "vacr.exchange.agent_trace", "agent-trace.cddl", "Agent Trace record")
+        schemas.check(
+            document, "vacr.exchange.agent_trace", "agent-trace.cddl", "Agent Trace record"
+        )
     except InvalidRecord as error:
-        raise InvalidRecord(error.message, where=f"{where}{error.where}", hint=error.hint) from error
+        raise InvalidRecord(
+            error.message, where=f"{where}{error.where}", hint=error.hint
+        ) from error
     tool = document.pop("tool", None)
     session = Session(FORMAT, _taken(tool, "name") or UNKNOWN)
     session.cli_version = _taken(tool, "version")
@@ -70,7 +78,9 @@ def _read(document: Any, source: Source, where: str) -> Reading:
         session.start = document.pop("timestamp")
     session.vcs = document.pop("vcs", {})
     beside: Native = {}
-    files = [_file(file, f"/files/{number}", beside) for number, file in enumerate(document.pop("files"))]
+    files = [
+        _file(file, f"/files/{number}", beside) for number, file in enumerate(document.pop("files"))
+    ]
     for name in _models(files):
         session.models[name] += 1
     if tool is not None:
@@ -93,7 +103,9 @@ def _taken(tool: Native | None, name: str) -> str | None:
 def _models(files: list[Native]) -> list[str]:
     held = [one for file in files for one in file["conversations"]]
     held += [part for one in held for part in one["ranges"]]
-    return [one["contributor"]["model-id"] for one in held if "model-id" in one.get("contributor", ())]
+    return [
+        one["contributor"]["model-id"] for one in held if "model-id" in one.get("contributor", ())
+    ]
 
 
 def _file(file: Native, where: str, beside: Native) -> Native:
@@ -104,13 +116,18 @@ def _file(file: Native, where: str, beside: Native) -> Native:
         if "url" in one:
             conversation["url"] = one.pop("url")
         if "contributor" in one:
-            conversation["contributor"] = _lifted(one.pop("contributor"), _CONTRIBUTOR, f"{place}/contributor", beside)
+            conversation["contributor"] = _lifted(
+                one.pop("contributor"), _CONTRIBUTOR, f"{place}/contributor", beside
+            )
         for position, part in enumerate(one.pop("ranges")):
             conversation["ranges"].append(_range(part, f"{place}/ranges/{position}", beside))
         if "related" in one:
             named = {"type": "type", "url": "url"}
             related = enumerate(one.pop("related"))
-            conversation["related"] = [_lifted(other, named, f"{place}/related/{index}", beside) for index, other in related]
+            conversation["related"] = [
+                _lifted(other, named, f"{place}/related/{index}", beside)
+                for index, other in related
+            ]
         _keep(one, place, beside)
         made["conversations"].append(conversation)
     _keep(file, where, beside)

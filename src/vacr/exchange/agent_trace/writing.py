@@ -1,4 +1,6 @@
-"""The file attribution of a record as an Agent Trace record. Step: export. Follows the JSON Schema in Agent Trace's README."""
+"""The file attribution of a record as an Agent Trace record. Step: export. Follows the JSON Schema
+in Agent Trace's README.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def export(record: Native, asked: Asked) -> Exported:
     Raises:
         InvalidRecord: the record attributes no files, or has no time.
     """
-    if (data := restored(record, FORMAT, restoring.written, lambda source: reading.read(source)[0])) is not None:
+    if (
+        data := restored(record, FORMAT, restoring.written, lambda source: reading.read(source)[0])
+    ) is not None:
         return Exported(data)
     losses: Losses = Counter()
     files = files_of(record, "Agent Trace")
@@ -40,7 +44,13 @@ def export(record: Native, asked: Asked) -> Exported:
         "id": record["id"] if _UUID.fullmatch(record["id"]) else _uuid(asked.digest),
         "timestamp": _time(record),
         "files": [_file(file, related, losses) for file in files],
-        "metadata": {"vacr": {"record": record["id"], "sha-256": asked.digest, "exporter": f"vacr {__version__}"}},
+        "metadata": {
+            "vacr": {
+                "record": record["id"],
+                "sha-256": asked.digest,
+                "exporter": f"vacr {__version__}",
+            }
+        },
     }
     vcs = record.get("vcs", {})
     if vcs.get("type") in _SYSTEMS and "revision" in vcs:
@@ -56,13 +66,23 @@ def export(record: Native, asked: Asked) -> Exported:
 def _file(file: Native, related: Native, losses: Losses) -> Native:
     conversations = []
     for one in file["conversations"]:
-        made: Native = {"ranges": [part for other in one["ranges"] if (part := _range(other, losses)) is not None]}
+        made: Native = {
+            "ranges": [
+                part for other in one["ranges"] if (part := _range(other, losses)) is not None
+            ]
+        }
         if is_uri(one.get("url")):
             made["url"] = one["url"]
         if "contributor" in one:
             made["contributor"] = _contributor(one["contributor"], losses)
-        made["related"] = [*(other for other in one.get("related", ()) if is_uri(other["url"])), related]
-        addresses = [one.get("url", related["url"]), *(other["url"] for other in one.get("related", ()))]
+        made["related"] = [
+            *(other for other in one.get("related", ()) if is_uri(other["url"])),
+            related,
+        ]
+        addresses = [
+            one.get("url", related["url"]),
+            *(other["url"] for other in one.get("related", ())),
+        ]
         losses.update("addresses without a scheme" for address in addresses if not is_uri(address))
         conversations.append(made)
     return {"path": file["path"], "conversations": conversations}
@@ -82,8 +102,12 @@ def _range(one: Native, losses: Losses) -> Native | None:
 
 def _contributor(contributor: Native, losses: Losses) -> Native:
     model = contributor.get("model-id")
-    losses.update(["ends of names of models"] if model is not None and len(model) > _LONGEST_MODEL else [])
-    return {"type": contributor["type"]} | ({"model_id": model[:_LONGEST_MODEL]} if model is not None else {})
+    losses.update(
+        ["ends of names of models"] if model is not None and len(model) > _LONGEST_MODEL else []
+    )
+    return {"type": contributor["type"]} | (
+        {"model_id": model[:_LONGEST_MODEL]} if model is not None else {}
+    )
 
 
 def _time(record: Native) -> str:
@@ -94,7 +118,11 @@ def _time(record: Native) -> str:
         if moment is not None and (text := as_text(moment)) is not None:
             return text
     hint = "A record with `created`, `session-start` or `session-end` can be exported."
-    raise InvalidRecord("the record has no time, and Agent Trace needs one", where="/session/session-start", hint=hint)
+    raise InvalidRecord(
+        "the record has no time, and Agent Trace needs one",
+        where="/session/session-start",
+        hint=hint,
+    )
 
 
 def _named(digest: str) -> str:

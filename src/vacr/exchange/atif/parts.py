@@ -1,4 +1,6 @@
-"""What was said or printed, as ATIF has it: a text, or parts where there are pictures or sounds. Step: export."""
+"""What was said or printed, as ATIF has it: a text, or parts where there are pictures or sounds.
+Step: export.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from vacr.viewer.parts import Image, Other, Part, Text
 from vacr.viewer.values import told
 
 IMAGES = frozenset(("image/jpeg", "image/png", "image/gif", "image/webp"))
-SOUNDS = frozenset(f"audio/{kind}" for kind in ("wav", "mpeg", "mp4", "aac", "ogg", "flac", "webm", "aiff"))
+SOUNDS = frozenset(
+    f"audio/{kind}" for kind in ("wav", "mpeg", "mp4", "aac", "ogg", "flac", "webm", "aiff")
+)
 _OTHER_NAMES = {"audio/mp3": "audio/mpeg", "audio/x-wav": "audio/wav", "audio/m4a": "audio/mp4"}
 
 
@@ -22,7 +26,9 @@ def has_sound(parts: Iterable[Part]) -> bool:
 
 
 def content_of(parts: list[Part], version: str, losses: Losses) -> str | list[Native]:
-    """Give what parts say: one text where it is all text, as what ATIF had before 1.6 and what most readers expect."""
+    """Give what parts say: one text where it is all text, as what ATIF had before 1.6 and what most
+    readers expect.
+    """
     made = [_part(part, version, losses) for part in parts]
     if all(one["type"] == "text" for one in made):
         return "\n".join(one["text"] for one in made)
@@ -58,7 +64,11 @@ def _sound(part: Part) -> Native | None:
     """See a part as a sound, as Gemini and OpenAI have them."""
     if isinstance(part, Image):
         kind, path = part.media_type, part.address or f"data:{part.media_type};base64,{part.data}"
-    elif isinstance(part, Other) and isinstance(part.value, dict) and isinstance(held := part.value.get("input_audio"), dict):
+    elif (
+        isinstance(part, Other)
+        and isinstance(part.value, dict)
+        and isinstance(held := part.value.get("input_audio"), dict)
+    ):
         kind, data = f"audio/{held.get('format')}", held.get("data")
         path = f"data:{kind};base64,{data}" if isinstance(data, str) else ""
     else:

@@ -1,8 +1,9 @@
 """An ATIF trajectory as a record. Step: import.
 
-Members are lifted, not copied: what has no canonical place stays under its own name, in the entry of its step or in the session,
-so that `restoring` gives the document back. Only a member that is null is left out, as the record format asks. An embedded
-sub-agent is an event at the end of its parent's entries, with its own entries as children.
+Members are lifted, not copied: what has no canonical place stays under its own name, in the entry
+of its step or in the session, so that `restoring` gives the document back. Only a member that is
+null is left out, as the record format asks. An embedded sub-agent is an event at the end of its
+parent's entries, with its own entries as children.
 """
 
 from __future__ import annotations
@@ -19,11 +20,17 @@ from vacr.readers.lift import Lift, Move, fill, is_count, mark, without_nulls
 from vacr.readers.source import Source
 
 SUB_AGENT = "subagent-trajectory"
-COUNTERS = (("prompt_tokens", "input"), ("completion_tokens", "output"), ("cached_tokens", "cached"))
+COUNTERS = (
+    ("prompt_tokens", "input"),
+    ("completion_tokens", "output"),
+    ("cached_tokens", "cached"),
+)
 COST = ("cost_usd", "cost")
 
 _STEP = Lift(Move("timestamp", "timestamp"), Move("model_name", "model-id"))
-_CALL = Lift(Move("function_name", "name"), Move("arguments", "input", dict), Move("tool_call_id", "call-id"))
+_CALL = Lift(
+    Move("function_name", "name"), Move("arguments", "input", dict), Move("tool_call_id", "call-id")
+)
 _RESULT = Lift(Move("source_call_id", "call-id"), Move("content", "output", None))
 
 
@@ -69,7 +76,9 @@ def _entries(trajectory: Native, session: Session, model: str | None) -> list[Na
     for entry in entries:
         if entry["type"] == "assistant" and (used := entry.get("model-id", model)) is not None:
             session.models[used] += 1
-    others = trajectory.pop("subagent_trajectories") if trajectory.get("subagent_trajectories") else ()
+    others = (
+        trajectory.pop("subagent_trajectories") if trajectory.get("subagent_trajectories") else ()
+    )
     for other in others:
         event: Native = {"type": "system-event", "event-type": SUB_AGENT}
         children = _entries(other, session, other["agent"].get("model_name", model))
@@ -106,7 +115,9 @@ def _children(step: Native) -> list[Native]:
     observation = step.get("observation")
     if observation and observation["results"]:
         for result in observation.pop("results"):
-            made.append({"output": None, **_lifted("tool-result", result, _RESULT), **_failure(result)})
+            made.append(
+                {"output": None, **_lifted("tool-result", result, _RESULT), **_failure(result)}
+            )
         if not observation:
             del step["observation"]
     return made
@@ -129,7 +140,11 @@ def _lifted(kind: str, native: Native, lift: Lift) -> Native:
 def _usage(metrics: Native) -> Native:
     """Give counters their canonical names, where they are counts."""
     without_nulls(metrics)
-    usage: Native = {canonical: metrics.pop(native) for native, canonical in COUNTERS if is_count(metrics.get(native))}
+    usage: Native = {
+        canonical: metrics.pop(native)
+        for native, canonical in COUNTERS
+        if is_count(metrics.get(native))
+    }
     if _is_number(metrics.get(COST[0])):
         usage[COST[1]] = metrics.pop(COST[0])
     return usage | metrics

@@ -1,4 +1,6 @@
-"""The ATIF trajectory that a record was made of. Step: export. The inverse of `reading`, member by member."""
+"""The ATIF trajectory that a record was made of. Step: export. The inverse of `reading`, member by
+member.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,12 @@ def written(record: Native) -> bytes:
 def _document(record: Native) -> Native:
     session, said = record["session"], ours(record)
     meta = session["agent-meta"]
-    made: Native = {name: value for name, value in session.items() if name not in SESSION_MEMBERS} | said.get("native", {})
-    agent = {"name": meta["cli-name"]} | ({"version": meta["cli-version"]} if "cli-version" in meta else {})
+    made: Native = {
+        name: value for name, value in session.items() if name not in SESSION_MEMBERS
+    } | said.get("native", {})
+    agent = {"name": meta["cli-name"]} | (
+        {"version": meta["cli-version"]} if "cli-version" in meta else {}
+    )
     made["agent"] = agent | made.get("agent", {})
     if session["session-id"] != said["source"]["parts"][0]["sha-256"]:
         made["session_id"] = session["session-id"]
@@ -31,20 +37,28 @@ def _document(record: Native) -> Native:
 
 def _contents(entries: list[Native]) -> Native:
     steps = [_step(entry) for entry in entries if entry.get("event-type") != SUB_AGENT]
-    others = [entry["data"] | _contents(entry["children"]) for entry in entries if entry.get("event-type") == SUB_AGENT]
+    others = [
+        entry["data"] | _contents(entry["children"])
+        for entry in entries
+        if entry.get("event-type") == SUB_AGENT
+    ]
     return {"steps": steps} | ({"subagent_trajectories": others} if others else {})
 
 
 def _step(entry: Native) -> Native:
     step = _native(entry)
     step["source"] = _SOURCES[entry["type"]]
-    step["message"] = entry["data"]["message"] if entry.get("event-type") == SYSTEM_MESSAGE else entry["content"]
+    step["message"] = (
+        entry["data"]["message"] if entry.get("event-type") == SYSTEM_MESSAGE else entry["content"]
+    )
     for canonical, native in (("timestamp", "timestamp"), ("model-id", "model_name")):
         if canonical in entry:
             step[native] = entry[canonical]
     if "token-usage" in entry:
         names = {canonical: native for native, canonical in (*COUNTERS, COST)}
-        step["metrics"] = {names.get(name, name): value for name, value in entry["token-usage"].items()}
+        step["metrics"] = {
+            names.get(name, name): value for name, value in entry["token-usage"].items()
+        }
     children = entry.get("children", ())
     for child in children:
         if child["type"] == "reasoning":
@@ -57,7 +71,11 @@ def _step(entry: Native) -> Native:
 
 
 def _child(child: Native, names: dict[str, str]) -> Native:
-    lifted = {native: child[canonical] for canonical, native in names.items() if child.get(canonical) is not None}
+    lifted = {
+        native: child[canonical]
+        for canonical, native in names.items()
+        if child.get(canonical) is not None
+    }
     return _native(child) | lifted
 
 

@@ -1,4 +1,6 @@
-"""What ATIF asks beyond the shape of a document. Step: import. The same rules as in the models of Harbor."""
+"""What ATIF asks beyond the shape of a document. Step: import. The same rules as in the models of
+Harbor.
+"""
 
 from __future__ import annotations
 
@@ -31,14 +33,23 @@ def _broken(trajectory: Native, base: str) -> Iterator[tuple[str, str]]:
             yield f"{where}/step_id", f"step {step['step_id']} where {number + 1} is due"
         if step["source"] != "agent":
             yield from (
-                (f"{where}/{name}", f"a step of the {step['source']} has none") for name in _AGENTS_ONLY if _has(step, name)
+                (f"{where}/{name}", f"a step of the {step['source']} has none")
+                for name in _AGENTS_ONLY
+                if _has(step, name)
             )
         elif step.get("llm_call_count") == 0:
-            yield from ((f"{where}/{name}", "a step without a model has none") for name in _MODELS_ONLY if _has(step, name))
+            yield from (
+                (f"{where}/{name}", "a step without a model has none")
+                for name in _MODELS_ONLY
+                if _has(step, name)
+            )
         calls = {call["tool_call_id"] for call in step.get("tool_calls") or ()}
         for place, result in enumerate((step.get("observation") or {"results": ()})["results"]):
             if _has(result, "source_call_id") and result["source_call_id"] not in calls:
-                told = f"the result of a call that the step does not have, {result['source_call_id']!r}"
+                told = (
+                    "the result of a call that the step does not have, "
+                    f"{result['source_call_id']!r}"
+                )
                 yield f"{where}/observation/results/{place}/source_call_id", told
     names: set[str] = set()
     for number, other in enumerate(trajectory.get("subagent_trajectories") or ()):

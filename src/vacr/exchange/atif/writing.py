@@ -1,7 +1,9 @@
-"""A record as an ATIF trajectory. Step: export. Follows the models of Harbor, which refuse what they do not name.
+"""A record as an ATIF trajectory. Step: export. Follows the models of Harbor, which refuse what
+they do not name.
 
-One step for each call of a model: what it thought, said and called, and what came of the calls. Whose entries those are, and
-which record it is, stands in `extra.vacr`. Sub-agents that the record holds are trajectories of their own, since 1.7.
+One step for each call of a model: what it thought, said and called, and what came of the calls.
+Whose entries those are, and which record it is, stands in `extra.vacr`. Sub-agents that the record
+holds are trajectories of their own, since 1.7.
 """
 
 from __future__ import annotations
@@ -14,7 +16,16 @@ from vacr.errors import InvalidRecord
 from vacr.exchange import steps as stepping
 from vacr.exchange.atif import FORMAT, reading, restoring
 from vacr.exchange.atif.parts import content_of, has_sound, text_alone
-from vacr.exchange.exported import Asked, Exported, Losses, lose_attribution, lose_events, lose_sealed, lose_the_rest, sifted
+from vacr.exchange.exported import (
+    Asked,
+    Exported,
+    Losses,
+    lose_attribution,
+    lose_events,
+    lose_sealed,
+    lose_the_rest,
+    sifted,
+)
 from vacr.exchange.restored import restored
 from vacr.exchange.steps import Step, instructions
 from vacr.model import Native
@@ -25,11 +36,17 @@ from vacr.viewer.rows import EVENT, REASONING, TOOL, Row
 
 UNKNOWN = "unknown"
 _ABOUT = frozenset(("cli-name", "cli-version", "model-id"))
-_METRICS = {"input": "prompt_tokens", "output": "completion_tokens", "cached": "cached_tokens", "cost": "cost_usd"}
+_METRICS = {
+    "input": "prompt_tokens",
+    "output": "completion_tokens",
+    "cached": "cached_tokens",
+    "cost": "cost_usd",
+}
 
 
 def export(record: Native, asked: Asked) -> Exported:
-    """Give a record as ATIF; one that was made of a trajectory gives that again, unless a part or a version is asked for.
+    """Give a record as ATIF; one that was made of a trajectory gives that again, unless a part or a
+    version is asked for.
 
     Raises:
         InvalidRecord: there is nothing in it that could be a step.
@@ -44,12 +61,17 @@ def export(record: Native, asked: Asked) -> Exported:
     lose_events((row for row in kept if row.kind == EVENT and instructions(row) is None), losses)
     lose_sealed(kept, losses)
     lose_the_rest(record, losses, "parent-id", "stop-reason", "status", "subject", about=_ABOUT)
-    document = _Writing(record, asked, losses, _version(kept, asked.version)).document(found, partial=left_out > 0)
+    document = _Writing(record, asked, losses, _version(kept, asked.version)).document(
+        found, partial=left_out > 0
+    )
     return Exported(codec.encode(document) + b"\n", losses, left_out)
 
 
 def _version(kept: list[Row], asked: str | None) -> str:
-    heard = any(has_sound(row.parts) or (row.result is not None and has_sound(row.result.parts)) for row in kept)
+    heard = any(
+        has_sound(row.parts) or (row.result is not None and has_sound(row.result.parts))
+        for row in kept
+    )
     return asked or ("1.8" if heard else "1.7")
 
 
@@ -70,30 +92,49 @@ class _Writing:
         own = agents[""] if split else found
         if not own:
             hint = "Some sessions have no conversation in them; filters may leave none, too."
-            raise InvalidRecord("there is nothing in it that ATIF can hold, which needs a step", hint=hint)
-        said: Native = {"record": self.record["id"], "sha-256": self.asked.digest, "exporter": f"vacr {__version__}"}
+            raise InvalidRecord(
+                "there is nothing in it that ATIF can hold, which needs a step", hint=hint
+            )
+        said: Native = {
+            "record": self.record["id"],
+            "sha-256": self.asked.digest,
+            "exporter": f"vacr {__version__}",
+        }
         if partial:
             said["partial"] = True
         made = self._trajectory(own, self.record["id"])
         made["extra"] = {"vacr": said}
         total = _metrics(_sum([step.usage(self.record) for step in found]))
         total.pop("extra", None)
-        made["final_metrics"] = {f"total_{name}": value for name, value in total.items()} | {"total_steps": len(own)}
+        made["final_metrics"] = {f"total_{name}": value for name, value in total.items()} | {
+            "total_steps": len(own)
+        }
         others = [name for name in agents if name] if split else []
         if others:
-            made["subagent_trajectories"] = [self._trajectory(agents[name], f"{self.record['id']}/{name}") for name in others]
+            made["subagent_trajectories"] = [
+                self._trajectory(agents[name], f"{self.record['id']}/{name}") for name in others
+            ]
         return made
 
     def _trajectory(self, found: list[Step], name: str) -> Native:
         session = self.record["session"]
         meta = session.get("agent-meta", {})
-        agent = {"name": str(meta.get("cli-name", UNKNOWN)), "version": str(meta.get("cli-version", UNKNOWN))}
+        agent = {
+            "name": str(meta.get("cli-name", UNKNOWN)),
+            "version": str(meta.get("cli-version", UNKNOWN)),
+        }
         if meta.get("model-id", UNKNOWN) != UNKNOWN:
             agent["model_name"] = meta["model-id"]
-        made: Native = {"schema_version": f"ATIF-v{self.version}", "session_id": _named(session["session-id"]), "agent": agent}
+        made: Native = {
+            "schema_version": f"ATIF-v{self.version}",
+            "session_id": _named(session["session-id"]),
+            "agent": agent,
+        }
         if self.version >= "1.7":
             made["trajectory_id"] = name
-        made["steps"] = [{"step_id": number, **self._step(step)} for number, step in enumerate(found, 1)]
+        made["steps"] = [
+            {"step_id": number, **self._step(step)} for number, step in enumerate(found, 1)
+        ]
         return made
 
     def _step(self, step: Step) -> Native:
@@ -101,7 +142,12 @@ class _Writing:
         made: Native = {"source": step.source}
         if (when := self._time(first)) is not None:
             made["timestamp"] = when
-        spoken = [part for row in step.rows if row.kind not in (REASONING, TOOL) for part in instructions(row) or row.parts]
+        spoken = [
+            part
+            for row in step.rows
+            if row.kind not in (REASONING, TOOL)
+            for part in instructions(row) or row.parts
+        ]
         made["message"] = content_of(spoken, self.version, self.losses)
         said: Native = {"entries": [row.name for row in step.rows]}
         if first.superseded:
@@ -119,15 +165,24 @@ class _Writing:
         models = [row.model for row in step.rows if row.model and row.model != UNKNOWN]
         if models:
             made["model_name"] = models[0]
-        thoughts = [text for row in step.rows if row.kind == REASONING and (text := text_alone(row.parts, self.losses))]
+        thoughts = [
+            text
+            for row in step.rows
+            if row.kind == REASONING and (text := text_alone(row.parts, self.losses))
+        ]
         if thoughts:
             made["reasoning_content"] = "\n\n".join(thoughts)
         calls = [row for row in step.rows if row.kind == TOOL and row.tool]
-        names = {row.place: _named(row.entry.get("call-id", f"call-{number}")) for number, row in enumerate(calls, 1)}
+        names = {
+            row.place: _named(row.entry.get("call-id", f"call-{number}"))
+            for number, row in enumerate(calls, 1)
+        }
         if calls:
             made["tool_calls"] = [self._call(row, names[row.place]) for row in calls]
         results = [
-            self._result(row, names.get(row.place)) for row in step.rows if row.kind == TOOL and (row.result or not row.tool)
+            self._result(row, names.get(row.place))
+            for row in step.rows
+            if row.kind == TOOL and (row.result or not row.tool)
         ]
         if results:
             made["observation"] = {"results": results}

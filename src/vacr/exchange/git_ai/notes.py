@@ -1,7 +1,8 @@
-"""The text of a note: files with their lines, a line of three hyphens, and JSON. Step: export, import.
+"""The text of a note: files with their lines, a line of three hyphens, and JSON. Step: export,
+import.
 
-Follows the Git AI Standard 3.0.0, section 1.2. A line of the first section names whoever wrote some lines by a key, which the
-JSON explains.
+Follows the Git AI Standard 3.0.0, section 1.2. A line of the first section names whoever wrote some
+lines by a key, which the JSON explains.
 """
 
 from __future__ import annotations
@@ -50,7 +51,12 @@ def write(note: Note) -> str:
     for path, attested in note.files:
         lines.append(f'"{path}"' if _TO_QUOTE.search(path) or path == DIVIDER else path)
         lines += [f"  {one.key} {','.join(map(_written, one.ranges))}" for one in attested]
-    return "\n".join([*lines, DIVIDER, msgspec.json.format(sorted_text(note.metadata), indent=2).decode()]) + "\n"
+    return (
+        "\n".join(
+            [*lines, DIVIDER, msgspec.json.format(sorted_text(note.metadata), indent=2).decode()]
+        )
+        + "\n"
+    )
 
 
 def parse(data: bytes) -> Note:
@@ -73,7 +79,9 @@ def parse(data: bytes) -> Note:
     end = lines.index(DIVIDER)
     metadata = canonical_json.decode("\n".join(lines[end + 1 :]).encode())
     if not isinstance(metadata, dict):
-        raise InvalidRecord("not a note of git-ai: what follows the hyphens is no object", where=f"line {end + 2}")
+        raise InvalidRecord(
+            "not a note of git-ai: what follows the hyphens is no object", where=f"line {end + 2}"
+        )
     return Note(_files(lines[:end]), metadata)
 
 
@@ -89,8 +97,14 @@ def _files(lines: list[str]) -> list[tuple[str, list[Attested]]]:
         found = _ENTRY.fullmatch(line)
         if found is None or not files:
             told = "no lines of a file before it" if found else "not a key and lines"
-            raise InvalidRecord(f"not a note of git-ai: {told}", where=f"line {number}", hint="Lines look so:   s_… 1-4,9")
-        files[-1][1].append(Attested(found[1], [_range(text, number) for text in found[2].split(",")]))
+            raise InvalidRecord(
+                f"not a note of git-ai: {told}",
+                where=f"line {number}",
+                hint="Lines look so:   s_… 1-4,9",
+            )
+        files[-1][1].append(
+            Attested(found[1], [_range(text, number) for text in found[2].split(",")])
+        )
     return files
 
 

@@ -1,7 +1,8 @@
 """A note of git-ai as a record. Step: import.
 
-Its lines are the file attribution; what its JSON says stays in the session under its own names, but for the commit, which is that
-of version control. Transcripts that older notes have are kept as they are: they are of many sessions, and a record is of one.
+Its lines are the file attribution; what its JSON says stays in the session under its own names, but
+for the commit, which is that of version control. Transcripts that older notes have are kept as they
+are: they are of many sessions, and a record is of one.
 """
 
 from __future__ import annotations
@@ -27,7 +28,10 @@ def read(source: Source) -> Reading:
     note = notes.parse(source.main.data)
     metadata = note.metadata
     if metadata.get("schema_version") != SCHEMA_VERSION:
-        told = f"not a note of git-ai that is known: {metadata.get('schema_version')!r}, not {SCHEMA_VERSION!r}"
+        told = (
+            f"not a note of git-ai that is known: {metadata.get('schema_version')!r}, not "
+            f"{SCHEMA_VERSION!r}"
+        )
         raise InvalidRecord(told, where="/schema_version")
     agents = _agents(metadata)
     session = Session(FORMAT, _RECORDER)
@@ -51,7 +55,9 @@ def read(source: Source) -> Reading:
     if isinstance(metadata.get("base_commit_sha"), str):
         session.vcs = {"revision": metadata.pop("base_commit_sha")}
     if said := sum(bool(one.get("messages")) for one in _objects(metadata.get("prompts")).values()):
-        session.notices.append(Notice(f"transcripts in it: {said}, kept as they are and not made entries"))
+        session.notices.append(
+            Notice(f"transcripts in it: {said}, kept as they are and not made entries")
+        )
     session.native = metadata
     reading = session.reading(source)
     record: Any = reading.record
@@ -61,9 +67,13 @@ def read(source: Source) -> Reading:
 
 
 def _agents(metadata: Native) -> dict[str, Native]:
-    """Give the agents that keys stand for, those of sessions and those of the prompts that older notes have."""
+    """Give the agents that keys stand for, those of sessions and those of the prompts that older
+    notes have.
+    """
     held = _objects(metadata.get("prompts")) | _objects(metadata.get("sessions"))
-    return {key: one["agent_id"] for key, one in held.items() if isinstance(one.get("agent_id"), dict)}
+    return {
+        key: one["agent_id"] for key, one in held.items() if isinstance(one.get("agent_id"), dict)
+    }
 
 
 def _contributor(key: str, agents: dict[str, Native]) -> Native:
@@ -77,4 +87,8 @@ def _contributor(key: str, agents: dict[str, Native]) -> Native:
 
 
 def _objects(value: Any) -> dict[str, Native]:
-    return {key: one for key, one in value.items() if isinstance(one, dict)} if isinstance(value, dict) else {}
+    return (
+        {key: one for key, one in value.items() if isinstance(one, dict)}
+        if isinstance(value, dict)
+        else {}
+    )

@@ -1,7 +1,7 @@
 """The file attribution of a record as a note of git-ai. Step: export.
 
-A note is about the lines that an agent wrote. Who the people were, a record does not know, so their lines, and those of nobody
-known, are left out and counted.
+A note is about the lines that an agent wrote. Who the people were, a record does not know, so their
+lines, and those of nobody known, are left out and counted.
 """
 
 from __future__ import annotations
@@ -25,12 +25,15 @@ _NO_COMMIT = "0" * 40
 
 
 def export(record: Native, asked: Asked) -> Exported:
-    """Give the note for the commit that has the record's files; a record that was made of a note gives that again.
+    """Give the note for the commit that has the record's files; a record that was made of a note
+    gives that again.
 
     Raises:
         InvalidRecord: the record attributes no files.
     """
-    if (data := restored(record, FORMAT, lambda one: notes.write(_note(one)).encode(), reading.read)) is not None:
+    if (
+        data := restored(record, FORMAT, lambda one: notes.write(_note(one)).encode(), reading.read)
+    ) is not None:
         return Exported(data)
     losses: Losses = Counter()
     files = files_of(record, "a note of git-ai")
@@ -38,7 +41,11 @@ def export(record: Native, asked: Asked) -> Exported:
     session = record["session"]
     meta = session.get("agent-meta", {})
     name = str(meta.get("cli-name", "unknown"))
-    agent = {"tool": _TOOLS.get(name, name), "id": str(session["session-id"]), "model": str(meta.get("model-id", "unknown"))}
+    agent = {
+        "tool": _TOOLS.get(name, name),
+        "id": str(session["session-id"]),
+        "model": str(meta.get("model-id", "unknown")),
+    }
     author = "s_" + _hashed(f"{agent['tool']}:{agent['id']}")
     key = f"{author}::t_{_hashed(record['id'])}"
     attested = []
@@ -53,7 +60,11 @@ def export(record: Native, asked: Asked) -> Exported:
         "prompts": {},
         "sessions": {author: {"agent_id": agent}},
         "humans": {},
-        "vacr": {"record": record["id"], "sha-256": asked.digest, "exporter": f"vacr {__version__}"},
+        "vacr": {
+            "record": record["id"],
+            "sha-256": asked.digest,
+            "exporter": f"vacr {__version__}",
+        },
     }
     return Exported(notes.write(Note(attested, metadata)).encode(), losses)
 
@@ -66,7 +77,9 @@ def _lines(file: Native, model: str, losses: Losses) -> list[Range]:
             who = one.get("contributor", conversation.get("contributor", {}))
             count = one["end-line"] - one["start-line"] + 1
             if who.get("type") != "ai" or one["start-line"] < 1 or count < 1:
-                losses[f"lines of contributors of type {who.get('type', 'unknown')}"] += max(count, 0)
+                losses[f"lines of contributors of type {who.get('type', 'unknown')}"] += max(
+                    count, 0
+                )
                 continue
             if who.get("model-id", model).rpartition("/")[2] != model.rpartition("/")[2]:
                 losses["lines of other models, whose names are not told"] += count
@@ -83,14 +96,18 @@ def _lines(file: Native, model: str, losses: Losses) -> list[Range]:
 def _note(record: Native) -> Note:
     """Give the note that a record was made of."""
     session, said = record["session"], ours(record)
-    metadata: Native = {name: value for name, value in session.items() if name not in SESSION_MEMBERS} | said.get("native", {})
+    metadata: Native = {
+        name: value for name, value in session.items() if name not in SESSION_MEMBERS
+    } | said.get("native", {})
     if "vcs" in record:
         metadata["base_commit_sha"] = record["vcs"]["revision"]
     keys = iter(said[KEYS])
     files = []
     for file in record["file-attribution"]["files"]:
         attested = [
-            Attested(next(keys), [(one["start-line"], one["end-line"]) for one in conversation["ranges"]])
+            Attested(
+                next(keys), [(one["start-line"], one["end-line"]) for one in conversation["ranges"]]
+            )
             for conversation in file["conversations"]
         ]
         files.append((file["path"], attested))

@@ -1,4 +1,6 @@
-"""What was said, thought and called, as the messages that the GenAI conventions put into attributes. Step: export."""
+"""What was said, thought and called, as the messages that the GenAI conventions put into
+attributes. Step: export.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,14 @@ def answer(step: Step) -> Native:
             parts += [{"type": "reasoning", "content": text}] if (text := _text(row.parts)) else []
         elif row.kind == TOOL:
             if row.tool:
-                parts.append({"type": "tool_call", "id": call_id(row), "name": row.tool, "arguments": row.entry.get("input")})
+                parts.append(
+                    {
+                        "type": "tool_call",
+                        "id": call_id(row),
+                        "name": row.tool,
+                        "arguments": row.entry.get("input"),
+                    }
+                )
         else:
             parts += map(_part, row.parts)
     return {"role": "assistant", "parts": parts}
@@ -32,9 +41,16 @@ def answer(step: Step) -> Native:
 
 def results(step: Step) -> list[Native]:
     """Give what came of the calls of a step, as messages to the model."""
-    found = [row for row in step.rows if row.kind == TOOL and (row.result is not None or not row.tool)]
+    found = [
+        row for row in step.rows if row.kind == TOOL and (row.result is not None or not row.tool)
+    ]
     return [
-        {"role": "tool", "parts": [{"type": "tool_call_response", "id": call_id(row), "response": response(row)}]}
+        {
+            "role": "tool",
+            "parts": [
+                {"type": "tool_call_response", "id": call_id(row), "response": response(row)}
+            ],
+        }
         for row in found
     ]
 
@@ -65,6 +81,16 @@ def _part(part: Part) -> Native:
     if isinstance(part, Image):
         modality = part.media_type.partition("/")[0] or "image"
         if part.data:
-            return {"type": "blob", "mime_type": part.media_type, "modality": modality, "content": part.data}
-        return {"type": "uri", "mime_type": part.media_type, "modality": modality, "uri": part.address}
+            return {
+                "type": "blob",
+                "mime_type": part.media_type,
+                "modality": modality,
+                "content": part.data,
+            }
+        return {
+            "type": "uri",
+            "mime_type": part.media_type,
+            "modality": modality,
+            "uri": part.address,
+        }
     return {"type": part.kind, "content": part.value}

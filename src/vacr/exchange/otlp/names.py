@@ -1,7 +1,8 @@
 """The names that traces of agents use. Step: export.
 
-Those of GenAI are the ones of `open-telemetry/semantic-conventions-genai`, which is still in development: they are kept here,
-because no package has them. Those of OpenInference stand beside them for tools that know only these.
+Those of GenAI are the ones of `open-telemetry/semantic-conventions-genai`, which is still in
+development: they are kept here, because no package has them. Those of OpenInference stand beside
+them for tools that know only these.
 """
 
 from __future__ import annotations
@@ -34,7 +35,11 @@ USAGE = {
     "reasoning": "gen_ai.usage.reasoning.output_tokens",
     "cost": "vacr.usage.cost",
 }
-TOKEN_COUNTS = {"input": "llm.token_count.prompt", "output": "llm.token_count.completion", "total": "llm.token_count.total"}
+TOKEN_COUNTS = {
+    "input": "llm.token_count.prompt",
+    "output": "llm.token_count.completion",
+    "total": "llm.token_count.total",
+}
 SPAN_KIND = "openinference.span.kind"
 SPAN_KINDS = {INVOKE_AGENT: "AGENT", CHAT: "LLM", EXECUTE_TOOL: "TOOL"}
 SESSION = "session.id"

@@ -1,4 +1,6 @@
-"""Spans as OTLP/JSON writes them. Step: export. Follows the JSON mapping of OTLP: ids in hexadecimal, 64-bit numbers as texts."""
+"""Spans as OTLP/JSON writes them. Step: export. Follows the JSON mapping of OTLP: ids in
+hexadecimal, 64-bit numbers as texts.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,13 @@ class Span:
             "kind": _CLIENT if self.operation == "chat" else _INTERNAL,
             "startTimeUnixNano": str(self.start * _NANOSECONDS),
             "endTimeUnixNano": str(max(self.start, self.end) * _NANOSECONDS),
-            "attributes": attributes({OPERATION: self.operation, SPAN_KIND: SPAN_KINDS[self.operation], **self.attributes}),
+            "attributes": attributes(
+                {
+                    OPERATION: self.operation,
+                    SPAN_KIND: SPAN_KINDS[self.operation],
+                    **self.attributes,
+                }
+            ),
         }
         if self.parent is not None:
             made["parentSpanId"] = self.parent.id(digest)
@@ -61,7 +69,11 @@ def trace_id(digest: str) -> str:
 
 def attributes(members: Native) -> list[Native]:
     """Give attributes; what is not known is left out."""
-    return [{"key": name, "value": _value(value)} for name, value in members.items() if value is not None and value != ""]
+    return [
+        {"key": name, "value": _value(value)}
+        for name, value in members.items()
+        if value is not None and value != ""
+    ]
 
 
 def _value(value: Any) -> Native:

@@ -1,7 +1,9 @@
-"""A record as an OTLP/JSON trace. Step: export. Follows the GenAI conventions of OpenTelemetry, in development.
+"""A record as an OTLP/JSON trace. Step: export. Follows the GenAI conventions of OpenTelemetry, in
+development.
 
-A span for the agent, and below it one for each call of a model and one for each call of a tool; a sub-agent's are below a span
-of its own. Ids are made of the record's digest, so that the same record always gives the same trace.
+A span for the agent, and below it one for each call of a model and one for each call of a tool; a
+sub-agent's are below a span of its own. Ids are made of the record's digest, so that the same
+record always gives the same trace.
 """
 
 from __future__ import annotations
@@ -12,7 +14,15 @@ from typing import Any
 from vacr import codec
 from vacr.errors import InvalidRecord
 from vacr.exchange import steps as stepping
-from vacr.exchange.exported import Asked, Exported, Losses, lose_events, lose_sealed, lose_the_rest, sifted
+from vacr.exchange.exported import (
+    Asked,
+    Exported,
+    Losses,
+    lose_events,
+    lose_sealed,
+    lose_the_rest,
+    sifted,
+)
 from vacr.exchange.otlp import messages, names
 from vacr.exchange.otlp.spans import LAST, Span, attributes
 from vacr.exchange.steps import AGENT, PROMPT, Step, instructions
@@ -22,7 +32,9 @@ from vacr.version import __version__
 from vacr.viewer.rows import EVENT, TOOL, Row
 
 _UNKNOWN = "unknown"
-_ABOUT = frozenset(("session-start", "session-end", "cli-name", "cli-version", "model-id", "model-provider"))
+_ABOUT = frozenset(
+    ("session-start", "session-end", "cli-name", "cli-version", "model-id", "model-provider")
+)
 
 
 def export(record: Native, asked: Asked) -> Exported:
@@ -39,13 +51,19 @@ def export(record: Native, asked: Asked) -> Exported:
     found = stepping.only(stepping.steps(every, record), kept)
     spans = _Tracing(record, asked, losses).spans(found)
     meta = record["session"].get("agent-meta", {})
-    service = {"service.name": meta.get("cli-name", _UNKNOWN), "service.version": meta.get("cli-version")}
+    service = {
+        "service.name": meta.get("cli-name", _UNKNOWN),
+        "service.version": meta.get("cli-version"),
+    }
     document = {
         "resourceSpans": [
             {
                 "resource": {"attributes": attributes(service)},
                 "scopeSpans": [
-                    {"scope": {"name": "vacr", "version": __version__}, "spans": [span.written(asked.digest) for span in spans]}
+                    {
+                        "scope": {"name": "vacr", "version": __version__},
+                        "spans": [span.written(asked.digest) for span in spans],
+                    }
                 ],
             }
         ]
@@ -68,7 +86,10 @@ class _Tracing:
         self.timeless: set[str] = set()
 
     def _began(self) -> int:
-        stamps = [self.session.get("session-start"), *(entry.get("timestamp") for entry in self.session["entries"])]
+        stamps = [
+            self.session.get("session-start"),
+            *(entry.get("timestamp") for entry in self.session["entries"]),
+        ]
         for stamp in stamps:
             if (moment := _known_moment(stamp)) is not None:
                 return moment
@@ -78,7 +99,10 @@ class _Tracing:
     def spans(self, found: list[Step]) -> list[Span]:
         """Give all spans, each after its parent."""
         root = self._agent("", str(self.meta.get("cli-name", "agent")), None)
-        root.attributes |= {"vacr.record.id": self.record["id"], "vacr.record.sha256": self.asked.digest}
+        root.attributes |= {
+            "vacr.record.id": self.record["id"],
+            "vacr.record.sha256": self.asked.digest,
+        }
         agents, spans = {"": root}, [root]
         pending: dict[str, list[Native]] = {}
         for step in found:
@@ -96,7 +120,11 @@ class _Tracing:
                 _add(parent, names.INSTRUCTIONS, messages.instructed(step))
         for name, waiting in pending.items():
             # What was asked last may have had no answer.
-            _add(agents[name], names.INPUT_MESSAGES, [one for one in waiting if one["role"] == "user"])
+            _add(
+                agents[name],
+                names.INPUT_MESSAGES,
+                [one for one in waiting if one["role"] == "user"],
+            )
         for span in reversed(spans):
             if span.parent is not None:
                 span.parent.end = max(span.parent.end, span.end)
@@ -104,12 +132,18 @@ class _Tracing:
             _write_messages(span)
         root.end = max(root.end, _known_moment(self.session.get("session-end")) or 0)
         if self.timeless:
-            self.losses["rows without a time, which have that of the row before"] = len(self.timeless)
+            self.losses["rows without a time, which have that of the row before"] = len(
+                self.timeless
+            )
         _use(root, _sum([step.usage(self.record) for step in found]))
         return spans
 
     def _agent(self, place: str, name: str, parent: Span | None) -> Span:
-        said = {names.AGENT_NAME: name, names.AGENT_VERSION: self.meta.get("cli-version"), names.AGENT_ID: place}
+        said = {
+            names.AGENT_NAME: name,
+            names.AGENT_VERSION: self.meta.get("cli-version"),
+            names.AGENT_ID: place,
+        }
         said |= self._common() | {names.REQUEST_MODEL: _known(self.meta.get("model-id"))}
         return Span(names.INVOKE_AGENT, name, place, parent, self.now, self.now, said)
 
@@ -121,12 +155,18 @@ class _Tracing:
     def _step(self, step: Step, parent: Span, waiting: list[Native]) -> list[Span]:
         """Give the spans of one call of a model, and of the tools that it called."""
         rows = step.rows
-        model = next((row.model for row in rows if _known(row.model)), _known(self.meta.get("model-id")))
+        model = next(
+            (row.model for row in rows if _known(row.model)), _known(self.meta.get("model-id"))
+        )
         start = self._moment(rows[0])
         chat = Span(names.CHAT, model or "", rows[0].place, parent, start, start, self._common())
         chat.end = max(self._moment(row) for row in rows)
         chat.attributes |= {names.REQUEST_MODEL: model, names.RESPONSE_MODEL: model}
-        reasons = [row.entry["stop-reason"] for row in rows if isinstance(row.entry.get("stop-reason"), str)]
+        reasons = [
+            row.entry["stop-reason"]
+            for row in rows
+            if isinstance(row.entry.get("stop-reason"), str)
+        ]
         chat.attributes[names.FINISH_REASONS] = reasons[-1:] or None
         spoken = messages.answer(step)
         _add(parent, names.INPUT_MESSAGES, [one for one in waiting if one["role"] == "user"])
@@ -140,13 +180,26 @@ class _Tracing:
     def _tool(self, row: Row, parent: Span) -> Span:
         start = self._moment(row)
         end = self._moment(row.result) if row.result is not None else start
-        span = Span(names.EXECUTE_TOOL, row.tool or _UNKNOWN, row.place, parent, start, end, self._common(), row.is_error)
+        span = Span(
+            names.EXECUTE_TOOL,
+            row.tool or _UNKNOWN,
+            row.place,
+            parent,
+            start,
+            end,
+            self._common(),
+            row.is_error,
+        )
         span.attributes |= {
             names.TOOL_NAME: row.tool or _UNKNOWN,
             names.TOOL_TYPE: "function",
             names.CALL_ID: messages.call_id(row),
-            names.CALL_ARGUMENTS: codec.encode(row.entry["input"]).decode() if "input" in row.entry else None,
-            names.CALL_RESULT: messages.response(row) if row.result is not None or not row.tool else None,
+            names.CALL_ARGUMENTS: codec.encode(row.entry["input"]).decode()
+            if "input" in row.entry
+            else None,
+            names.CALL_RESULT: messages.response(row)
+            if row.result is not None or not row.tool
+            else None,
             names.ERROR_TYPE: "tool_error" if row.is_error else None,
         }
         return span

@@ -1,7 +1,9 @@
-"""Which statements a log takes: the registration policy. Step: register. Follows RFC 9943 section 6.
+"""Which statements a log takes: the registration policy. Step: register. Follows RFC 9943 section
+6.
 
-A signature is always verified. Where keys or authorities are named, it has to be by one of them; else by the key that the
-statement itself carries and names, so that nobody can register in the name of a key they do not have.
+A signature is always verified. Where keys or authorities are named, it has to be by one of them;
+else by the key that the statement itself carries and names, so that nobody can register in the name
+of a key they do not have.
 """
 
 from __future__ import annotations
@@ -62,14 +64,21 @@ class Admission:
             raise Problem(400, "Payload Missing", _DETACHED)
         entry = entry_of(message)
         if len(entry) > self.largest:
-            detail = f"an entry of {len(entry)} bytes; this log takes {self.largest} at most. Sign it as a hash envelope."
+            detail = (
+                f"an entry of {len(entry)} bytes; this log takes {self.largest} at most. "
+                "Sign it as a hash envelope."
+            )
             raise Problem(413, "Statement Too Large", detail)
         try:
             self._check(message, message.payload)
         except InvalidStatement as error:
             if error.reason.startswith("alg-"):
                 raise Problem(400, "Bad Signature Algorithm", str(error)) from error
-            told = f"{error}. {error.hint}" if error.reason == "signature" and error.hint else str(error)
+            told = (
+                f"{error}. {error.hint}"
+                if error.reason == "signature" and error.hint
+                else str(error)
+            )
             raise rejected(told) from error
         return entry
 
@@ -77,7 +86,9 @@ class Admission:
         _check_headers(message)
         contents.profile_of(message)
         algorithm = trust.check_algorithm(message, self.policy)
-        signer = trust.check_signature(message, algorithm, payload, self._signers(message, algorithm))
+        signer = trust.check_signature(
+            message, algorithm, payload, self._signers(message, algorithm)
+        )
         now = self.clock()
         claims = check_claims(message, self.policy, signer, now)
         if self.issuers and claims[labels.ISS] not in self.issuers:
@@ -116,7 +127,14 @@ def _check_headers(message: Sign1) -> None:
     if not message.tagged:
         raise InvalidStatement("a statement is tagged as COSE_Sign1 (18)", reason="tag")
     claims: Any = message.protected.get(labels.CWT_CLAIMS)
-    if not isinstance(claims, dict) or not all(isinstance(claims.get(one), str) for one in (labels.ISS, labels.SUB)):
-        raise InvalidStatement("the protected header has to name an issuer and a subject (CWT claims)", reason="claims-missing")
+    if not isinstance(claims, dict) or not all(
+        isinstance(claims.get(one), str) for one in (labels.ISS, labels.SUB)
+    ):
+        raise InvalidStatement(
+            "the protected header has to name an issuer and a subject (CWT claims)",
+            reason="claims-missing",
+        )
     if not {labels.KID, labels.X5T, labels.X5CHAIN} & message.protected.keys():
-        raise InvalidStatement("the protected header has to name the key: kid, x5t or x5chain", reason="kid-missing")
+        raise InvalidStatement(
+            "the protected header has to name the key: kid, x5t or x5chain", reason="kid-missing"
+        )

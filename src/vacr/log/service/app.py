@@ -1,7 +1,7 @@
 """The service as a web application: what is at which address. Step: register.
 
-Follows SCRAPI for `/entries` and `/.well-known/scitt-keys`, C2SP tlog-tiles for `/checkpoint` and `/tile/…`. Query parameters are
-ignored.
+Follows SCRAPI for `/entries` and `/.well-known/scitt-keys`, C2SP tlog-tiles for `/checkpoint` and
+`/tile/…`. Query parameters are ignored.
 """
 
 from __future__ import annotations
@@ -59,11 +59,17 @@ class Service:
     linger: float
 
     def app(self) -> Application:
-        """Make the application; statements go to their place without a detour, for that is what a log spends its time on."""
+        """Make the application; statements go to their place without a detour, for that is what a
+        log spends its time on.
+        """
         others = self._others()
 
         async def front(scope: Scope, receive: Receive, send: Send) -> None:
-            taken = scope["type"] == "http" and scope["path"] == "/entries" and scope["method"] == "POST"
+            taken = (
+                scope["type"] == "http"
+                and scope["path"] == "/entries"
+                and scope["method"] == "POST"
+            )
             await (self.registration if taken else others)(scope, receive, send)
 
         return front
@@ -83,8 +89,13 @@ class Service:
             Route("/openapi.json", _told(pages.openapi)),
             Route("/", _told(self.page)),
         ]
-        found = Starlette(routes=routes, lifespan=self._lifespan, exception_handlers={HTTPException: _no_such_address})
-        # It would lead to an address that it makes up from what the caller says, and that a proxy in between may not have.
+        found = Starlette(
+            routes=routes,
+            lifespan=self._lifespan,
+            exception_handlers={HTTPException: _no_such_address},
+        )
+        # It would lead to an address that it makes up from what the caller says, and that a proxy
+        # in between may not have.
         found.router.redirect_slashes = False
         return found
 
@@ -111,7 +122,9 @@ class Service:
         found = await self._entry(request)
         if found is None:
             return _come_back(request)
-        return Response(found[1], 200, {"content-type": COSE.decode(), "location": str(request.url.path)})
+        return Response(
+            found[1], 200, {"content-type": COSE.decode(), "location": str(request.url.path)}
+        )
 
     async def statement(self, request: Request) -> Response:
         """Give the statement that an entry is, with its receipt in it: a transparent statement."""
@@ -121,13 +134,19 @@ class Service:
         return Response(with_receipt(*found), 200, {"content-type": COSE.decode()})
 
     async def _entry(self, request: Request) -> tuple[bytes, bytes] | None:
-        """Give an entry and its receipt; nothing, while it is or may be on its way, taken here or by another front end."""
+        """Give an entry and its receipt; nothing, while it is or may be on its way, taken here or
+        by another front end.
+        """
         name = request.path_params["name"]
         if names.leaf_of(name) in self.registration.pending:
             return None
         found = await self.readers.read(lambda reading: _found(reading, name))
         if found is None and not names.is_under_way(name, time.time()):
-            raise Problem(404, "Operation Not Found", "no such entry; if it was sent and not confirmed, send it again")
+            raise Problem(
+                404,
+                "Operation Not Found",
+                "no such entry; if it was sent and not confirmed, send it again",
+            )
         return found
 
     async def keys(self, _: Request) -> Response:
@@ -163,7 +182,11 @@ class Service:
             raise Problem(404, "Not Found", str(error)) from error
 
         def read(reading: Reading) -> bytes:
-            return bundle_bytes(reading, number, width) if level == ENTRIES else tile_bytes(reading, int(level), number, width)
+            return (
+                bundle_bytes(reading, number, width)
+                if level == ENTRIES
+                else tile_bytes(reading, int(level), number, width)
+            )
 
         try:
             data = await self.readers.read(read)
@@ -177,7 +200,9 @@ class Service:
         return pages.page(found[-1], self.publisher.keyring.log, self.publisher.size)
 
 
-def _told(work: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
+def _told(
+    work: Callable[[Request], Awaitable[Response]],
+) -> Callable[[Request], Awaitable[Response]]:
     """Answer with what went wrong."""
 
     async def answer(request: Request) -> Response:
@@ -194,10 +219,18 @@ def _told(work: Callable[[Request], Awaitable[Response]]) -> Callable[[Request],
 
 
 async def _no_such_address(_: Request, error: Exception) -> Response:
-    status, more = (error.status_code, error.headers) if isinstance(error, HTTPException) else (500, None)
+    status, more = (
+        (error.status_code, error.headers) if isinstance(error, HTTPException) else (500, None)
+    )
     if status == 405:  # noqa: PLR2004
-        return _problem(Problem(status, "Method Not Allowed", "this cannot be done here; / says what can", more=more))
-    return _problem(Problem(status, "Not Found", "there is nothing here; / says what there is", more=more))
+        return _problem(
+            Problem(
+                status, "Method Not Allowed", "this cannot be done here; / says what can", more=more
+            )
+        )
+    return _problem(
+        Problem(status, "Not Found", "there is nothing here; / says what there is", more=more)
+    )
 
 
 def _problem(problem: Problem) -> Response:
@@ -214,7 +247,10 @@ def _cbor(value: Any) -> Response:
 
 
 def _cose_key(key: PublicKey) -> dict[int, Any]:
-    return keys.to_cose(key) | {_KEY_ID: keys.thumbprint(key), _KEY_ALG: algorithms.default_for(key)}
+    return keys.to_cose(key) | {
+        _KEY_ID: keys.thumbprint(key),
+        _KEY_ALG: algorithms.default_for(key),
+    }
 
 
 def _keys(reading: Reading) -> list[PublicKey]:

@@ -55,7 +55,9 @@ class Tokens:
             for known in self.hashes:
                 if hmac.compare_digest(known, given):
                     return known.hex()
-            raise unauthorized("this token is none of those that may register here", "invalid_token")
+            raise unauthorized(
+                "this token is none of those that may register here", "invalid_token"
+            )
         raise unauthorized("who registers here needs a token: vacr register --token-file FILE")
 
 
@@ -86,7 +88,12 @@ class Rates:
             self.left.pop(next(iter(self.left)))  # whoever has not called for longest
         if left < 1:
             self.left[caller] = (now, left)
-            raise Problem(429, "Too Many Requests", f"more than {self.rate:g} a second", retry_after=self._until_next(left))
+            raise Problem(
+                429,
+                "Too Many Requests",
+                f"more than {self.rate:g} a second",
+                retry_after=self._until_next(left),
+            )
         self.left[caller] = (now, left - 1)
 
     def _until_next(self, left: float) -> int:
@@ -95,7 +102,8 @@ class Rates:
 
 
 def count_call(scope: MutableMapping[str, Any], tokens: Tokens | None, rates: Rates) -> None:
-    """Count a call for whoever calls: by their token, else by their address. A token that is wrong counts for the address.
+    """Count a call for whoever calls: by their token, else by their address. A token that is wrong
+    counts for the address.
 
     Raises:
         Problem: a token is needed, or there were too many calls.
@@ -119,7 +127,9 @@ def address_of(scope: MutableMapping[str, Any]) -> str:
 
 @lru_cache(_CALLERS)
 def _household(address: str) -> str:
-    """Name whom an address is of: of the newer kind (IPv6), everybody has as many as they like that begin alike."""
+    """Name whom an address is of: of the newer kind (IPv6), everybody has as many as they like that
+    begin alike.
+    """
     try:
         found = ip_address(address)
     except ValueError:

@@ -32,7 +32,9 @@ class Condition:
         """Tell whether the log takes entries and publishes them."""
         sequencer = self.registration.sequencer
         failures = {
-            "sequencer": outward(sequencer.failure) if sequencer is not None and sequencer.failure else None,
+            "sequencer": outward(sequencer.failure)
+            if sequencer is not None and sequencer.failure
+            else None,
             "publisher": outward(self.publisher.failure) if self.publisher.failure else None,
         }
         try:
@@ -47,21 +49,43 @@ class Condition:
         sequencer = self.registration.sequencer
         found = [
             Sample("published_size", "Entries under the last checkpoint.", self.publisher.size),
-            Sample("waiting", "Statements that wait for their batch.", len(sequencer.queue) if sequencer else 0),
-            Sample("batches", "Batches that this process added.", sequencer.batches if sequencer else 0),
+            Sample(
+                "waiting",
+                "Statements that wait for their batch.",
+                len(sequencer.queue) if sequencer else 0,
+            ),
+            Sample(
+                "batches", "Batches that this process added.", sequencer.batches if sequencer else 0
+            ),
         ]
         missing = sum(one.missing for one in self.publisher.asked)
-        found.append(Sample("cosignatures_missing", "Witnesses that have not cosigned the last checkpoint.", missing))
+        found.append(
+            Sample(
+                "cosignatures_missing",
+                "Witnesses that have not cosigned the last checkpoint.",
+                missing,
+            )
+        )
         try:
             async with asyncio.timeout(_SCRAPE_SECONDS):
-                found.append(Sample("log_size", "Entries in the log.", await self.readers.read(_size)))
+                found.append(
+                    Sample("log_size", "Entries in the log.", await self.readers.read(_size))
+                )
             up = True
         except (VacrError, TimeoutError):
             up = False
         failures = (sequencer.storage_failures if sequencer else 0) + self.readers.failures
-        found.append(Sample("storage_failures_total", "Times that the database failed and was opened again.", failures))
+        found.append(
+            Sample(
+                "storage_failures_total",
+                "Times that the database failed and was opened again.",
+                failures,
+            )
+        )
         found.append(Sample("log_up", "Whether the log can be read: 1 or 0.", int(up)))
-        return PlainTextResponse(self.registration.metrics.text(found), media_type="text/plain; version=0.0.4")
+        return PlainTextResponse(
+            self.registration.metrics.text(found), media_type="text/plain; version=0.0.4"
+        )
 
 
 def _size(reading: Reading) -> int:

@@ -44,9 +44,18 @@ class Metrics:
 
     def text(self, more: Iterable[Sample]) -> str:
         """Write all, with what others have counted."""
-        lines = ["# HELP vacr_responses_total Answers to requests to register, by status.", "# TYPE vacr_responses_total counter"]
-        lines += [f'vacr_responses_total{{status="{status}"}} {count}' for status, count in sorted(self.responses.items())]
-        lines += ["# HELP vacr_entries_total Entries added by this process.", "# TYPE vacr_entries_total counter"]
+        lines = [
+            "# HELP vacr_responses_total Answers to requests to register, by status.",
+            "# TYPE vacr_responses_total counter",
+        ]
+        lines += [
+            f'vacr_responses_total{{status="{status}"}} {count}'
+            for status, count in sorted(self.responses.items())
+        ]
+        lines += [
+            "# HELP vacr_entries_total Entries added by this process.",
+            "# TYPE vacr_entries_total counter",
+        ]
         lines += [f"vacr_entries_total {self.entries}"]
         lines += ["# HELP vacr_registration_seconds Time from a request to its receipt."]
         lines += ["# TYPE vacr_registration_seconds histogram"]
@@ -54,7 +63,14 @@ class Metrics:
         for bound, count in zip((*_BOUNDS, "+Inf"), self.durations, strict=True):
             total += count
             lines.append(f'vacr_registration_seconds_bucket{{le="{bound}"}} {total}')
-        lines += [f"vacr_registration_seconds_sum {self.seconds:.6f}", f"vacr_registration_seconds_count {total}"]
+        lines += [
+            f"vacr_registration_seconds_sum {self.seconds:.6f}",
+            f"vacr_registration_seconds_count {total}",
+        ]
         for one in more:
-            lines += [f"# HELP vacr_{one.name} {one.told}", f"# TYPE vacr_{one.name} {one.kind}", f"vacr_{one.name} {one.value}"]
+            lines += [
+                f"# HELP vacr_{one.name} {one.told}",
+                f"# TYPE vacr_{one.name} {one.kind}",
+                f"vacr_{one.name} {one.value}",
+            ]
         return "\n".join(lines) + "\n"

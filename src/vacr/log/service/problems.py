@@ -1,4 +1,6 @@
-"""What a service says when it refuses: concise problem details. Step: register. Follows RFC 9290 and SCRAPI."""
+"""What a service says when it refuses: concise problem details. Step: register. Follows RFC 9290
+and SCRAPI.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,13 @@ class Problem(VacrError):  # noqa: N818 - the word of RFC 9290
     """A request that is refused, with the status that tells why."""
 
     def __init__(
-        self, status: int, title: str, detail: str, *, retry_after: int | None = None, more: Mapping[str, str] | None = None
+        self,
+        status: int,
+        title: str,
+        detail: str,
+        *,
+        retry_after: int | None = None,
+        more: Mapping[str, str] | None = None,
     ) -> None:
         """Keep what to answer, and the headers that go with it."""
         super().__init__(f"{title}: {detail}")
@@ -33,14 +41,18 @@ class Problem(VacrError):  # noqa: N818 - the word of RFC 9290
 
     def body(self) -> bytes:
         """Write the answer."""
-        return cbor2.dumps({_TITLE: self.title, _DETAIL: printable(self.detail[:_LONGEST])}, canonical=True)
+        return cbor2.dumps(
+            {_TITLE: self.title, _DETAIL: printable(self.detail[:_LONGEST])}, canonical=True
+        )
 
     def headers(self) -> list[tuple[bytes, bytes]]:
         """Give the headers of the answer."""
         found = [(b"content-type", MEDIA_TYPE.encode())]
         if self.retry_after is not None:
             found.append((b"retry-after", str(self.retry_after).encode()))
-        return found + [(name.lower().encode(), value.encode()) for name, value in self.more.items()]
+        return found + [
+            (name.lower().encode(), value.encode()) for name, value in self.more.items()
+        ]
 
 
 def rejected(detail: str) -> Problem:
@@ -49,8 +61,15 @@ def rejected(detail: str) -> Problem:
 
 
 def unauthorized(detail: str, error: str = "") -> Problem:
-    """Ask who calls; RFC 6750 section 3 wants the scheme named, and what was wrong with a token that was given."""
-    return Problem(401, "Unauthorized", detail, more={"WWW-Authenticate": "Bearer" + (f' error="{error}"' if error else "")})
+    """Ask who calls; RFC 6750 section 3 wants the scheme named, and what was wrong with a token
+    that was given.
+    """
+    return Problem(
+        401,
+        "Unauthorized",
+        detail,
+        more={"WWW-Authenticate": "Bearer" + (f' error="{error}"' if error else "")},
+    )
 
 
 def no_receipt_yet(status: int) -> Problem:
@@ -60,7 +79,9 @@ def no_receipt_yet(status: int) -> Problem:
 
 
 def outward(error: VacrError) -> str:
-    """Say what fails to whoever asks from elsewhere; where a database is and who its user is are none of their business."""
+    """Say what fails to whoever asks from elsewhere; where a database is and who its user is are
+    none of their business.
+    """
     return "the log's database fails" if isinstance(error, StorageFailed) else error.message
 
 
@@ -70,6 +91,13 @@ def unavailable(error: VacrError, *, more: str = "") -> Problem:
 
 
 def bug(error: Exception) -> Problem:
-    """Answer that something went wrong which nobody thought of, and tell whoever looks after the service what it was."""
-    _log.error("a bug in vacr: %s: %s", type(error).__name__, error, exc_info=_log.isEnabledFor(logging.INFO))
+    """Answer that something went wrong which nobody thought of, and tell whoever looks after the
+    service what it was.
+    """
+    _log.error(
+        "a bug in vacr: %s: %s",
+        type(error).__name__,
+        error,
+        exc_info=_log.isEnabledFor(logging.INFO),
+    )
     return Problem(500, "Internal Server Error", "a bug in vacr; the service has told its owner")

@@ -1,8 +1,10 @@
-"""What a log publishes beside receipts: tiles, then a checkpoint over them, with the cosignatures of witnesses. Step: register.
+"""What a log publishes beside receipts: tiles, then a checkpoint over them, with the cosignatures
+of witnesses. Step: register.
 
-Follows C2SP tlog-tiles, tlog-checkpoint and tlog-witness. A thread does it after batches are committed, and never before: several
-batches that are committed meanwhile are published at once. Tiles are also written as files, if there is a folder for them, so
-that any web server can serve them; they can be made again from the database at any time.
+Follows C2SP tlog-tiles, tlog-checkpoint and tlog-witness. A thread does it after batches are
+committed, and never before: several batches that are committed meanwhile are published at once.
+Tiles are also written as files, if there is a folder for them, so that any web server can serve
+them; they can be made again from the database at any time.
 """
 
 from __future__ import annotations
@@ -54,7 +56,10 @@ class Publisher:
     def __post_init__(self) -> None:
         """Make the threads."""
         self.due = threading.Event()
-        self.asked = [Asking(one, self.readers, self.due.set, first_pause=self.ask_again) for one in self.witnesses]
+        self.asked = [
+            Asking(one, self.readers, self.due.set, first_pause=self.ask_again)
+            for one in self.witnesses
+        ]
         self.stopping = threading.Event()
         self.thread = threading.Thread(target=self._run, name="publisher", daemon=True)
 
@@ -89,7 +94,9 @@ class Publisher:
                 return
 
     def _publish_alone(self) -> None:
-        """Publish, one process after the other where several use the folder: a checkpoint never replaces a newer one."""
+        """Publish, one process after the other where several use the folder: a checkpoint never
+        replaces a newer one.
+        """
         if self.folder is None:
             self.readers.now(self._publish)
             return
@@ -103,7 +110,9 @@ class Publisher:
         self.failure = error
 
     def _publish(self, reading: Reading) -> None:
-        """Publish by the log's own key first, and again when witnesses have cosigned: nothing waits for them."""
+        """Publish by the log's own key first, and again when witnesses have cosigned: nothing waits
+        for them.
+        """
         head = reading.head()
         if head is None:
             return
@@ -116,7 +125,8 @@ class Publisher:
             if self.folder is not None:
                 self._write_tiles(reading, self.folder, size)
             signed = checkpoint.sign_checkpoint(
-                Checkpoint(self.keyring.origin, size, head.head.root), self.keyring.checkpoint_key(reading, head)
+                Checkpoint(self.keyring.origin, size, head.head.root),
+                self.keyring.checkpoint_key(reading, head),
             )
             if not self.size and self.folder is not None and self.asked:
                 self._remember(signed, self.folder / "checkpoint")
@@ -138,10 +148,12 @@ class Publisher:
     # --- files ---
 
     def _write_tiles(self, reading: Reading, folder: Path, size: int) -> None:
-        """Write the tiles that are new since the last checkpoint: what the next one needs is there before it is.
+        """Write the tiles that are new since the last checkpoint: what the next one needs is there
+        before it is.
 
-        One that is there already is from a publication that failed, and perhaps not on the disk: it is written again. When the
-        process starts, so are those of before that are missing: a checkpoint may have been put here without them.
+        One that is there already is from a publication that failed, and perhaps not on the disk: it
+        is written again. When the process starts, so are those of before that are missing: a
+        checkpoint may have been put here without them.
         """
         old = self.size or published_size(folder)
         before = () if self.size else changed(reading, 0, old)
@@ -190,7 +202,9 @@ def bundle_bytes(reading: Reading, number: int, width: int) -> bytes:
 
 
 def published_size(folder: Path) -> int:
-    """Give the size of the tree that a folder of tiles was last published for; nothing there is 0."""
+    """Give the size of the tree that a folder of tiles was last published for; nothing
+    there is 0.
+    """
     try:
         return checkpoint.read_text(notes.parse((folder / "checkpoint").read_bytes()).text).size
     except (OSError, VacrError):

@@ -1,4 +1,6 @@
-"""Reading a log while it is written: connections of their own, in threads of their own. Step: register."""
+"""Reading a log while it is written: connections of their own, in threads of their own. Step:
+register.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ _log = logging.getLogger("vacr.log")
 
 
 class Readers:
-    """Some threads that read, each with a connection that is opened when it is needed, and again after it failed."""
+    """Some threads that read, each with a connection that is opened when it is needed, and again
+    after it failed.
+    """
 
     def __init__(self, open_storage: Callable[[], Storage]) -> None:
         """Read from a storage."""
@@ -48,7 +52,9 @@ class Readers:
             self.failures += 1
             self._drop()  # a connection that was lost is lost: the next one may do
             found = work(self._reader())
-            _log.warning("the database could not be read and was opened again: %s", error.diagnostics())
+            _log.warning(
+                "the database could not be read and was opened again: %s", error.diagnostics()
+            )
             return found
 
     def _reader(self) -> Reading:

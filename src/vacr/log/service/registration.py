@@ -1,7 +1,8 @@
 """`/entries`: statements in, receipts out. Step: register. Follows SCRAPI.
 
-This is written against ASGI itself, since it is what a log spends its time on: one statement in, a wait for its batch, one
-receipt out. With `always_303` a statement is answered at once with the address of its receipt.
+This is written against ASGI itself, since it is what a log spends its time on: one statement in, a
+wait for its batch, one receipt out. With `always_303` a statement is answered at once with the
+address of its receipt.
 """
 
 from __future__ import annotations
@@ -65,7 +66,9 @@ class Registration:
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 
-    async def _register(self, scope: Scope, receive: Receive) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
+    async def _register(
+        self, scope: Scope, receive: Receive
+    ) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
         count_call(scope, self.tokens, self.rates)
         _check_type(scope)
         statement = await _body(receive)
@@ -120,7 +123,9 @@ def _location(scope: Scope, name: str) -> tuple[bytes, bytes]:
 def _refused(problem: Problem) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
     headers = problem.headers()
     if problem.status in _BODY_UNREAD:
-        headers.append((b"connection", b"close"))  # whatever is still sent would be read for nothing
+        headers.append(
+            (b"connection", b"close")
+        )  # whatever is still sent would be read for nothing
     return problem.status, headers, problem.body()
 
 
@@ -154,8 +159,14 @@ async def _body(receive: Receive) -> bytes:
                     raise Problem(400, "Disconnected", "the connection ended before the statement")
                 body += message.get("body", b"")
                 if len(body) > _LARGEST_BODY:
-                    raise Problem(413, "Statement Too Large", f"more than {_LARGEST_BODY} bytes. Sign it as a hash envelope.")
+                    raise Problem(
+                        413,
+                        "Statement Too Large",
+                        f"more than {_LARGEST_BODY} bytes. Sign it as a hash envelope.",
+                    )
                 if not message.get("more_body"):
                     return bytes(body)
     except TimeoutError as error:
-        raise Problem(408, "Request Timeout", f"the statement did not arrive within {_BODY_SECONDS} seconds") from error
+        raise Problem(
+            408, "Request Timeout", f"the statement did not arrive within {_BODY_SECONDS} seconds"
+        ) from error

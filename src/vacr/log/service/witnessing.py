@@ -1,7 +1,9 @@
-"""Asking witnesses to cosign what was published. Step: register. Follows C2SP tlog-witness, as a client.
+"""Asking witnesses to cosign what was published. Step: register. Follows C2SP tlog-witness, as a
+client.
 
-Each witness has a thread of its own: one that never answers holds back neither the log nor the others. Whoever has not cosigned
-the last checkpoint is asked again, after pauses that grow, until they have or there is a newer one.
+Each witness has a thread of its own: one that never answers holds back neither the log nor the
+others. Whoever has not cosigned the last checkpoint is asked again, after pauses that grow, until
+they have or there is a newer one.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ from vacr.receipts.notes import VerifierKey
 from vacr.receipts.tiles import node_in
 
 FIRST_PAUSE = 2.0
-"""How many seconds to wait before a witness is asked for the same checkpoint again; the next time twice as long."""
+"""How many seconds to wait before a witness is asked for the same checkpoint again; the next time
+twice as long.
+"""
 _LONGEST_PAUSE = 300.0
 _log = logging.getLogger("vacr.log")
 
@@ -38,7 +42,12 @@ class Asking:
     """One witness, who is asked until they have cosigned the last checkpoint."""
 
     def __init__(
-        self, witness: Witness, readers: Readers, cosigned: Callable[[], None], *, first_pause: float = FIRST_PAUSE
+        self,
+        witness: Witness,
+        readers: Readers,
+        cosigned: Callable[[], None],
+        *,
+        first_pause: float = FIRST_PAUSE,
     ) -> None:
         """Take a witness, and what to call when they have cosigned."""
         self.witness = witness
@@ -53,7 +62,9 @@ class Asking:
         self.failure: VacrError | None = None
         self.due = threading.Event()
         self.stopping = False
-        self.thread = threading.Thread(target=self._run, name=f"witness {witness.key.name}", daemon=True)
+        self.thread = threading.Thread(
+            target=self._run, name=f"witness {witness.key.name}", daemon=True
+        )
 
     def start(self) -> None:
         """Begin to ask."""
@@ -71,7 +82,9 @@ class Asking:
             self.due.set()
 
     def remember(self, note: bytes, published: bytes) -> None:
-        """Take over what the witness has cosigned, if a checkpoint was published with it before this process began."""
+        """Take over what the witness has cosigned, if a checkpoint was published with it before
+        this process began.
+        """
         if published.startswith(note):
             with suppress(VacrError):
                 self.given = (note, checked(note, published.removeprefix(note), self.witness.key))
@@ -126,5 +139,7 @@ class Asking:
         return lines
 
     def _from(self, old: int, note: bytes, size: int) -> bytes:
-        proof = self.readers.now(lambda reading: tree.consistency_path(node_in(Tiles(reading)), old, size))
+        proof = self.readers.now(
+            lambda reading: tree.consistency_path(node_in(Tiles(reading)), old, size)
+        )
         return cosign(note, old, proof, self.witness.url, self.witness.key)

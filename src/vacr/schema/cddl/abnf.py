@@ -1,16 +1,25 @@
 """Match strings against ABNF, for `.abnf` and `.abnfb`. Step: validate.
 
-Follows RFC 9165 section 3: the controller is one element, then the rules it needs. The core rules of RFC 5234
-are there unless they are defined anew. Every way through a grammar is followed at once and each part is
-followed once from each position; what an ambiguous grammar may cost beyond that is bounded. A left-recursive
-rule is refused.
+Follows RFC 9165 section 3: the controller is one element, then the rules it needs. The core rules
+of RFC 5234 are there unless they are defined anew. Every way through a grammar is followed at once
+and each part is followed once from each position; what an ambiguous grammar may cost beyond that is
+bounded. A left-recursive rule is refused.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vacr.schema.cddl.abnf_syntax import BadGrammar, Letters, Named, Options, Part, Reader, Series, Times
+from vacr.schema.cddl.abnf_syntax import (
+    BadGrammar,
+    Letters,
+    Named,
+    Options,
+    Part,
+    Reader,
+    Series,
+    Times,
+)
 from vacr.schema.cddl.limits import TooMuchWork
 
 if TYPE_CHECKING:
@@ -123,7 +132,8 @@ class _Run:
             case Letters(ranges=ranges):
                 end = at + len(ranges)
                 inside = end <= len(self._text) and all(
-                    any(low <= self._text[at + index] <= high for low, high in options) for index, options in enumerate(ranges)
+                    any(low <= self._text[at + index] <= high for low, high in options)
+                    for index, options in enumerate(ranges)
                 )
                 return frozenset({end}) if inside else frozenset()
             case Named(name=name):
@@ -142,7 +152,8 @@ class _Run:
                 return self._times(part, at)
 
     def _step(self, part: Part, starts: Iterable[int]) -> frozenset[int]:
-        # A loop and not a generator inside a call: those would take the stack of the interpreter itself.
+        # A loop and not a generator inside a call: those would take the stack of the interpreter
+        # itself.
         found: set[int] = set()
         for start in starts:
             ends = self.ends(part, start)
@@ -151,7 +162,9 @@ class _Run:
             self._work += _CALL + len(ends)
         self._work += _CALL
         if self._work > _MOST_WORK or self._kept > _MOST_KEPT:
-            raise TooMuchWork("a string that the ABNF grammar can be read on in too many ways to be checked")
+            raise TooMuchWork(
+                "a string that the ABNF grammar can be read on in too many ways to be checked"
+            )
         return frozenset(found)
 
     def _times(self, part: Times, at: int) -> frozenset[int]:

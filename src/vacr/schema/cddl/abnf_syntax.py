@@ -1,7 +1,7 @@
 """Read ABNF into its parts. Step: validate.
 
-Follows RFC 5234 and RFC 7405 (`%s`, `%i`); a single linefeed ends a line, and a rule ends where the next one
-begins.
+Follows RFC 5234 and RFC 7405 (`%s`, `%i`); a single linefeed ends a line, and a rule ends where the
+next one begins.
 
 Left out on purpose: prose values (`<…>`), which no machine can match.
 """
@@ -132,8 +132,12 @@ class Reader:
 
     def _series(self) -> Part:
         parts: list[Part] = []
-        while self._peek()[0] in {"name", "repeat", "text", "value"} or self._peek()[1] in {"(", "["}:
-            # The rules follow the element without a mark of their own: a name before `=` is the next rule.
+        while self._peek()[0] in {"name", "repeat", "text", "value"} or self._peek()[1] in {
+            "(",
+            "[",
+        }:
+            # The rules follow the element without a mark of their own: a name before `=` is the
+            # next rule.
             if self._peek()[0] == "name" and self._peek(1)[1] in {"=", "=/"}:
                 break
             parts.append(self._repetition())
@@ -193,5 +197,7 @@ def _quoted(text: str) -> Letters:
 
 
 def _cases(character: str, *, exact: bool) -> tuple[tuple[int, int], ...]:
-    forms = {character} if exact or not character.isascii() else {character.lower(), character.upper()}
+    forms = (
+        {character} if exact or not character.isascii() else {character.lower(), character.upper()}
+    )
     return tuple((ord(form), ord(form)) for form in sorted(forms))

@@ -1,8 +1,9 @@
 """Compile arrays. Step: validate.
 
-Follows RFC 8610 sections 2.1.2 and 3.4 and its normative Appendix A: entries are matched in order as in a
-parsing expression grammar. An occurrence takes as much as it can and gives nothing back, the first
-alternative that matches is taken, so `[* int, int]` matches nothing. Keys are only names here.
+Follows RFC 8610 sections 2.1.2 and 3.4 and its normative Appendix A: entries are matched in order
+as in a parsing expression grammar. An occurrence takes as much as it can and gives nothing back,
+the first alternative that matches is taken, so `[* int, int]` matches nothing. Keys are only names
+here.
 """
 
 from __future__ import annotations
@@ -57,7 +58,9 @@ def _fixed(program: Program, sequence: list[Item]) -> list[str]:
 
 
 def define_group(program: Program, group: GroupNode, name: str) -> None:
-    """Write the function that matches a group from position `p` on, giving the position after it, or -1."""
+    """Write the function that matches a group from position `p` on, giving the position after it,
+    or -1.
+    """
     if len(group.alternatives) == 1:
         program.define(name, "v, p, n", _sequence(program, group.alternatives[0]))
         return
@@ -72,7 +75,11 @@ def define_group(program: Program, group: GroupNode, name: str) -> None:
 def _sequence(program: Program, sequence: list[Item]) -> list[str]:
     body: list[str] = []
     for item in sequence:
-        body += _group_item(program, item) if isinstance(item.value, GroupNode) else _type_item(program, item)
+        body += (
+            _group_item(program, item)
+            if isinstance(item.value, GroupNode)
+            else _type_item(program, item)
+        )
     return [*body, "return p"]
 
 

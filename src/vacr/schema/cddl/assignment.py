@@ -1,8 +1,10 @@
-"""Give the members of a map to the entries of its group, when no short way is sure to be right. Step: validate.
+"""Give the members of a map to the entries of its group, when no short way is sure to be right.
+Step: validate.
 
-Follows RFC 8610 sections 2.1.1 and 3.5.4. Members that fit the same entries are alike and are counted, not
-named, so the search is over as many kinds of members as there are and not over the members. A group of
-several entries that repeats has one count for all of them: the numbers that fit are tried.
+Follows RFC 8610 sections 2.1.1 and 3.5.4. Members that fit the same entries are alike and are
+counted, not named, so the search is over as many kinds of members as there are and not over the
+members. A group of several entries that repeats has one count for all of them: the numbers that fit
+are tried.
 """
 
 from __future__ import annotations
@@ -22,8 +24,8 @@ _MOST_STEPS = 5_000_000
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """How many members an entry takes for each copy of the group it repeats with, and how many copies there
-    may be.
+    """How many members an entry takes for each copy of the group it repeats with, and how many
+    copies there may be.
     """
 
     least: int
@@ -68,7 +70,9 @@ def assignable(
         if not options:
             return False
         fits[tuple(options)] += 1
-    return any(_filled(fits, limits, len(members), copies) for copies in _copies(limits, len(members)))
+    return any(
+        _filled(fits, limits, len(members), copies) for copies in _copies(limits, len(members))
+    )
 
 
 def _copies(limits: list[Limit], count: int) -> range:
@@ -77,7 +81,8 @@ def _copies(limits: list[Limit], count: int) -> range:
     if not shares:
         return range(1)
     each = sum(share.least for share in shares)
-    # Copies that need nothing only make more room, and no more of them than there are members can be of use.
+    # Copies that need nothing only make more room, and no more of them than there are members can
+    # be of use.
     most = count // each if each else max(count, shares[0].fewest)
     if shares[0].copies is not None:
         most = min(most, shares[0].copies)
@@ -97,8 +102,8 @@ def _filled(fits: Counter[Fits], limits: list[Limit], count: int, copies: int) -
         room.append(count if most is None else most)
         if share is not None and not copies:
             room[-1] = 0
-    # A matching that fills what is required and one that places every member can always be joined into one
-    # that does both (Mendelsohn and Dulmage), so the two questions are asked one by one.
+    # A matching that fills what is required and one that places every member can always be joined
+    # into one that does both (Mendelsohn and Dulmage), so the two questions are asked one by one.
     return _placed(fits, room) == count and _placed(fits, required) == sum(required)
 
 
@@ -114,10 +119,13 @@ def _placed(fits: Counter[Fits], room: list[int]) -> int:
             path, seen = _path(options, left, held)
             steps += seen
             if steps > _MOST_STEPS:
-                raise TooMuchWork("a map whose members fit its entries in too many ways to be checked")
+                raise TooMuchWork(
+                    "a map whose members fit its entries in too many ways to be checked"
+                )
             if not path:
                 break
-            # Each step puts members of a kind into an entry; all but the first take them from the one before.
+            # Each step puts members of a kind into an entry; all but the first take them from the
+            # one before.
             moves = [(path[step - 1][1], path[step][0]) for step in range(1, len(path))]
             moved = min(waiting, left[path[-1][1]], *(held[entry][kind] for entry, kind in moves))
             for kind, entry in path:
@@ -130,9 +138,11 @@ def _placed(fits: Counter[Fits], room: list[int]) -> int:
     return placed
 
 
-def _path(options: Fits, left: list[int], held: list[Counter[Fits]]) -> tuple[list[tuple[Fits, int]], int]:
-    """Find the shortest chain of moves that makes room for one more member, empty when there is none, and the number
-    of steps that took.
+def _path(
+    options: Fits, left: list[int], held: list[Counter[Fits]]
+) -> tuple[list[tuple[Fits, int]], int]:
+    """Find the shortest chain of moves that makes room for one more member, empty when there is
+    none, and the number of steps that took.
     """
     steps = 0
     came: dict[int, tuple[Fits, int | None]] = dict.fromkeys(options, (options, None))

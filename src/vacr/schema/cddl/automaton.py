@@ -1,8 +1,8 @@
 """Run a regular expression in time that grows with the text alone. Step: validate.
 
-The tree becomes a nondeterministic automaton (Thompson's construction); the sets of states met while reading
-a text are remembered with where each character leads, so a text is read at one look-up a character. What is
-remembered is bounded, and so is the work on one text.
+The tree becomes a nondeterministic automaton (Thompson's construction); the sets of states met
+while reading a text are remembered with where each character leads, so a text is read at one
+look-up a character. What is remembered is bounded, and so is the work on one text.
 """
 
 from __future__ import annotations
@@ -59,7 +59,9 @@ class Automaton:
                 following = self._step(states, character)
                 work += len(states) + len(following)
                 if work > _MOST_WORK:
-                    raise TooMuchWork("a text that takes too long to be compared with the regular expression")
+                    raise TooMuchWork(
+                        "a text that takes too long to be compared with the regular expression"
+                    )
             states = following
             if not states:
                 return False

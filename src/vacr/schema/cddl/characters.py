@@ -1,11 +1,11 @@
 r"""Sets of characters, as the regular expressions of XML Schema name them. Step: validate.
 
-Follows appendix F of XML Schema Part 2 (XSD), which RFC 8610 section 3.8.3 refers to. A set is a sorted tuple
-of inclusive ranges of code points. Unicode categories are read from the interpreter's own tables, once, when
-a pattern first names one.
+Follows appendix F of XML Schema Part 2 (XSD), which RFC 8610 section 3.8.3 refers to. A set is a
+sorted tuple of inclusive ranges of code points. Unicode categories are read from the interpreter's
+own tables, once, when a pattern first names one.
 
-Left out on purpose: `\p{Is…}` for blocks other than the few listed here, as the interpreter has no table of
-blocks.
+Left out on purpose: `\p{Is…}` for blocks other than the few listed here, as the interpreter has no
+table of blocks.
 """
 
 from __future__ import annotations
@@ -26,7 +26,16 @@ DIGITS: Ranges = ((48, 57),)
 WORD: Ranges = ((48, 57), (65, 90), (95, 95), (97, 122))
 # NameStartChar and the additions of NameChar of XML 1.0, which \i and \c stand for.
 NAME_START: Ranges = (
-    *((58, 58), (65, 90), (95, 95), (97, 122), (0xC0, 0xD6), (0xD8, 0xF6), (0xF8, 0x2FF), (0x370, 0x37D)),
+    *(
+        (58, 58),
+        (65, 90),
+        (95, 95),
+        (97, 122),
+        (0xC0, 0xD6),
+        (0xD8, 0xF6),
+        (0xF8, 0x2FF),
+        (0x370, 0x37D),
+    ),
     *((0x37F, 0x1FFF), (0x200C, 0x200D), (0x2070, 0x218F), (0x2C00, 0x2FEF), (0x3001, 0xD7FF)),
     *((0xF900, 0xFDCF), (0xFDF0, 0xFFFD), (0x10000, 0xEFFFF)),
 )

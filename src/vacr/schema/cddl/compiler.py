@@ -1,11 +1,11 @@
 """Compile a data model into Python functions that answer yes or no. Step: validate.
 
 Every type becomes an expression over one variable, `x`; maps, arrays, tags and large choices become
-functions. The source is made from fixed words, numbers and names of constants: no text of a schema ever gets
-into it. A choice between maps looks at a literal member all of them have (`type: "user"`) and goes straight
-to the right one. Where the same value could be checked again and again on different paths (a choice that
-cannot be told apart), answers are remembered for the run, so that no schema makes the work grow
-exponentially.
+functions. The source is made from fixed words, numbers and names of constants: no text of a schema
+ever gets into it. A choice between maps looks at a literal member all of them have (`type: "user"`)
+and goes straight to the right one. Where the same value could be checked again and again on
+different paths (a choice that cannot be told apart), answers are remembered for the run, so that no
+schema makes the work grow exponentially.
 
 Saying why a value does not match is the work of `explain`.
 """
@@ -46,8 +46,8 @@ def _never(_: Any) -> bool:
 
 
 def _remembering(check: Callable[..., Any], memory: dict[Any, Any]) -> Callable[..., Any]:
-    """Wrap a check so that it is made once for each value; the value is kept, so its identity stays its
-    own.
+    """Wrap a check so that it is made once for each value; the value is kept, so its identity stays
+    its own.
     """
 
     def remembered(value: Any, *at: int) -> Any:
@@ -68,7 +68,13 @@ class Program:
         self.json = json
         self.names: dict[str, Any] = {"LISTS": values.LISTS, "ABSENT": object(), "never": _never}
         self.held = Held()
-        for helper in (self.held.bytes_hold, self.held.text_holds, *_HELPERS, *controls.HELPERS, *maps.HELPERS):
+        for helper in (
+            self.held.bytes_hold,
+            self.held.text_holds,
+            *_HELPERS,
+            *controls.HELPERS,
+            *maps.HELPERS,
+        ):
             self.names[helper.__name__] = helper
         self._functions: dict[int, str] = {}
         self._remembered: dict[int, str] = {}
@@ -81,7 +87,8 @@ class Program:
         self._memories: list[dict[Any, Any]] = []
         self._depth = 0
 
-    # --- for those who run it --------------------------------------------------------------------------
+    # --- for those who run it
+    # --------------------------------------------------------------------------
 
     def predicate(self, node: Node) -> Predicate:
         """Give the function that tells whether a value is of a type; the same one each time.
@@ -129,7 +136,8 @@ class Program:
             table.update((text, self.names[function]) for text, function in functions.items())
         self._tables.clear()
 
-    # --- for those who write it ------------------------------------------------------------------------
+    # --- for those who write it
+    # ------------------------------------------------------------------------
 
     def define(self, name: str, arguments: str, body: list[str]) -> None:
         """Add a function to the source."""
@@ -137,7 +145,9 @@ class Program:
         self._lines.extend(f"    {line}" for line in body)
 
     def fresh(self, kind: str, kept: object = None) -> str:
-        """Make up a name, and keep what it is named after alive: nodes are told apart by identity."""
+        """Make up a name, and keep what it is named after alive: nodes are told apart by
+        identity.
+        """
         self._kept.append(kept)
         return f"{kind}{len(self._kept)}"
 
@@ -148,8 +158,8 @@ class Program:
         return name
 
     def function(self, node: Node | GroupNode, *, remember: bool = False) -> str:
-        """Name the function of a type or group, to be written later; `remember` its answers where asked
-        to.
+        """Name the function of a type or group, to be written later; `remember` its answers where
+        asked to.
         """
         if not isinstance(node, GroupNode):
             node = follow(node)
@@ -165,8 +175,8 @@ class Program:
         return self._remembered[key]
 
     def expression(self, node: Node, *, spread: bool = False) -> str:
-        """Write a type as an expression over `x`; `spread` where the same value may be checked on several
-        paths.
+        """Write a type as an expression over `x`; `spread` where the same value may be checked on
+        several paths.
         """
         node = follow(node)
         key = (id(node), spread)
@@ -187,20 +197,25 @@ class Program:
             case _:
                 return self._choice(leaves(node), spread=spread)
 
-    # --- choices ---------------------------------------------------------------------------------------
+    # --- choices
+    # ---------------------------------------------------------------------------------------
 
     def _choice(self, alternatives: list[Node], *, spread: bool) -> str:
-        """Write a choice: plain kinds and literals merged, maps told apart by a literal member, the rest in
-        order.
+        """Write a choice: plain kinds and literals merged, maps told apart by a literal member, the
+        rest in order.
         """
         if any(isinstance(leaf, AnyType) for leaf in alternatives):
             return "True"
         tests = plain.kinds(self, [leaf for leaf in alternatives if isinstance(leaf, Kind)])
-        tests += plain.literals(self, [leaf.value for leaf in alternatives if isinstance(leaf, Exact)])
+        tests += plain.literals(
+            self, [leaf.value for leaf in alternatives if isinstance(leaf, Exact)]
+        )
         inner = [leaf for leaf in alternatives if isinstance(leaf, MapType)]
         if len(inner) > 1:
             tests.append(f"{self._picker(inner, spread=spread)}(x)")
-        several = sum(isinstance(leaf, ArrayType | Tagged | Controlled) for leaf in alternatives) > 1
+        several = (
+            sum(isinstance(leaf, ArrayType | Tagged | Controlled) for leaf in alternatives) > 1
+        )
         for leaf in alternatives:
             if isinstance(leaf, Kind | Exact) or (isinstance(leaf, MapType) and len(inner) > 1):
                 continue
@@ -217,7 +232,10 @@ class Program:
             case Controlled():
                 return controls.expression(self, leaf, spread=spread)
             case SimpleOf():
-                return f"(simple_number(x) is not None and {self.function(leaf.number)}(simple_number(x)))"
+                return (
+                    "(simple_number(x) is not None and "
+                    f"{self.function(leaf.number)}(simple_number(x)))"
+                )
             case _:
                 return f"{self.function(leaf, remember=spread)}(x)"
 
@@ -243,7 +261,9 @@ class Program:
             f"return {self.constant(table)}.get(t, {otherwise})(x)",
         ]
         self.define(name, "x", body)
-        sure = not spread and len(others) <= 1 and all(len(leaves_) == 1 for leaves_ in cases.values())
+        sure = (
+            not spread and len(others) <= 1 and all(len(leaves_) == 1 for leaves_ in cases.values())
+        )
         return name if sure else self._remember(name)
 
     def _remember(self, name: str) -> str:
@@ -257,10 +277,15 @@ class Program:
         if len(alternatives) == 1:
             return self.function(alternatives[0])
         name = self.fresh("e")
-        self.define(name, "x", [f"return {' or '.join(f'{self.function(leaf)}(x)' for leaf in alternatives)}"])
+        self.define(
+            name,
+            "x",
+            [f"return {' or '.join(f'{self.function(leaf)}(x)' for leaf in alternatives)}"],
+        )
         return name
 
-    # --- tags ------------------------------------------------------------------------------------------
+    # --- tags
+    # ------------------------------------------------------------------------------------------
 
     def _define_tag(self, node: Tagged, name: str) -> None:
         # JSON has no tags, so only what is past 64 bits can have been meant as a bignum there.

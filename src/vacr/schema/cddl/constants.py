@@ -1,7 +1,7 @@
 """Find the one value that a type stands for, and the operators that compute one. Step: validate.
 
-A key, the ends of a range and most controllers have to be values; they may be written as names, and be
-computed with `.plus`, `.cat` and `.det` (RFC 9165 section 2).
+A key, the ends of a range and most controllers have to be values; they may be written as names, and
+be computed with `.plus`, `.cat` and `.det` (RFC 9165 section 2).
 """
 
 from __future__ import annotations
@@ -47,15 +47,21 @@ def constant(node: Node) -> Scalar | None:
 def _computed(node: Controlled) -> Scalar:
     """Compute the value of `.plus`, `.cat` or `.det`."""
     left, right = constant(node.target), constant(node.controller)
-    value = COMPUTING[node.operator](left, right) if left is not None and right is not None else None
+    value = (
+        COMPUTING[node.operator](left, right) if left is not None and right is not None else None
+    )
     if value is None:
         hint = ".plus joins two numbers, .cat and .det join two strings"
-        raise InvalidSchema(f".{node.operator} needs a value on either side", where=str(node.place), hint=hint)
+        raise InvalidSchema(
+            f".{node.operator} needs a value on either side", where=str(node.place), hint=hint
+        )
     return value
 
 
 def _plus(left: Scalar, right: Scalar) -> Scalar | None:
-    """Add; the sum is of the target's kind, and the floor when that is an integer (RFC 9165 section 2.1)."""
+    """Add; the sum is of the target's kind, and the floor when that is an integer (RFC 9165 section
+    2.1).
+    """
     if not isinstance(left, int | float) or not isinstance(right, int | float):
         return None
     try:
@@ -88,7 +94,10 @@ def _det(left: Scalar, right: Scalar) -> Scalar | None:
         return None
     first = _dedented(left)
     try:
-        return _cat(first.decode("utf-8", "surrogatepass") if isinstance(left, str) else first, _dedented(right))
+        return _cat(
+            first.decode("utf-8", "surrogatepass") if isinstance(left, str) else first,
+            _dedented(right),
+        )
     except UnicodeDecodeError:
         return None
 
@@ -98,8 +107,14 @@ def _dedented(value: str | bytes) -> bytes:
     lines = _bytes(value).split(b"\n")
     indents = [len(line) - len(line.lstrip(b" ")) for line in lines if line.strip(b" \r")]
     common = min(indents, default=0)
-    dedented = [line[common:] if line[:common].strip(b" ") == b"" else line.lstrip(b" ") for line in lines]
+    dedented = [
+        line[common:] if line[:common].strip(b" ") == b"" else line.lstrip(b" ") for line in lines
+    ]
     return b"\n".join(dedented)
 
 
-COMPUTING: dict[str, Callable[[Scalar, Scalar], Scalar | None]] = {"plus": _plus, "cat": _cat, "det": _det}
+COMPUTING: dict[str, Callable[[Scalar, Scalar], Scalar | None]] = {
+    "plus": _plus,
+    "cat": _cat,
+    "det": _det,
+}

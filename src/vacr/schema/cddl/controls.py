@@ -1,10 +1,11 @@
 """Compile control operators. Step: validate.
 
-Follows RFC 8610 section 3.8, RFC 9165 and the text conversions of RFC 9741. `prepare` looks at a controller
-once, when the schema is compiled, and refuses what makes no sense there; `expression` writes the check.
+Follows RFC 8610 section 3.8, RFC 9165 and the text conversions of RFC 9741. `prepare` looks at a
+controller once, when the schema is compiled, and refuses what makes no sense there; `expression`
+writes the check.
 
-Left out on purpose: `.printf` and `.join` of RFC 9741. `.feature` accepts what its target accepts and reports
-nothing.
+Left out on purpose: `.printf` and `.join` of RFC 9741. `.feature` accepts what its target accepts
+and reports nothing.
 """
 
 from __future__ import annotations
@@ -29,10 +30,14 @@ _TRANSPARENT = frozenset({"default", "feature"})
 _LARGEST_SIZE = 8
 _TEXT = "isinstance(x, str)"
 _NUMBERS = frozenset({int, float})
-BYTE_CODECS: dict[str, Callable[[bytes], Any]] = {"cbor": items.decode_item, "cborseq": items.decode_sequence}
+BYTE_CODECS: dict[str, Callable[[bytes], Any]] = {
+    "cbor": items.decode_item,
+    "cborseq": items.decode_sequence,
+}
 
 
-# --- when the schema is compiled ----------------------------------------------------------------------
+# --- when the schema is compiled
+# ----------------------------------------------------------------------
 
 
 def prepare(node: Controlled) -> None:
@@ -49,7 +54,9 @@ def prepare(node: Controlled) -> None:
         constant(node)
     elif node.operator not in _ANY_CONTROLLER:
         known = sorted((*_PREPARE, *COMPUTING, *_ANY_CONTROLLER))
-        _refuse(node, f"control operator .{node.operator} is unknown", f"known are: {', '.join(known)}")
+        _refuse(
+            node, f"control operator .{node.operator} is unknown", f"known are: {', '.join(known)}"
+        )
 
 
 def _refuse(node: Controlled, message: str, hint: str = "") -> NoReturn:
@@ -59,7 +66,10 @@ def _refuse(node: Controlled, message: str, hint: str = "") -> NoReturn:
 def _prepare_size(node: Controlled) -> None:
     value = constant(node.controller)
     if value is None:
-        if not all(isinstance(leaf, Between | Kind | Exact | Controlled) for leaf in leaves(node.controller)):
+        if not all(
+            isinstance(leaf, Between | Kind | Exact | Controlled)
+            for leaf in leaves(node.controller)
+        ):
             _refuse(node, ".size needs a number of bytes or a range of them")
     elif not isinstance(value, int) or value < 0:
         _refuse(node, ".size needs a number of bytes that is not negative")
@@ -79,7 +89,11 @@ def _prepare_regexp(node: Controlled) -> None:
     try:
         node.detail = regexp.matcher(pattern, pcre=node.operator == "pcre")
     except BadPattern as error:
-        hint = "XML Schema patterns are anchored and know no (?…) groups" if node.operator == "regexp" else ""
+        hint = (
+            "XML Schema patterns are anchored and know no (?…) groups"
+            if node.operator == "regexp"
+            else ""
+        )
         _refuse(node, f"unreadable regular expression: {error}", hint)
 
 
@@ -109,7 +123,8 @@ _PREPARE: dict[str, Callable[[Controlled], None]] = {
 }
 
 
-# --- the source of the check --------------------------------------------------------------------------
+# --- the source of the check
+# --------------------------------------------------------------------------
 
 
 def expression(program: Program, node: Controlled, *, spread: bool) -> str:
@@ -146,7 +161,8 @@ def _test(program: Program, node: Controlled) -> str:
     if operator == "size" and isinstance(node.detail, int):
         return f"has_size({whole(program)}, {node.detail})"
     if operator in texts.CODECS or operator in BYTE_CODECS:
-        # The same string may be decoded for another alternative, and what it holds must not be checked anew.
+        # The same string may be decoded for another alternative, and what it holds must not be
+        # checked anew.
         inner = program.function(node.controller, remember=True)
         if operator in texts.CODECS:
             return f"text_holds({inner}, x, {program.constant(texts.CODECS[operator])})"
@@ -155,15 +171,20 @@ def _test(program: Program, node: Controlled) -> str:
     return f"{_INNER[operator].__name__}({inner}, {whole(program)})"
 
 
-# --- what the checks call -----------------------------------------------------------------------------
+# --- what the checks call
+# -----------------------------------------------------------------------------
 
 
 def has_size(value: Any, size: int) -> bool:
-    """Tell whether a string has a length, or an integer fits into a number of bytes (RFC 8610 section
-    3.8.1).
+    """Tell whether a string has a length, or an integer fits into a number of bytes (RFC 8610
+    section 3.8.1).
     """
     if isinstance(value, str):
-        return len(value) == size if value.isascii() else len(value.encode("utf-8", "surrogatepass")) == size
+        return (
+            len(value) == size
+            if value.isascii()
+            else len(value.encode("utf-8", "surrogatepass")) == size
+        )
     if isinstance(value, bytes):
         return len(value) == size
     if value.__class__ is int:
@@ -173,7 +194,9 @@ def has_size(value: Any, size: int) -> bool:
 
 
 def size_is(test: Predicate, value: Any) -> bool:
-    """Tell whether the size of a string, or a number of bytes that an integer fits into, passes a test."""
+    """Tell whether the size of a string, or a number of bytes that an integer fits into, passes a
+    test.
+    """
     if isinstance(value, str):
         return test(len(value.encode("utf-8", "surrogatepass")))
     if isinstance(value, bytes):
@@ -211,7 +234,9 @@ _INNER: dict[str, Callable[[Predicate, Any], bool]] = {
     "size": size_is,
     "bits": bits_are,
 }
-_ANY_CONTROLLER = frozenset({*_TRANSPARENT, "and", "within", "eq", "ne", "bits", *BYTE_CODECS, *texts.CODECS})
+_ANY_CONTROLLER = frozenset(
+    {*_TRANSPARENT, "and", "within", "eq", "ne", "bits", *BYTE_CODECS, *texts.CODECS}
+)
 HELPERS: tuple[Callable[..., Any], ...] = (
     *_INNER.values(),
     has_size,

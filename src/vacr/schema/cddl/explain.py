@@ -1,10 +1,11 @@
 """Say where and why a value does not match. Step: validate.
 
-Runs only after the compiled check has said no, and asks compiled checks for every yes or no on the way, so
-the two cannot disagree. A choice is explained by the alternative that came closest: of maps the one whose
-literal member fits (`type: "tool-call"`), of arrays the one whose literal elements do, else the one with the
-fewest problems. Each level is weighed before it is entered and only one alternative is entered, so the work
-stays in proportion to the value. At most `MOST_FINDINGS` are given.
+Runs only after the compiled check has said no, and asks compiled checks for every yes or no on the
+way, so the two cannot disagree. A choice is explained by the alternative that came closest: of maps
+the one whose literal member fits (`type: "tool-call"`), of arrays the one whose literal elements
+do, else the one with the fewest problems. Each level is weighed before it is entered and only one
+alternative is entered, so the work stays in proportion to the value. At most `MOST_FINDINGS` are
+given.
 """
 
 from __future__ import annotations
@@ -31,7 +32,16 @@ from vacr.schema.cddl.model import (
     named_leaves,
 )
 from vacr.schema.cddl.values import BIGNUMS, LISTS, as_map, bignum_of, tag_of
-from vacr.schema.cddl.wording import MOST_NAMES, allowed, counted, counts, described, key_text, shown, token
+from vacr.schema.cddl.wording import (
+    MOST_NAMES,
+    allowed,
+    counted,
+    counts,
+    described,
+    key_text,
+    shown,
+    token,
+)
 
 if TYPE_CHECKING:
     from vacr.schema.cddl.compiler import Program
@@ -90,7 +100,11 @@ class Explainer:
         while isinstance(node, Ref):
             if not node.standard:
                 rule = node.name
-                expected = node.name if isinstance(follow(node), MapType | ArrayType) else described(node.node)
+                expected = (
+                    node.name
+                    if isinstance(follow(node), MapType | ArrayType)
+                    else described(node.node)
+                )
             node = node.node
         members = as_map(value)
         match node:
@@ -107,10 +121,16 @@ class Explainer:
             case _:
                 kind = described(node)
                 compound = isinstance(node, MapType | ArrayType) and kind != expected
-                self._add(pointer, rule, shown(value), f"{expected} ({kind})" if compound else expected)
+                self._add(
+                    pointer, rule, shown(value), f"{expected} ({kind})" if compound else expected
+                )
 
     def _tag(self, node: Tagged, value: Any, pointer: str, rule: str) -> None:
-        tag = bignum_of(value, node.number) if node.number in BIGNUMS and not self._program.json else tag_of(value)
+        tag = (
+            bignum_of(value, node.number)
+            if node.number in BIGNUMS and not self._program.json
+            else tag_of(value)
+        )
         if tag is not None and (node.number is None or node.number == tag[0]):
             self._explain(node.content, tag[1], pointer, rule)
         else:
@@ -124,7 +144,9 @@ class Explainer:
             if compound or node.operator in {"default", "feature", "and", "within"}:
                 self._explain(node.target, value, pointer, rule)
                 return
-        elif node.operator in {"and", "within", "eq"} and isinstance(follow(node.controller), MapType | ArrayType):
+        elif node.operator in {"and", "within", "eq"} and isinstance(
+            follow(node.controller), MapType | ArrayType
+        ):
             self._explain(node.controller, value, pointer, rule)
             return
         elif node.operator in BYTE_CODECS and isinstance(value, bytes):
@@ -137,7 +159,8 @@ class Explainer:
             return
         self._add(pointer, rule, shown(value), described(node))
 
-    # --- choices ---------------------------------------------------------------------------------------
+    # --- choices
+    # ---------------------------------------------------------------------------------------
 
     def _choice(self, node: OneOf, value: Any, pointer: str, rule: str, expected: str) -> None:
         """Explain the alternative that came closest, or name them all when none did."""
@@ -146,12 +169,16 @@ class Explainer:
         candidates: list[tuple[Any, str, Node]] = []
         if members is not None:
             inner = [(name, leaf) for name, leaf in named if isinstance(leaf, MapType)]
-            if len(inner) > 1 and self._undecided([leaf for _, leaf in inner], members, pointer, rule):
+            if len(inner) > 1 and self._undecided(
+                [leaf for _, leaf in inner], members, pointer, rule
+            ):
                 return
             candidates += [(self._map_weight(leaf, members), name, leaf) for name, leaf in inner]
         elif isinstance(value, LISTS):
             arrays = [(name, leaf) for name, leaf in named if isinstance(leaf, ArrayType)]
-            candidates += [(self._array_weight(leaf, list(value)), name, leaf) for name, leaf in arrays]
+            candidates += [
+                (self._array_weight(leaf, list(value)), name, leaf) for name, leaf in arrays
+            ]
         else:
             candidates += [(0, name, leaf) for name, leaf in named if self._same_kind(leaf, value)]
         if not candidates:
@@ -161,14 +188,24 @@ class Explainer:
         self._explain(leaf, value, pointer, name or rule)
 
     def _same_kind(self, leaf: Node, value: Any) -> bool:
-        """Tell whether an alternative is worth entering for a value that is neither map nor array."""
+        """Tell whether an alternative is worth entering for a value that is neither map
+        nor array.
+        """
         if isinstance(leaf, Tagged):
             tag = tag_of(value)
             return tag is not None and leaf.number == tag[0]
-        return isinstance(leaf, Controlled) and leaf.operator in BYTE_CODECS and isinstance(value, bytes)
+        return (
+            isinstance(leaf, Controlled)
+            and leaf.operator in BYTE_CODECS
+            and isinstance(value, bytes)
+        )
 
-    def _undecided(self, inner: list[MapType], members: dict[Any, Any], pointer: str, rule: str) -> bool:
-        """When the literal member that tells the maps apart fits none of them, that is the finding."""
+    def _undecided(
+        self, inner: list[MapType], members: dict[Any, Any], pointer: str, rule: str
+    ) -> bool:
+        """When the literal member that tells the maps apart fits none of them, that is the
+        finding.
+        """
         decided = discriminator(inner)
         if decided is None or decided[2]:
             return False
@@ -183,13 +220,16 @@ class Explainer:
             self._add(pointer, rule, f"missing member {key_text(key)}", expected)
         return True
 
-    # --- maps ------------------------------------------------------------------------------------------
+    # --- maps
+    # ------------------------------------------------------------------------------------------
 
     def _map_weight(self, node: MapType, members: dict[Any, Any]) -> tuple[int, int]:
-        """Weigh how far a map is from a type: literal members that fit come first, then the number of
-        problems.
+        """Weigh how far a map is from a type: literal members that fit come first, then the number
+        of problems.
         """
-        problems = [len(map_problems(sequence, members, self.ok)) for sequence in expand(node.group)]
+        problems = [
+            len(map_problems(sequence, members, self.ok)) for sequence in expand(node.group)
+        ]
         return (map_balance(node, members), min(problems, default=1))
 
     def _map(self, node: MapType, members: dict[Any, Any], pointer: str, rule: str) -> None:
@@ -205,21 +245,36 @@ class Explainer:
                 return
             if key is MISSING:
                 assert member is not None  # noqa: S101 - a missing member is always one of the schema
-                self._add(pointer, rule, f"missing member {key_text(member.literal)}", described(member.value))
+                self._add(
+                    pointer,
+                    rule,
+                    f"missing member {key_text(member.literal)}",
+                    described(member.value),
+                )
             elif member is None:
-                self._add(pointer + token(key), rule, f"unknown member {key_text(key)}", allowed(sequences[best]))
+                self._add(
+                    pointer + token(key),
+                    rule,
+                    f"unknown member {key_text(key)}",
+                    allowed(sequences[best]),
+                )
             else:
                 self._explain(member.value, members[key], pointer + token(key), rule)
         if not found[best]:
-            wild = [member for member in sequences[best] if member.literal is None and not member.open_end]
+            wild = [
+                member
+                for member in sequences[best]
+                if member.literal is None and not member.open_end
+            ]
             wanted = "; ".join(map(counts, wild))
             self._add(pointer, rule, shown(members), wanted or described(node))
 
-    # --- arrays ----------------------------------------------------------------------------------------
+    # --- arrays
+    # ----------------------------------------------------------------------------------------
 
     def _array_weight(self, node: ArrayType, elements: list[Any]) -> tuple[int, int, int]:
-        """Weigh how far an array is from a type: literal elements that fit come first, then the number of
-        problems or how far from the end the first is.
+        """Weigh how far an array is from a type: literal elements that fit come first, then the
+        number of problems or how far from the end the first is.
         """
         balance = array_balance(node, elements)
         problems = element_problems(node, elements, self.ok)
@@ -243,8 +298,8 @@ class Explainer:
                 return
 
     def _trace(self, node: ArrayType, elements: list[Any], pointer: str, rule: str) -> None:
-        """Explain an array of optional and repeated parts by the element at which matching could not go
-        on.
+        """Explain an array of optional and repeated parts by the element at which matching could
+        not go on.
         """
         trace = ArrayTrace(elements, self.ok)
         trace.run(node.group)
@@ -260,4 +315,6 @@ class Explainer:
         elif len(wanted) == 1:
             self._explain(wanted[0], elements[at], f"{pointer}/{at}", rule)
         else:
-            self._add(f"{pointer}/{at}", rule, shown(elements[at]), expected or "the end of the array")
+            self._add(
+                f"{pointer}/{at}", rule, shown(elements[at]), expected or "the end of the array"
+            )

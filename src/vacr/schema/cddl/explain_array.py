@@ -1,8 +1,8 @@
 """Find the elements that keep an array from matching. Step: validate.
 
-For arrays of one repeated type or of fixed length every wrong element is a problem of its own. For the
-others, matching is traced as `arrays` compiles it (RFC 8610 Appendix A), and the furthest element reached is
-the one to talk about.
+For arrays of one repeated type or of fixed length every wrong element is a problem of its own. For
+the others, matching is traced as `arrays` compiles it (RFC 8610 Appendix A), and the furthest
+element reached is the one to talk about.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 def element_problems(
     node: ArrayType, elements: list[Any], ok: Callable[[Node, Any], bool]
 ) -> list[tuple[int, Node | str]] | None:
-    """List the wrong elements with their types, and a wrong length as text; None when the array has to be
-    traced.
+    """List the wrong elements with their types, and a wrong length as text; None when the array has
+    to be traced.
     """
     match node.group.alternatives:
         case [[Item(value=value) as only]] if not isinstance(value, GroupNode):
@@ -38,9 +38,13 @@ def element_problems(
             return None
 
 
-def _wrong(types: list[Node], elements: list[Any], ok: Callable[[Node, Any], bool]) -> list[tuple[int, Node | str]]:
+def _wrong(
+    types: list[Node], elements: list[Any], ok: Callable[[Node, Any], bool]
+) -> list[tuple[int, Node | str]]:
     pairs = zip(types, elements, strict=False)
-    return [(index, inner) for index, (inner, element) in enumerate(pairs) if not ok(inner, element)]
+    return [
+        (index, inner) for index, (inner, element) in enumerate(pairs) if not ok(inner, element)
+    ]
 
 
 def _length(item: Item, length: int) -> list[tuple[int, Node | str]]:
@@ -52,8 +56,8 @@ def _length(item: Item, length: int) -> list[tuple[int, Node | str]]:
 
 
 class ArrayTrace:
-    """Matches an array as the compiled check does, and remembers how far it came and what was wanted
-    there.
+    """Matches an array as the compiled check does, and remembers how far it came and what was
+    wanted there.
     """
 
     def __init__(self, elements: list[Any], ok: Callable[[Node, Any], bool]) -> None:

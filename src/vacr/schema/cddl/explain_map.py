@@ -1,7 +1,9 @@
-"""Find the members that keep a map from matching, and weigh how far it is from a type. Step: validate.
+"""Find the members that keep a map from matching, and weigh how far it is from a type. Step:
+validate.
 
-Keys are looked up and not compared with every entry, and past `MOST_PROBLEMS` nothing more is looked for: a
-map with a hundred thousand unknown members is explained as quickly as one with a hundred.
+Keys are looked up and not compared with every entry, and past `MOST_PROBLEMS` nothing more is
+looked for: a map with a hundred thousand unknown members is explained as quickly as one with a
+hundred.
 """
 
 from __future__ import annotations
@@ -40,7 +42,9 @@ def map_problems(
         if not options:
             problems.append((key, None))
         elif not any(ok(member.value, value) for member in options) or (
-            options[0].required and options[0].literal is not None and not ok(options[0].value, value)
+            options[0].required
+            and options[0].literal is not None
+            and not ok(options[0].value, value)
         ):
             problems.append((key, options[0]))
     return problems
@@ -51,14 +55,18 @@ class _Entries:
 
     def __init__(self, sequence: list[Member], ok: Callable[[Node, Any], bool]) -> None:
         self._ok = ok
-        self._wild = [(index, member) for index, member in enumerate(sequence) if member.literal is None]
+        self._wild = [
+            (index, member) for index, member in enumerate(sequence) if member.literal is None
+        ]
         self._named: dict[Any, list[tuple[int, Member]]] = {}
         for index, member in enumerate(sequence):
             if member.literal is not None:
                 self._named.setdefault(member.literal, []).append((index, member))
 
     def options(self, key: Any) -> list[Member]:
-        """Give the entries that a key fits, up to the first that binds; those with a literal key first."""
+        """Give the entries that a key fits, up to the first that binds; those with a literal key
+        first.
+        """
         found: list[Member] = []
         named = self._named.get(key, [])
         for _, member in sorted([*named, *self._wild], key=lambda pair: pair[0]):
@@ -71,7 +79,8 @@ class _Entries:
         return sorted(found, key=lambda member: member.literal is None)
 
 
-# --- literals that tell alternatives apart ------------------------------------------------------------
+# --- literals that tell alternatives apart
+# ------------------------------------------------------------
 
 
 def map_balance(node: MapType, members: dict[Any, Any]) -> int:
@@ -88,8 +97,8 @@ def map_balance(node: MapType, members: dict[Any, Any]) -> int:
 
 
 def array_balance(node: ArrayType, elements: list[Any]) -> int:
-    """Count the elements with a literal value that do not fit, less those that do, as far as every element is
-    there once.
+    """Count the elements with a literal value that do not fit, less those that do, as far as every
+    element is there once.
     """
     total = 0
     for sequence in node.group.alternatives[:1] if len(node.group.alternatives) == 1 else ():
@@ -101,10 +110,20 @@ def array_balance(node: ArrayType, elements: list[Any]) -> int:
 
 
 def _balance(node: Node, value: Any) -> int:
-    """Give 1 when a type is all literals and a value of their kind is none of them, -1 when it is one."""
+    """Give 1 when a type is all literals and a value of their kind is none of them, -1 when it is
+    one.
+    """
     if value.__class__ not in {str, int}:
         return 0
     literals = [leaf.value if isinstance(leaf, Exact) else constant(leaf) for leaf in leaves(node)]
-    if not literals or None in literals or not any(literal.__class__ is value.__class__ for literal in literals):
+    if (
+        not literals
+        or None in literals
+        or not any(literal.__class__ is value.__class__ for literal in literals)
+    ):
         return 0
-    return -1 if any(literal.__class__ is value.__class__ and literal == value for literal in literals) else 1
+    return (
+        -1
+        if any(literal.__class__ is value.__class__ and literal == value for literal in literals)
+        else 1
+    )

@@ -22,4 +22,7 @@ class Finding:
 
     def text(self) -> str:
         """Say it in one line."""
-        return f"{printable(self.pointer) or '(root)'}: {self.rule}: {self.found}, expected {self.expected}"
+        return (
+            f"{printable(self.pointer) or '(root)'}: {self.rule}: {self.found}, expected "
+            f"{self.expected}"
+        )

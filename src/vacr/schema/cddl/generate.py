@@ -1,8 +1,8 @@
 """Make random valid instances of a schema. Step: validate (for tests and examples).
 
-The same seed gives the same instance, from a generator of its own (`random.Random`; nothing here is secret).
-Depth and size are bounded also for recursive rules. What cannot be built directly is tried and checked, some
-number of times.
+The same seed gives the same instance, from a generator of its own (`random.Random`; nothing here is
+secret). Depth and size are bounded also for recursive rules. What cannot be built directly is tried
+and checked, some number of times.
 """
 
 from __future__ import annotations
@@ -79,10 +79,14 @@ class Generator:
         if math.isinf(height):
             self._refuse()
         try:
-            return self._checked(self._node, lambda: self._make_counted(self._node, int(height) + _DEPTH))
+            return self._checked(
+                self._node, lambda: self._make_counted(self._node, int(height) + _DEPTH)
+            )
         except NoSample as error:
             name = described(self._node)
-            raise InvalidSchema(f"no instance of {name} was found: {error}", where=self._where) from None
+            raise InvalidSchema(
+                f"no instance of {name} was found: {error}", where=self._where
+            ) from None
         finally:
             self._program.forget()
 
@@ -93,11 +97,14 @@ class Generator:
     def _refuse(self) -> None:
         name = described(self._node)
         if self.json and not math.isinf(Heights(self._node, json=False).of(self._node)):
-            message = f"{name} has no instance in JSON: it needs bytes, tags or keys that are not text"
+            message = (
+                f"{name} has no instance in JSON: it needs bytes, tags or keys that are not text"
+            )
             raise InvalidSchema(message, where=self._where, hint="ask for the instance as CBOR")
         raise InvalidSchema(f"{name} has no finite instance", where=self._where)
 
-    # --- for every kind of type ------------------------------------------------------------------------
+    # --- for every kind of type
+    # ------------------------------------------------------------------------
 
     def matches(self, node: Node, value: Any) -> bool:
         """Ask the compiled check; what would take too long to check is not made."""
@@ -174,7 +181,9 @@ class Generator:
         if math.isinf(lowest):
             raise NoSample("no alternative is possible")
         limit = max(lowest, room)
-        return self.random.choice([option for option, height in zip(options, heights, strict=True) if height <= limit])
+        return self.random.choice(
+            [option for option, height in zip(options, heights, strict=True) if height <= limit]
+        )
 
     def _tag(self, node: Tagged, room: int) -> Any:
         from cbor2 import CBORTag
@@ -186,13 +195,15 @@ class Generator:
             raise NoSample("the number of a tag is not a number")
         content = self.make(node.content, room - 1)
         for _ in range(_TRIES):
-            # Leading zeros of a bignum are lost when it is decoded, and with them perhaps the right length.
+            # Leading zeros of a bignum are lost when it is decoded, and with them perhaps the right
+            # length.
             if number not in BIGNUMS or not isinstance(content, bytes) or content[:1] != b"\x00":
                 break
             content = self.make(node.content, room - 1)
         return CBORTag(number, content)
 
-    # --- arrays ----------------------------------------------------------------------------------------
+    # --- arrays
+    # ----------------------------------------------------------------------------------------
 
     def _group(self, group: GroupNode, room: int) -> list[Any]:
         """Make the elements of an array."""
@@ -217,16 +228,21 @@ class Generator:
             raise NoSample(f"{least} repetitions are more than are made")
         if height > room or math.isinf(height):
             return least
-        return self.random.randint(least, least + _MORE if most is None else min(most, least + _MORE))
+        return self.random.randint(
+            least, least + _MORE if most is None else min(most, least + _MORE)
+        )
 
-    # --- maps ------------------------------------------------------------------------------------------
+    # --- maps
+    # ------------------------------------------------------------------------------------------
 
     def _map(self, node: MapType, room: int) -> dict[Any, Any]:
         """Make the members of a map."""
         sequences = expand(node.group)
         if not sequences:
             raise NoSample("an empty group choice")
-        heights = [max(map(self._member_height, filter(_required, s)), default=0.0) for s in sequences]
+        heights = [
+            max(map(self._member_height, filter(_required, s)), default=0.0) for s in sequences
+        ]
         sequence = self._pick(sequences, heights, room)
         found: dict[Any, Any] = {}
         copies: int | None = None
@@ -235,8 +251,13 @@ class Generator:
             if member.share is not None:
                 share = member.share
                 if copies is None:
-                    copies = self._count(share.fewest, share.copies, self._member_height(member), room)
-                least, most = share.least * copies, None if share.most is None else share.most * copies
+                    copies = self._count(
+                        share.fewest, share.copies, self._member_height(member), room
+                    )
+                least, most = (
+                    share.least * copies,
+                    None if share.most is None else share.most * copies,
+                )
                 most = most if copies else 0
             count = self._count(least, most, self._member_height(member), room)
             if member.literal is not None:
@@ -251,7 +272,9 @@ class Generator:
         writable = self._heights.key(member.key)
         return self._heights.of(member.value) if writable else math.inf
 
-    def _add_wild(self, found: dict[Any, Any], member: Member, sequence: list[Member], room: int) -> None:
+    def _add_wild(
+        self, found: dict[Any, Any], member: Member, sequence: list[Member], room: int
+    ) -> None:
         """Add a member with a key that is new, and that no other entry names."""
         taken = [other.literal for other in sequence if other.literal is not None]
         for _ in range(_TRIES):

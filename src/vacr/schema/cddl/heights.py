@@ -1,7 +1,7 @@
 """How deep the smallest instance of a type has to be. Step: validate (for making instances).
 
-A recursive rule is left by the alternative of the least height, so generation always ends; a type without a
-finite instance (`a = [a]`), or without one that JSON can hold, has no height at all.
+A recursive rule is left by the alternative of the least height, so generation always ends; a type
+without a finite instance (`a = [a]`), or without one that JSON can hold, has no height at all.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""What strings hold, decoded once: for `.cbor`, `.cborseq` and the conversions of RFC 9741. Step: validate.
+"""What strings hold, decoded once: for `.cbor`, `.cborseq` and the conversions of RFC 9741. Step:
+validate.
 
-Answers are remembered by the identity of a value (see `compiler`), so a string that is looked at on several
-paths has to give the same decoded value each time; decoded afresh, every level of nesting would double the
-work. What is kept is bounded, and is only dropped while nothing inside a string is being checked: a path that
-is under way never loses what it will ask for again.
+Answers are remembered by the identity of a value (see `compiler`), so a string that is looked at on
+several paths has to give the same decoded value each time; decoded afresh, every level of nesting
+would double the work. What is kept is bounded, and is only dropped while nothing inside a string is
+being checked: a path that is under way never loses what it will ask for again.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ class Held:
 
     def __init__(self) -> None:
         """Start with none."""
-        self._known: dict[tuple[Callable[[Any], Any], str | bytes], tuple[Any, ValueError | None]] = {}
+        self._known: dict[
+            tuple[Callable[[Any], Any], str | bytes], tuple[Any, ValueError | None]
+        ] = {}
         self._size = 0
         self._depth = 0
 

@@ -1,8 +1,8 @@
 """Decode the CBOR inside a byte string, for `.cbor` and `.cborseq`. Step: validate.
 
-Follows RFC 8949 section 3 and RFC 8742. cbor2 decodes records; this small reader exists because the check
-needs what cbor2 does not give: every tag left as a tag, the end of each item, and an answer, not an error,
-for whatever is not CBOR. Depth is bounded.
+Follows RFC 8949 section 3 and RFC 8742. cbor2 decodes records; this small reader exists because the
+check needs what cbor2 does not give: every tag left as a tag, the end of each item, and an answer,
+not an error, for whatever is not CBOR. Depth is bounded.
 """
 
 from __future__ import annotations
@@ -73,7 +73,9 @@ class _Reader:
         return taken
 
     def _head(self) -> tuple[int, int, int | None]:
-        """Read a head: major type, additional information, and its argument (None: indefinite length)."""
+        """Read a head: major type, additional information, and its argument (None: indefinite
+        length).
+        """
         first = self._take(1)[0]
         major, information = first >> 5, first & 31
         if information <= _LARGEST_IMMEDIATE:
@@ -155,7 +157,9 @@ class _Reader:
             except (TypeError, RuntimeError):
                 self._fail("a key that cannot be a key here")
             if repeated:
-                self._fail("a key that is there twice, or is equal to another in Python, as true is to 1")
+                self._fail(
+                    "a key that is there twice, or is equal to another in Python, as true is to 1"
+                )
             found[key] = self.item(depth + 1)
             left -= 1
         return found

@@ -1,7 +1,7 @@
 """Cut a CDDL text into tokens. Step: validate.
 
-Follows the lexical rules of RFC 8610 Appendix B with the strings of RFC 9682 section 2. More lenient than
-they are in two ways: a tab counts as a space, and the last comment needs no line end.
+Follows the lexical rules of RFC 8610 Appendix B with the strings of RFC 9682 section 2. More
+lenient than they are in two ways: a tab counts as a space, and the last comment needs no line end.
 """
 
 from __future__ import annotations

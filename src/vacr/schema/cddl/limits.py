@@ -1,8 +1,8 @@
 """What bounds a check, in depth and in work, and how depth is made room for. Step: validate.
 
-A value as deep as the decoders allow may need more of Python's stack than there is by default, for one level
-of it can take many calls. Such a check is made again in a thread of its own with a larger stack; the limit
-on recursion, which belongs to the whole process, is only raised meanwhile.
+A value as deep as the decoders allow may need more of Python's stack than there is by default, for
+one level of it can take many calls. Such a check is made again in a thread of its own with a larger
+stack; the limit on recursion, which belongs to the whole process, is only raised meanwhile.
 """
 
 from __future__ import annotations

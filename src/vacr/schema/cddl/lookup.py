@@ -1,7 +1,7 @@
 """Find out what a name stands for: which rule, and whether a group or a type. Step: validate.
 
-Follows RFC 8610 sections 2.1 and 3.10. Chains of names are walked without recursion, and what was found out
-is kept.
+Follows RFC 8610 sections 2.1 and 3.10. Chains of names are walked without recursion, and what was
+found out is kept.
 """
 
 from __future__ import annotations
@@ -35,7 +35,11 @@ def _is_alias(definition: Definition) -> bool:
 def _looks_like_group(rule: syntax.Rule) -> bool:
     """Tell whether a definition can only be that of a group."""
     value = rule.body.value
-    return rule.operator == "//=" or not rule.body.plain or (isinstance(value, syntax.Group) and single(value) is None)
+    return (
+        rule.operator == "//="
+        or not rule.body.plain
+        or (isinstance(value, syntax.Group) and single(value) is None)
+    )
 
 
 class Lookup:
@@ -61,7 +65,10 @@ class Lookup:
             scope.source.fail(f"rule {name.name!r} is not defined", name.at, hint)
         wanted = len(found.parameters) if found else len(name.arguments)
         if wanted != len(name.arguments):
-            scope.source.fail(f"{name.name!r} takes {wanted} generic arguments, not {len(name.arguments)}", name.at)
+            scope.source.fail(
+                f"{name.name!r} takes {wanted} generic arguments, not {len(name.arguments)}",
+                name.at,
+            )
         return found
 
     def inner(self, definition: Definition, name: syntax.Name, scope: Scope) -> Scope:
@@ -81,8 +88,12 @@ class Lookup:
             return Bound(argument, scope, self.number("name", argument.name, id(scope.table)))
         return Bound(argument, scope, self.number("node", id(argument), scope.key))
 
-    def follow(self, node: syntax.Type | syntax.Group, scope: Scope) -> tuple[syntax.Type | syntax.Group, Scope]:
-        """Step through parentheses, parameters and rules that only name another, to what is meant."""
+    def follow(
+        self, node: syntax.Type | syntax.Group, scope: Scope
+    ) -> tuple[syntax.Type | syntax.Group, Scope]:
+        """Step through parentheses, parameters and rules that only name another, to what
+        is meant.
+        """
         seen: set[tuple[int, int]] = set()
         while True:
             if isinstance(node, syntax.Group):
@@ -95,10 +106,16 @@ class Lookup:
                 node, scope = bound.node, bound.scope
             elif isinstance(node, syntax.Name):
                 definition = self.definition(node, scope)
-                if definition is None or len(definition.rules) > 1 or not definition.rules[0].body.plain:
+                if (
+                    definition is None
+                    or len(definition.rules) > 1
+                    or not definition.rules[0].body.plain
+                ):
                     return node, scope
                 inner_scope = self.inner(definition, node, scope)
-                if (id(definition), inner_scope.key) in seen or definition.rules[0].operator == "//=":
+                if (id(definition), inner_scope.key) in seen or definition.rules[
+                    0
+                ].operator == "//=":
                     return node, scope
                 seen.add((id(definition), inner_scope.key))
                 if len(seen) > MOST_INSTANCES:
@@ -126,7 +143,8 @@ class Lookup:
                     continue
                 scope = self.inner(definition, node, scope)
                 key = self.number("kind", id(definition), scope.key)
-                # A rule that leads back to itself is refused later; here it only must not go on for ever.
+                # A rule that leads back to itself is refused later; here it only must not go on for
+                # ever.
                 found = False if key in path else self._kinds.get(key)
                 path.append(key)
                 if found is None and _is_alias(definition):

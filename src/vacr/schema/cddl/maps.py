@@ -1,11 +1,12 @@
 """Compile maps. Step: validate.
 
-Follows RFC 8610 sections 2.1.1, 3.5 and 3.5.4. The members of a map have no order: a map matches when every
-member can be given to an entry of the group that its key and value fit, each entry getting as many as it asks
-for. A cut binds: a member whose key fits an entry with a cut may not be given to a later entry.
+Follows RFC 8610 sections 2.1.1, 3.5 and 3.5.4. The members of a map have no order: a map matches
+when every member can be given to an entry of the group that its key and value fit, each entry
+getting as many as it asks for. A cut binds: a member whose key fits an entry with a cut may not be
+given to a later entry.
 
-Most maps need no such search: each literal key is looked up, and the rest goes to wildcards that take any
-number.
+Most maps need no such search: each literal key is looked up, and the rest goes to wildcards that
+take any number.
 """
 
 from __future__ import annotations
@@ -53,15 +54,21 @@ def _sequence(program: Program, members: list[Member], *, spread: bool) -> list[
         if member.literal is not None:
             earlier = members[:index] if member.cut else members
             rivals = [rival for rival in earlier if rival.literal is None]
-            body += _literal_member(program, member, rivals, closed=not wild, spread=spread or bool(rivals))
+            body += _literal_member(
+                program, member, rivals, closed=not wild, spread=spread or bool(rivals)
+            )
     return body + _rest(program, literal, wild, spread=spread)
 
 
 def _is_plain(members: list[Member]) -> bool:
-    """Tell whether each member can be looked at by itself, with no counting and no choice between entries."""
+    """Tell whether each member can be looked at by itself, with no counting and no choice between
+    entries.
+    """
     keys = [member.literal for member in members if member.literal is not None]
     wild = [index for index, member in enumerate(members) if member.literal is None]
-    if len(set(map(_typed, keys))) != len(keys) or not all(members[index].open_end for index in wild):
+    if len(set(map(_typed, keys))) != len(keys) or not all(
+        members[index].open_end for index in wild
+    ):
         return False
     first_cut = min((index for index in wild if members[index].cut), default=len(members))
     if any(member.literal is not None for member in members[first_cut:]):
@@ -74,8 +81,12 @@ def _typed(value: object) -> tuple[type, object]:
     return value.__class__, value
 
 
-def _literal_member(program: Program, member: Member, rivals: list[Member], *, closed: bool, spread: bool) -> list[str]:
-    """Write the check of the member with one key; `rivals` are the wildcards that may take it as well."""
+def _literal_member(
+    program: Program, member: Member, rivals: list[Member], *, closed: bool, spread: bool
+) -> list[str]:
+    """Write the check of the member with one key; `rivals` are the wildcards that may take it as
+    well.
+    """
     key = program.constant(member.literal)
     if member.most == 0:
         return [f"if {key} in v: return False"]
@@ -93,7 +104,9 @@ def _literal_member(program: Program, member: Member, rivals: list[Member], *, c
     return [f"x = get({key}, ABSENT)", f"if x is not ABSENT and not {test}{rescue}: return False"]
 
 
-def _rest(program: Program, literal: list[Member], wild: list[Member], *, spread: bool) -> list[str]:
+def _rest(
+    program: Program, literal: list[Member], wild: list[Member], *, spread: bool
+) -> list[str]:
     """Write the check of the members that no literal key names."""
     if not wild:
         return ["return len(v) == n"]
@@ -104,7 +117,12 @@ def _rest(program: Program, literal: list[Member], wild: list[Member], *, spread
         return ["return all_text(v)"]
     skip: list[str] = []
     if literal:
-        skip = [f"    if k in {program.constant(frozenset(member.literal for member in literal))}: continue"]
+        skip = [
+            (
+                f"    if k in {program.constant(frozenset(member.literal for member in literal))}: "
+                "continue"
+            )
+        ]
     return [
         "for k, y in v.items():",
         *skip,
@@ -114,7 +132,9 @@ def _rest(program: Program, literal: list[Member], wild: list[Member], *, spread
 
 
 def _wildcards(program: Program, wild: list[Member], *, spread: bool = True) -> str:
-    """Write the function that tells whether a member fits one of these entries, with regard to cuts."""
+    """Write the function that tells whether a member fits one of these entries, with regard to
+    cuts.
+    """
     name = program.fresh("w")
     body: list[str] = []
     for member in wild:
@@ -128,7 +148,9 @@ def _wildcards(program: Program, wild: list[Member], *, spread: bool = True) -> 
 
 def _general(program: Program, members: list[Member]) -> str:
     """Write the call that gives members to entries when no short way is sure to be right."""
-    limits = program.constant([Limit(member.cut, member.least, member.most, member.share) for member in members])
+    limits = program.constant(
+        [Limit(member.cut, member.least, member.most, member.share) for member in members]
+    )
     keys = "".join(f"{program.function(member.key)}, " for member in members)
     tests = "".join(f"{program.function(member.value, remember=True)}, " for member in members)
     return f"return assignable(v, {limits}, ({keys}), ({tests}))"

@@ -1,7 +1,7 @@
 """The data model a schema describes, with every name resolved. Step: validate.
 
-`names` makes this graph out of the syntax tree; the compiler, the explainer and the generator read it. Rules
-and groups may refer to themselves, so the nodes are compared by identity.
+`names` makes this graph out of the syntax tree; the compiler, the explainer and the generator read
+it. Rules and groups may refer to themselves, so the nodes are compared by identity.
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ class Between:
 
 @dataclass(eq=False, slots=True)
 class Controlled:
-    """A type narrowed or computed by a control operator; `detail` is what the controller was prepared
-    into.
+    """A type narrowed or computed by a control operator; `detail` is what the controller was
+    prepared into.
     """
 
     operator: str
@@ -152,7 +152,19 @@ class GroupNode:
     alternatives: list[list[Item]] = field(default_factory=list)
 
 
-Node: TypeAlias = AnyType | Exact | Kind | SimpleOf | Tagged | OneOf | Between | Controlled | MapType | ArrayType | Ref
+Node: TypeAlias = (
+    AnyType
+    | Exact
+    | Kind
+    | SimpleOf
+    | Tagged
+    | OneOf
+    | Between
+    | Controlled
+    | MapType
+    | ArrayType
+    | Ref
+)
 
 
 def follow(node: Node) -> Node:
@@ -170,7 +182,8 @@ def leaves(node: Node) -> list[Node]:
     while waiting:
         leaf = follow(waiting.pop())
         if isinstance(leaf, OneOf):
-            # The same choice twice adds nothing, and a hostile schema could nest it to double without end.
+            # The same choice twice adds nothing, and a hostile schema could nest it to double
+            # without end.
             if id(leaf) not in seen:
                 seen.add(id(leaf))
                 waiting.extend(reversed(leaf.alternatives))

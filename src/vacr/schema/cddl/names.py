@@ -1,10 +1,10 @@
 """Resolve the names of a CDDL text: rules, generics, sockets, groups and types. Step: validate.
 
-Follows RFC 8610 sections 2 and 3: the first rule is the root, `/=` and `//=` extend, an undefined `$socket`
-is an empty choice (3.9), generics are instantiated once for each list of arguments (3.10), `~` unwraps (3.7)
-and `&` turns a group into a choice (2.2.2.2). A rule of the text hides the prelude's rule of the same
-name, unless it only extends it.
-Rules wait in a queue instead of calling each other, so a long chain of names costs no stack.
+Follows RFC 8610 sections 2 and 3: the first rule is the root, `/=` and `//=` extend, an undefined
+`$socket` is an empty choice (3.9), generics are instantiated once for each list of arguments
+(3.10), `~` unwraps (3.7) and `&` turns a group into a choice (2.2.2.2). A rule of the text hides
+the prelude's rule of the same name, unless it only extends it. Rules wait in a queue instead of
+calling each other, so a long chain of names costs no stack.
 """
 
 from __future__ import annotations
@@ -61,7 +61,11 @@ class Resolver(Lookup):
                 continue
             scope = Scope(definition.source, definition.table)
             name = syntax.Name(definition.name, (), definition.rules[0].at)
-            found.append(self._group_of(name, scope) if self.is_group(name, scope) else self._type(name, scope))
+            found.append(
+                self._group_of(name, scope)
+                if self.is_group(name, scope)
+                else self._type(name, scope)
+            )
         self._drain()
         return found
 
@@ -78,7 +82,8 @@ class Resolver(Lookup):
             choice.alternatives = _values(group)
         self._waiting_choices.clear()
 
-    # --- types -----------------------------------------------------------------------------------------
+    # --- types
+    # -----------------------------------------------------------------------------------------
 
     def _type(self, node: syntax.Type | syntax.Group, scope: Scope) -> Node:
         """Resolve a type."""
@@ -94,7 +99,10 @@ class Resolver(Lookup):
                 low, high = self._type(node.low, scope), self._type(node.high, scope)
                 return model.Between(low, high, node.inclusive, place)
             case syntax.Control():
-                target, controller = self._type(node.target, scope), self._type(node.controller, scope)
+                target, controller = (
+                    self._type(node.target, scope),
+                    self._type(node.controller, scope),
+                )
                 return model.Controlled(node.operator, target, controller, place)
             case syntax.Map():
                 return model.MapType(self._group(node.group, scope), place)
@@ -147,13 +155,21 @@ class Resolver(Lookup):
         inner, inner_scope = self.follow(node.name, scope)
         if not isinstance(inner, syntax.Major) or inner.major != model.TAG:
             hint = "a map or an array is unwrapped into a group, inside another map or array"
-            scope.source.fail(f"{node.name.name!r} is not a tag and cannot be unwrapped into a type", node.at, hint)
+            scope.source.fail(
+                f"{node.name.name!r} is not a tag and cannot be unwrapped into a type",
+                node.at,
+                hint,
+            )
         return self._type(inner.content, inner_scope) if inner.content else model.AnyType()
 
     def _enumeration(self, node: syntax.Enumeration, scope: Scope) -> Node:
-        """Resolve `&group`; the group may still be waiting, so its values are filled in at the end."""
+        """Resolve `&group`; the group may still be waiting, so its values are filled in at
+        the end.
+        """
         if isinstance(node.group, syntax.Name) and not self.is_group(node.group, scope):
-            scope.source.fail(f"{node.group.name!r} is not a group; '&' makes a choice of a group", node.at)
+            scope.source.fail(
+                f"{node.group.name!r} is not a group; '&' makes a choice of a group", node.at
+            )
         group = self._group_of(node.group, scope)
         choice = model.OneOf([])
         self._waiting_choices.append((choice, group))
@@ -174,11 +190,14 @@ class Resolver(Lookup):
             return model.Kind(node.major, argument)
         return model.SimpleOf(argument)
 
-    # --- groups ----------------------------------------------------------------------------------------
+    # --- groups
+    # ----------------------------------------------------------------------------------------
 
     def _group(self, node: syntax.Group, scope: Scope) -> GroupNode:
         """Resolve a group written in place."""
-        sequences = [[self._item(entry, scope) for entry in sequence] for sequence in node.alternatives]
+        sequences = [
+            [self._item(entry, scope) for entry in sequence] for sequence in node.alternatives
+        ]
         return GroupNode("", Place(scope.source, node.at), sequences)
 
     def _item(self, entry: syntax.Entry, scope: Scope) -> Item:
@@ -187,11 +206,15 @@ class Resolver(Lookup):
             key, value = self._type(entry.key.type, scope), self._type(entry.value, scope)
             return Item(entry.least, entry.most, key, entry.key.cut, value)
         if self.is_group(entry.value, scope):
-            return Item(entry.least, entry.most, None, cut=False, value=self._group_of(entry.value, scope))
+            return Item(
+                entry.least, entry.most, None, cut=False, value=self._group_of(entry.value, scope)
+            )
         return Item(entry.least, entry.most, None, cut=False, value=self._type(entry.value, scope))
 
     def _group_of(self, node: syntax.Type | syntax.Group, scope: Scope) -> GroupNode:
-        """Resolve what was found to be a group: one in place, a name, or an unwrapped map or array."""
+        """Resolve what was found to be a group: one in place, a name, or an unwrapped map
+        or array.
+        """
         if isinstance(node, syntax.Group):
             return self._group(node, scope)
         if isinstance(node, syntax.Name) and node.name not in scope.bindings:
@@ -203,7 +226,9 @@ class Resolver(Lookup):
             key = self.number("group", id(definition), inner.key)
             if key not in self._groups:
                 self._count(node, scope)
-                self._groups[key] = GroupNode(node.name, Place(definition.source, definition.rules[0].at))
+                self._groups[key] = GroupNode(
+                    node.name, Place(definition.source, definition.rules[0].at)
+                )
                 self._waiting_groups.append((self._groups[key], definition, inner))
             return self._groups[key]
         target = node.name if isinstance(node, syntax.Unwrap) else node
@@ -212,10 +237,18 @@ class Resolver(Lookup):
             return self._opened(node, inner_node, inner_scope, scope)
         return self._group_of(inner_node, inner_scope)
 
-    def _opened(self, node: syntax.Unwrap, found: syntax.Type | syntax.Group, found_scope: Scope, scope: Scope) -> GroupNode:
+    def _opened(
+        self,
+        node: syntax.Unwrap,
+        found: syntax.Type | syntax.Group,
+        found_scope: Scope,
+        scope: Scope,
+    ) -> GroupNode:
         """Give the group inside the map or array that `~name` stands for."""
         if not isinstance(found, syntax.Map | syntax.Array):
-            scope.source.fail(f"{node.name.name!r} is no map, array or tag and cannot be unwrapped", node.at)
+            scope.source.fail(
+                f"{node.name.name!r} is no map, array or tag and cannot be unwrapped", node.at
+            )
         key = self.number("unwrap", id(found), found_scope.key)
         if key not in self._groups:
             self._count(node.name, scope)

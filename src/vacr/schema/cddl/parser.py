@@ -1,9 +1,9 @@
 """Parse CDDL into its syntax tree. Step: validate.
 
-Follows the grammar of RFC 8610 Appendix B as updated by RFC 9682 (Appendix A there), including empty data
-models and `#6.<type>(…)`. A parenthesis is read as a group and turned into a type where a type is needed, so
-no text is read twice. Nesting is bounded, so that a hostile text ends in a message instead of an exhausted
-stack.
+Follows the grammar of RFC 8610 Appendix B as updated by RFC 9682 (Appendix A there), including
+empty data models and `#6.<type>(…)`. A parenthesis is read as a group and turned into a type where
+a type is needed, so no text is read twice. Nesting is bounded, so that a hostile text ends in a
+message instead of an exhausted stack.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ class _Parser:
         self._next = 0
         self._depth = 0
 
-    # --- the tokens ------------------------------------------------------------------------------------
+    # --- the tokens
+    # ------------------------------------------------------------------------------------
 
     @property
     def _token(self) -> Token:
@@ -91,7 +92,8 @@ class _Parser:
     def _fail(self, message: str, at: int | None = None, hint: str = "") -> NoReturn:
         self._source.fail(message, self._token.start if at is None else at, hint)
 
-    # --- rules -----------------------------------------------------------------------------------------
+    # --- rules
+    # -----------------------------------------------------------------------------------------
 
     def rules(self) -> list[Rule]:
         """Read every rule."""
@@ -123,14 +125,17 @@ class _Parser:
             self._expect(">", "after the generic parameters")
         return tuple(names)
 
-    # --- groups ----------------------------------------------------------------------------------------
+    # --- groups
+    # ----------------------------------------------------------------------------------------
 
     def _group(self, closing: str) -> Group:
         """Read the entries up to the closing mark."""
         at = self._token.start
         self._depth += 1
         if self._depth > DEEPEST_NESTING:
-            self._fail(f"nested deeper than {DEEPEST_NESTING} levels", at, "name the inner parts as rules")
+            self._fail(
+                f"nested deeper than {DEEPEST_NESTING} levels", at, "name the inner parts as rules"
+            )
         alternatives: list[tuple[Entry, ...]] = []
         entries: list[Entry] = []
         while not self._accept(closing):
@@ -187,7 +192,8 @@ class _Parser:
             case _:
                 return self._fail("a group stands where a type is needed", parsed.at)
 
-    # --- types -----------------------------------------------------------------------------------------
+    # --- types
+    # -----------------------------------------------------------------------------------------
 
     def type(self) -> Type | Group:
         """Read a choice of types; a lone parenthesis may turn out to be a group."""

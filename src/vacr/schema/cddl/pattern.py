@@ -1,8 +1,8 @@
 r"""The tree of a regular expression, and how it is read. Step: validate.
 
-Follows appendix F of XML Schema Part 2. `regexp` and `automaton` run the tree, the generator makes texts of
-it. With `pcre`, what PCRE and XML Schema have in common is read, with PCRE's meaning of `^`, `$`, `\d` and
-`\w`.
+Follows appendix F of XML Schema Part 2. `regexp` and `automaton` run the tree, the generator makes
+texts of it. With `pcre`, what PCRE and XML Schema have in common is read, with PCRE's meaning of
+`^`, `$`, `\d` and `\w`.
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ def parse(pattern: str, *, pcre: bool = False) -> Tree:
     """Parse a pattern.
 
     Raises:
-        BadPattern: when it is not one of XML Schema (or, with `pcre`, goes beyond what both forms share).
+        BadPattern: when it is not one of XML Schema (or, with `pcre`, goes beyond what both forms
+            share).
     """
     return _Parser(pattern, pcre=pcre).whole()
 
@@ -158,7 +159,9 @@ class _Parser:
             return Characters(self._class())
         if here == ".":
             self._at += 1
-            return Characters(characters.complement(((10, 10),) if self._pcre else ((10, 10), (13, 13))))
+            return Characters(
+                characters.complement(((10, 10),) if self._pcre else ((10, 10), (13, 13)))
+            )
         if here == "\\":
             return Characters(self._escape())
         if here in "?*+{}]" or (self._pcre and here in "^$"):
@@ -183,7 +186,11 @@ class _Parser:
         if self._pcre and letter in set("dDwW"):
             inner = characters.DIGITS if letter in "dD" else characters.WORD
             return characters.complement(inner) if letter.isupper() else inner
-        found_class = characters.escaped(letter) if letter in set("sSdDwW" if self._pcre else "sSiIcCdDwW") else None
+        found_class = (
+            characters.escaped(letter)
+            if letter in set("sSdDwW" if self._pcre else "sSiIcCdDwW")
+            else None
+        )
         if found_class is not None:
             return found_class
         if not letter or letter.isalnum():

@@ -1,8 +1,9 @@
 """Compile plain types: kinds, literals and ranges. Step: validate.
 
-Follows RFC 8610 sections 2.2.2.1, 3.1 and 3.6. A bool is never an integer, and 1, 1.0 and true are three
-values. JSON has one kind of number (Appendix E): there a number that is integral is an integer however it was
-written, and an integer is a floating-point number, for canonical JSON writes 1000.0 as 1000.
+Follows RFC 8610 sections 2.2.2.1, 3.1 and 3.6. A bool is never an integer, and 1, 1.0 and true are
+three values. JSON has one kind of number (Appendix E): there a number that is integral is an
+integer however it was written, and an integer is a floating-point number, for canonical JSON writes
+1000.0 as 1000.
 """
 
 from __future__ import annotations
@@ -86,17 +87,25 @@ def whole(program: Program) -> str:
 
 
 def _is_float(program: Program) -> str:
-    return "(x.__class__ is float or x.__class__ is int)" if program.json else "x.__class__ is float"
+    return (
+        "(x.__class__ is float or x.__class__ is int)" if program.json else "x.__class__ is float"
+    )
 
 
 def integer(program: Program, low: int, high: int) -> str:
     """Write a range of integers; of JSON also a float that is integral (RFC 8610 Appendix E)."""
     test = f"(x.__class__ is int and {low} <= x <= {high})"
-    return f"({test} or x.__class__ is float and x.is_integer() and {low} <= x <= {high})" if program.json else test
+    return (
+        f"({test} or x.__class__ is float and x.is_integer() and {low} <= x <= {high})"
+        if program.json
+        else test
+    )
 
 
 def literals(program: Program, values: list[Any]) -> list[str]:
-    """Write the literals of a choice; several texts, or several integers, as one look into a set."""
+    """Write the literals of a choice; several texts, or several integers, as one look
+    into a set.
+    """
     texts = [literal for literal in values if isinstance(literal, str)]
     integers = [literal for literal in values if isinstance(literal, int)]
     tests = [_literal(program, literal) for literal in values if not isinstance(literal, str | int)]
@@ -126,7 +135,9 @@ def between(program: Program, node: Between) -> str:
     if isinstance(low, int) and isinstance(high, int):
         return integer(program, low, high if node.inclusive else high - 1)
     less = "<=" if node.inclusive else "<"
-    return f"({_is_float(program)} and {program.constant(low)} <= x {less} {program.constant(high)})"
+    return (
+        f"({_is_float(program)} and {program.constant(low)} <= x {less} {program.constant(high)})"
+    )
 
 
 def bounds(node: Between) -> tuple[int | float, int | float]:
@@ -140,4 +151,6 @@ def bounds(node: Between) -> tuple[int | float, int | float]:
         return low, high
     if isinstance(low, float) and isinstance(high, float):
         return low, high
-    raise InvalidSchema("a range needs two integers or two floating-point numbers", where=str(node.place))
+    raise InvalidSchema(
+        "a range needs two integers or two floating-point numbers", where=str(node.place)
+    )

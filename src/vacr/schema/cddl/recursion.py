@@ -1,8 +1,8 @@
 """Refuse rules that refer to themselves without getting anywhere. Step: validate.
 
-`a = [a]` describes something, if nothing finite; `a = a / int` and `g = (? g, int)` would be followed without
-end. This holds for maps altogether: a group that includes itself adds the same keys again, so it is refused
-there.
+`a = [a]` describes something, if nothing finite; `a = a / int` and `g = (? g, int)` would be
+followed without end. This holds for maps altogether: a group that includes itself adds the same
+keys again, so it is refused there.
 """
 
 from __future__ import annotations
@@ -104,7 +104,8 @@ def _can_be_empty(groups: list[GroupNode]) -> set[int]:
         grown = False
         for group in groups:
             if id(group) not in empty and any(
-                all(_empty_item(item, empty) for item in sequence) for sequence in group.alternatives
+                all(_empty_item(item, empty) for item in sequence)
+                for sequence in group.alternatives
             ):
                 empty.add(id(group))
                 grown = True

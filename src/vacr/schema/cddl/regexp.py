@@ -1,14 +1,14 @@
 """The regular expressions of `.regexp` and `.pcre`. Step: validate.
 
-`.regexp` is that of XML Schema (RFC 8610 section 3.8.3): anchored at both ends, `^` and `$` are ordinary
-characters, classes may be subtracted from. A pattern is parsed into a tree; the generator reads it too. The
-tree is run by Python's `re` when that cannot take long, and by an automaton that reads every character once
-when it could: a nested or ambiguous repetition, or many open ones. So there is no pattern that makes a
-validator hang.
+`.regexp` is that of XML Schema (RFC 8610 section 3.8.3): anchored at both ends, `^` and `$` are
+ordinary characters, classes may be subtracted from. A pattern is parsed into a tree; the generator
+reads it too. The tree is run by Python's `re` when that cannot take long, and by an automaton that
+reads every character once when it could: a nested or ambiguous repetition, or many open ones. So
+there is no pattern that makes a validator hang.
 
-`.pcre` is read the same way, also anchored, where it only uses what both have in common. What it has beyond
-(look-around, back references) goes to Python's `re`, and then a text longer than `LONGEST_BACKTRACKING` does
-not match.
+`.pcre` is read the same way, also anchored, where it only uses what both have in common. What it
+has beyond (look-around, back references) goes to Python's `re`, and then a text longer than
+`LONGEST_BACKTRACKING` does not match.
 """
 
 from __future__ import annotations
@@ -55,7 +55,9 @@ def matcher(pattern: str, *, pcre: bool = False) -> Callable[[str], object]:
         automaton = Automaton(tree)
     except (re.error, TooLarge, RecursionError, OverflowError) as error:
         raise BadPattern(str(error)) from error
-    return lambda text: fullmatch(text) if len(text) <= LONGEST_BACKTRACKING else automaton.matches(text)
+    return lambda text: (
+        fullmatch(text) if len(text) <= LONGEST_BACKTRACKING else automaton.matches(text)
+    )
 
 
 def _bounded(pattern: str) -> Callable[[str], object]:
@@ -69,7 +71,8 @@ def _bounded(pattern: str) -> Callable[[str], object]:
     return lambda text: len(text) <= LONGEST_BACKTRACKING and fullmatch(text)
 
 
-# --- how long may it take? ----------------------------------------------------------------------------
+# --- how long may it take?
+# ----------------------------------------------------------------------------
 
 
 def _open_ends(tree: Tree) -> int:
@@ -84,7 +87,9 @@ def _open_ends(tree: Tree) -> int:
 
 
 def _ambiguous(tree: Tree) -> bool:
-    """Tell whether one repetition is inside another, or there are many: backtracking could take for ever."""
+    """Tell whether one repetition is inside another, or there are many: backtracking could take for
+    ever.
+    """
 
     def variable(part: Tree) -> bool:
         match part:

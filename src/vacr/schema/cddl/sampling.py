@@ -1,4 +1,6 @@
-"""Random strings: plain, from a regular expression, and from ABNF. Step: validate (for making instances)."""
+"""Random strings: plain, from a regular expression, and from ABNF. Step: validate (for making
+instances).
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,10 @@ def from_pattern(random: Random, tree: pattern.Tree) -> str:
         case pattern.Either(branches=branches):
             return from_pattern(random, random.choice(branches))
         case pattern.Repeat():
-            return "".join(from_pattern(random, tree.part) for _ in range(_count(random, tree.least, tree.most)))
+            return "".join(
+                from_pattern(random, tree.part)
+                for _ in range(_count(random, tree.least, tree.most))
+            )
 
 
 def from_grammar(random: Random, grammar: abnf.Grammar) -> list[int]:
@@ -60,7 +65,9 @@ def from_grammar(random: Random, grammar: abnf.Grammar) -> list[int]:
     return _from_part(random, grammar, grammar.start, 0)
 
 
-def _from_part(random: Random, grammar: abnf.Grammar, part: abnf_syntax.Part, depth: int) -> list[int]:
+def _from_part(
+    random: Random, grammar: abnf.Grammar, part: abnf_syntax.Part, depth: int
+) -> list[int]:
     if depth > _DEEPEST:
         raise NoSample("the grammar goes too deep")
     match part:
@@ -69,13 +76,17 @@ def _from_part(random: Random, grammar: abnf.Grammar, part: abnf_syntax.Part, de
         case abnf_syntax.Named(name=name):
             return _from_part(random, grammar, grammar.rules[name], depth + 1)
         case abnf_syntax.Series(parts=parts):
-            return [code for inner in parts for code in _from_part(random, grammar, inner, depth + 1)]
+            return [
+                code for inner in parts for code in _from_part(random, grammar, inner, depth + 1)
+            ]
         case abnf_syntax.Options(parts=parts):
             return _from_part(random, grammar, random.choice(parts), depth + 1)
         case abnf_syntax.Times():
             most = part.least if depth > _DEEPEST // 2 else part.most
             times = range(_count(random, part.least, most))
-            return [code for _ in times for code in _from_part(random, grammar, part.part, depth + 1)]
+            return [
+                code for _ in times for code in _from_part(random, grammar, part.part, depth + 1)
+            ]
 
 
 def _count(random: Random, least: int, most: int | None) -> int:

@@ -1,5 +1,5 @@
-"""Random values of the plain types, and of those that control operators make. Step: validate (for making
-instances).
+"""Random values of the plain types, and of those that control operators make. Step: validate (for
+making instances).
 """
 
 from __future__ import annotations
@@ -77,7 +77,9 @@ def of_kind(random: Random, kind: Kind, *, json: bool) -> Any:
         raise NoSample("too long to be made")
     made: dict[int, Callable[[], Any]] = {
         BYTES: lambda: random.randbytes(length),
-        TEXT: lambda: sampling.text_of_size(random, length) if kind.argument else sampling.text(random),
+        TEXT: lambda: (
+            sampling.text_of_size(random, length) if kind.argument else sampling.text(random)
+        ),
         ARRAY: lambda: [anything(random, json=json) for _ in range(length)],
         MAP: lambda: {f"k{index}": anything(random, json=json) for index in range(length)},
     }
@@ -151,7 +153,8 @@ def hashable(key: Any) -> Any:
     return str(key) if isinstance(key, dict) else key
 
 
-# --- control operators --------------------------------------------------------------------------------
+# --- control operators
+# --------------------------------------------------------------------------------
 
 
 def controlled(generator: Generator, node: Controlled, room: int) -> Any:

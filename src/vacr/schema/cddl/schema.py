@@ -1,7 +1,7 @@
 """A compiled schema and its checkers. Step: validate.
 
-`compile_cddl` reads and checks the whole text, so a mistake in a schema is found before any value is looked
-at. The functions that check values are compiled when a checker is asked for, and kept.
+`compile_cddl` reads and checks the whole text, so a mistake in a schema is found before any value
+is looked at. The functions that check values are compiled when a checker is asked for, and kept.
 """
 
 from __future__ import annotations
@@ -88,7 +88,9 @@ class Schema:
 
         """
         if not self.rules:
-            raise InvalidSchema("the schema has no rules, so there is nothing to check against", where=self.name)
+            raise InvalidSchema(
+                "the schema has no rules, so there is nothing to check against", where=self.name
+            )
         return self.rules[0]
 
     def rule_text(self, rule: str) -> str:
@@ -99,18 +101,22 @@ class Schema:
 
         """
         ends = [start for start, _ in self._starts[1:]] + [len(self._source.text)]
-        texts = [self._source.text[at:end] for (at, name), end in zip(self._starts, ends, strict=True) if name == rule]
+        texts = [
+            self._source.text[at:end]
+            for (at, name), end in zip(self._starts, ends, strict=True)
+            if name == rule
+        ]
         if not texts:
             known = ", ".join(self.rules[:20]) + ("…" if len(self.rules) > 20 else "")  # noqa: PLR2004 - a line or two
             raise InvalidSchema(f"no rule {rule!r}", where=self.name, hint=f"its rules are {known}")
         return "\n".join(_without_comments_after(text) for text in texts)
 
     def checker(self, rule: str | None = None, *, json: bool = False) -> Checker:
-        """Give the checker of a rule or of a type expression (`[* entry]`); of the root when nothing is
-        named.
+        """Give the checker of a rule or of a type expression (`[* entry]`); of the root when
+        nothing is named.
 
-        With `json`, there is one kind of number: one that is integral is an integer however it was written,
-        and an integer is a floating-point number too.
+        With `json`, there is one kind of number: one that is integral is an integer however it was
+        written, and an integer is a floating-point number too.
 
         Raises:
             InvalidSchema: when there is no such rule, or the expression is not a type.
@@ -118,20 +124,25 @@ class Schema:
         key = (self.root if rule is None else rule, json)
         if key not in self._checkers:
             node = self.node(rule)
-            self._checkers[key] = self._guarded(lambda: Checker(key[0], node, self._program(json=json)))
+            self._checkers[key] = self._guarded(
+                lambda: Checker(key[0], node, self._program(json=json))
+            )
         return self._checkers[key]
 
     def generate(self, rule: str | None = None, *, seed: int, json: bool = True) -> Any:
         """Make a random valid instance; the same one for the same seed.
 
         Raises:
-            InvalidSchema: when there is no such rule, or it has no finite instance, or none in JSON.
+            InvalidSchema: when there is no such rule, or it has no finite instance, or none in
+                JSON.
         """
         from vacr.schema.cddl.generate import Generator
 
         node = self.node(rule)
         program = self._program(json=json)
-        return self._guarded(lambda: Generator(node, program, seed=seed, json=json, where=self.name).instance())
+        return self._guarded(
+            lambda: Generator(node, program, seed=seed, json=json, where=self.name).instance()
+        )
 
     def node(self, rule: str | None) -> Node:
         """Resolve a rule or a type expression.
@@ -187,7 +198,9 @@ def _verify(starts: Iterable[Node | GroupNode]) -> None:
         if isinstance(node, MapType):
             written += sum(map(len, expand(node.group)))
             if written > _MOST_WRITTEN:
-                message = f"the combinations of groups in maps come to more than {_MOST_WRITTEN} members"
+                message = (
+                    f"the combinations of groups in maps come to more than {_MOST_WRITTEN} members"
+                )
                 raise InvalidSchema(message, where=str(node.place))
 
 
@@ -202,8 +215,8 @@ class Checker:
         self._check = program.predicate(node)
 
     def matches(self, value: Any) -> bool:
-        """Tell whether a value matches; one that is too deep, or would take too long, to be checked does
-        not.
+        """Tell whether a value matches; one that is too deep, or would take too long, to be checked
+        does not.
         """
         try:
             return bool(self._check(value))
@@ -232,7 +245,11 @@ class Checker:
             return []
         from vacr.schema.cddl.explain import Explainer, unchecked
 
-        rule = self._node.name if isinstance(self._node, Ref) else " ".join(self.rule.split())[:_LONGEST_NAME]
+        rule = (
+            self._node.name
+            if isinstance(self._node, Ref)
+            else " ".join(self.rule.split())[:_LONGEST_NAME]
+        )
         if isinstance(verdict, str):
             return [unchecked(self._node, verdict, rule)]
         return Explainer(self._program).findings(self._node, value, rule)

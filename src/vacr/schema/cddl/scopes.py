@@ -1,8 +1,8 @@
-"""What the names in a piece of CDDL mean: the definitions of a text, and the arguments of a generic. Step:
-validate.
+"""What the names in a piece of CDDL mean: the definitions of a text, and the arguments of a
+generic. Step: validate.
 
-Follows RFC 8610 section 2.2.2 (`/=`, `//=`): a name may be extended any number of times but defined only
-once.
+Follows RFC 8610 section 2.2.2 (`/=`, `//=`): a name may be extended any number of times but defined
+only once.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ class Table:
 
 @dataclass(eq=False, slots=True)
 class Scope:
-    """What the names of a piece of text mean; `key` numbers the instance of a generic it belongs to."""
+    """What the names of a piece of text mean; `key` numbers the instance of a generic it belongs
+    to.
+    """
 
     source: Source
     table: Table
@@ -76,19 +78,27 @@ def tabulate(source: Source, rules: list[syntax.Rule], outer: Table | None = Non
     for rule in rules:
         known = table.definitions.get(rule.name)
         if known is None:
-            table.definitions[rule.name] = Definition(source, table, rule.name, rule.parameters, [rule])
+            table.definitions[rule.name] = Definition(
+                source, table, rule.name, rule.parameters, [rule]
+            )
             continue
         if rule.parameters != known.parameters:
             source.fail(f"rule {rule.name!r} is extended with other generic parameters", rule.at)
         first = next((r for r in known.rules if r.operator == "="), None)
         if rule.operator == "=" and first is not None:
             if first != rule:
-                hint = f"the other definition is at {source.where(first.at)}; extend it with /= or //="
+                hint = (
+                    f"the other definition is at {source.where(first.at)}; extend it with /= or //="
+                )
                 source.fail(f"rule {rule.name!r} is defined twice, differently", rule.at, hint)
             continue
         known.rules.append(rule)
     for name, known in table.definitions.items():
-        if outer is not None and outer.find(name) and all(rule.operator == "/=" for rule in known.rules):
+        if (
+            outer is not None
+            and outer.find(name)
+            and all(rule.operator == "/=" for rule in known.rules)
+        ):
             at = known.rules[0].at
             body = syntax.Entry(1, 1, None, syntax.Name(EXTENDED + name, (), at), at)
             known.rules.insert(0, syntax.Rule(name, (), "=", body, at))

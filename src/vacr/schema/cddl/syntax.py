@@ -1,9 +1,9 @@
 """The nodes a CDDL text is parsed into. Step: validate.
 
-One class a production of RFC 8610 Appendix B (as updated by RFC 9682). Names are not resolved here and
-nothing is checked but the grammar: that is the work of `names`. `at` is the offset in the text, for messages;
-two nodes that differ only in it are equal, which is how a repeated definition is told from a contradicting
-one.
+One class a production of RFC 8610 Appendix B (as updated by RFC 9682). Names are not resolved here
+and nothing is checked but the grammar: that is the work of `names`. `at` is the offset in the text,
+for messages; two nodes that differ only in it are equal, which is how a repeated definition is told
+from a contradicting one.
 """
 
 from __future__ import annotations
@@ -133,7 +133,9 @@ class Group:
     at: int = field(compare=False)
 
 
-Type: TypeAlias = Literal | Name | Choice | Range | Control | Map | Array | Unwrap | Enumeration | Major
+Type: TypeAlias = (
+    Literal | Name | Choice | Range | Control | Map | Array | Unwrap | Enumeration | Major
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """The text conversions of RFC 9741: text that stands for bytes, an integer or JSON. Step: validate.
 
-Each name is that of a control operator; each function decodes a text or says with ValueError that it cannot
-be one. The form has to be exact (the padding, the case, no bits left over) except in the sloppy variants.
+Each name is that of a control operator; each function decodes a text or says with ValueError that
+it cannot be one. The form has to be exact (the padding, the case, no bits left over) except in the
+sloppy variants.
 """
 
 from __future__ import annotations

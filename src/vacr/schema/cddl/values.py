@@ -1,13 +1,13 @@
 """How Python holds the values of CBOR and JSON, for the compiled checks. Step: validate.
 
-The data model is RFC 8949 section 2 as cbor2 decodes it: dict, list or tuple, str, bytes, int, float, bool,
-None, CBORTag, CBORSimpleValue and undefined. An integer past 64 bits is the tag 2 or 3 it is written as; a
-smaller one may have been, so where a schema asks for just that tag (`biguint`) it is taken for it.
-cbor2 is never imported to look at a value: a value of its types can only exist once somebody else has
-imported it.
+The data model is RFC 8949 section 2 as cbor2 decodes it: dict, list or tuple, str, bytes, int,
+float, bool, None, CBORTag, CBORSimpleValue and undefined. An integer past 64 bits is the tag 2 or 3
+it is written as; a smaller one may have been, so where a schema asks for just that tag (`biguint`)
+it is taken for it. cbor2 is never imported to look at a value: a value of its types can only exist
+once somebody else has imported it.
 
-Left out on purpose: datetime, Decimal, UUID and the like, which cbor2 makes of some tags when asked to. They
-match `any` and nothing else; decode with tags kept as CBORTag.
+Left out on purpose: datetime, Decimal, UUID and the like, which cbor2 makes of some tags when asked
+to. They match `any` and nothing else; decode with tags kept as CBORTag.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ def is_map(value: Any) -> bool:
 
 
 def tag_of(value: Any) -> tuple[int, Any] | None:
-    """Give the number and content of a tag, also of an integer that is a bignum (RFC 8949 section 3.4.3)."""
+    """Give the number and content of a tag, also of an integer that is a bignum (RFC 8949 section
+    3.4.3).
+    """
     if value.__class__ is int:
         if value > LARGEST_UINT:
             return _BIGNUM, value.to_bytes((value.bit_length() + 7) // 8, "big")
@@ -64,8 +66,8 @@ def tag_of(value: Any) -> tuple[int, Any] | None:
 
 
 def bignum_of(value: Any, number: int) -> tuple[int, Any] | None:
-    """Give the content of tag 2 or 3 of any integer of that sign: decoding makes a plain integer of a small
-    bignum, and the two are the same number (RFC 8949 section 3.4.3).
+    """Give the content of tag 2 or 3 of any integer of that sign: decoding makes a plain integer of
+    a small bignum, and the two are the same number (RFC 8949 section 3.4.3).
     """
     if value.__class__ is not int:
         return tag_of(value)
@@ -99,8 +101,8 @@ def is_simple(value: Any) -> bool:
 
 
 def fits_float(value: Any, form: str) -> bool:
-    """Tell whether a float is one of the width that a struct format names; the width on the wire is not
-    kept.
+    """Tell whether a float is one of the width that a struct format names; the width on the wire is
+    not kept.
     """
     if not isinstance(value, float):
         return False
@@ -125,14 +127,18 @@ def as_float(value: Any) -> Any:
 
 
 def head_argument(value: Any, major: int) -> int | None:
-    """Give the additional information that a value of a major type is written with, in the shortest form."""
+    """Give the additional information that a value of a major type is written with, in the shortest
+    form.
+    """
     measure: int | None = None
     if value.__class__ is int:
         if major == UINT and 0 <= value <= LARGEST_UINT:
             measure = value
         elif major == NINT and SMALLEST_NINT <= value < 0:
             measure = -1 - value
-    elif (major == BYTES and isinstance(value, bytes)) or (major == ARRAY and isinstance(value, LISTS)):
+    elif (major == BYTES and isinstance(value, bytes)) or (
+        major == ARRAY and isinstance(value, LISTS)
+    ):
         measure = len(value)
     elif major == TEXT and isinstance(value, str):
         measure = len(value.encode("utf-8", "surrogatepass"))

@@ -1,4 +1,5 @@
-"""The words of a finding: values in short, types in the notation of CDDL, and JSON pointers. Step: validate.
+"""The words of a finding: values in short, types in the notation of CDDL, and JSON pointers. Step:
+validate.
 
 No value is ever shown whole: a record may hold megabytes, and what is in it may be secret.
 """
@@ -87,12 +88,14 @@ def quoted(text: str) -> str:
 def hexadecimal(data: bytes) -> str:
     """Write the beginning of some bytes."""
     most = LONGEST_VALUE // 4
-    return f"h'{data.hex()}'" if len(data) <= most else f"h'{data[:most].hex()}…' ({len(data)} bytes)"
+    return (
+        f"h'{data.hex()}'" if len(data) <= most else f"h'{data[:most].hex()}…' ({len(data)} bytes)"
+    )
 
 
 def token(key: Any) -> str:
-    """Write a key or index as one step of a JSON pointer (RFC 6901); keys that JSON cannot have in diagnostic
-    notation.
+    """Write a key or index as one step of a JSON pointer (RFC 6901); keys that JSON cannot have in
+    diagnostic notation.
     """
     text = key if isinstance(key, str) else key_text(key)
     if len(text) > _LONGEST_TOKEN:
@@ -139,7 +142,13 @@ def _described(node: Node, depth: int) -> str:
             controller = _grouped(node.controller, depth) if inner is None else _literal(inner)
             return f"{_grouped(node.target, depth)} .{node.operator} {controller}"
         case Tagged():
-            number = "" if node.number is None else f".{node.number}" if isinstance(node.number, int) else ".<…>"
+            number = (
+                ""
+                if node.number is None
+                else f".{node.number}"
+                if isinstance(node.number, int)
+                else ".<…>"
+            )
             return f"#6{number}({described(node.content, depth + 1)})"
         case MapType():
             return "a map"
@@ -167,7 +176,11 @@ def _literal(value: float | str | bytes) -> str:
 
 def allowed(sequence: list[Member]) -> str:
     """Say which members a map may have."""
-    names = [key_text(member.literal) for member in sequence if member.literal is not None and member.most != 0]
+    names = [
+        key_text(member.literal)
+        for member in sequence
+        if member.literal is not None and member.most != 0
+    ]
     names += [f"{described(member.key)} => …" for member in sequence if member.literal is None]
     more = f", … ({len(names)} in all)" if len(names) > MOST_NAMES else ""
     return f"one of {', '.join(names[:MOST_NAMES])}{more}" if names else "no members"
