@@ -23,7 +23,8 @@ from vacr.readers.export import Listed
 from vacr.readers.registry import readers
 from vacr.readers.source import Part
 from vacr.sources.databases import SIDE_FILES, DatabaseFile, is_database
-from vacr.sources.files import as_text, attached_files, read_bytes, reason_of
+from vacr.sources.companions import attached_files
+from vacr.sources.files import as_text, read_bytes, reason_of
 from vacr.sources.folders import folder_store
 from vacr.timestamps import milliseconds
 from vacr.titles import line_of

@@ -20,7 +20,7 @@ from vacr.readers.source import Part, Source
 from vacr.recording.files import digest
 from vacr.recording.names import record_name
 from vacr.sources import STDIN, read_bytes
-from vacr.sources.files import part_name
+from vacr.sources.companions import part_name
 
 _READABLE = [name for name, format_ in FORMATS.items() if format_.reader]
 _ENDINGS = tuple(FORMATS[name].ending for name in _READABLE)

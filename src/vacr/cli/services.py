@@ -14,7 +14,7 @@ from vacr.cli import options
 from vacr.cli.options import PATH, Number, Voice
 from vacr.cli.verdicts import receipt_told
 from vacr.errors import UsageError, VacrError
-from vacr.log.answers import LATER
+from vacr.log.wire import LATER
 from vacr.log.client import Client
 from vacr.log.outbox import Outbox, outbox_folder
 from vacr.log.patience import Patience

@@ -21,22 +21,22 @@ def named(claims: dict[int, Any]) -> dict[str, Any]:
 
 def _to_json(label: int, value: Any) -> Any:
     match label:
-        case labels.EAR_STATUS:
+        case _ if label == labels.EAR_STATUS:
             return Tier(value).label
-        case labels.EAR_VECTOR:
+        case _ if label == labels.EAR_VECTOR:
             return {name: value[number] for name, number in CLAIMS.items() if number in value}
-        case labels.EAR_VERIFIER_ID:
+        case _ if label == labels.EAR_VERIFIER_ID:
             return {_VERIFIER[number]: text for number, text in value.items()}
-        case labels.NONCE:
+        case _ if label == labels.NONCE:
             return base64url.encode(value)
-        case labels.RECORD:
+        case _ if label == labels.RECORD:
             return [_HASH, base64url.encode(value[1])]
-        case labels.JOURNAL:
+        case _ if label == labels.JOURNAL:
             return {
                 name: base64url.encode(item) if isinstance(item, bytes) else item
                 for name, item in value.items()
             }
-        case labels.SUBMODS:
+        case _ if label == labels.SUBMODS:
             return {name: named(module) for name, module in value.items()}
     return value
 
@@ -62,23 +62,23 @@ def numbered(claims: dict[str, Any]) -> dict[int, Any]:
 
 def _from_json(label: int, value: Any) -> Any:
     match label:
-        case labels.EAR_STATUS:
+        case _ if label == labels.EAR_STATUS:
             return TIERS[value].value
-        case labels.EAR_VECTOR:
+        case _ if label == labels.EAR_VECTOR:
             return {CLAIMS[name]: item for name, item in value.items()}
-        case labels.EAR_VERIFIER_ID:
+        case _ if label == labels.EAR_VERIFIER_ID:
             return {number: value[name] for number, name in _VERIFIER.items() if name in value}
-        case labels.NONCE:
+        case _ if label == labels.NONCE:
             return base64url.decode(value)
-        case labels.RECORD:
+        case _ if label == labels.RECORD:
             name, digest = value
             return [labels.SHA256 if name == _HASH else name, base64url.decode(digest)]
-        case labels.JOURNAL:
+        case _ if label == labels.JOURNAL:
             return {
                 "identity": base64url.decode(value["identity"]),
                 "frames": value["frames"],
                 "head": base64url.decode(value["head"]),
             }
-        case labels.SUBMODS:
+        case _ if label == labels.SUBMODS:
             return {name: numbered(module) for name, module in value.items()}
     return value

@@ -5,7 +5,6 @@ Follows RFC 9290.
 from __future__ import annotations
 
 import http.client
-import ssl
 from typing import Any
 
 from vacr.codec import deterministic_cbor
@@ -17,10 +16,9 @@ from vacr.errors import (
     VacrError,
     printable,
 )
-from vacr.log.wire import Answer
+from vacr.log.wire import LATER, Answer, way_out
 
 TITLE, DETAIL = -1, -2
-LATER = "Try again later."
 
 _LONGEST = 300
 _TOO_LARGE, _NOT_FOUND = 413, 404
@@ -83,20 +81,3 @@ def broken(error: Exception, url: str) -> Unreachable:
     return Unreachable(
         f"the transparency service cannot be reached: {told}", where=url, hint=way_out(error, url)
     )
-
-
-_ENDED_BY_SERVICE = (http.client.BadStatusLine, ConnectionResetError, BrokenPipeError, ssl.SSLError)
-"""How the end of a connection shows, depending on whether the client was reading or writing when
-the service closed it.
-"""
-
-
-def way_out(error: Exception, url: str) -> str:
-    """Say what to do about a connection that failed: a service that wants TLS, or a certificate,
-    just ends it.
-    """
-    if not isinstance(error, _ENDED_BY_SERVICE):
-        return LATER
-    if url.lower().startswith("https:"):
-        return "If the service asks callers for a certificate, give --client-cert."
-    return "If the service has a certificate, its address begins with https:."

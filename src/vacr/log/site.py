@@ -12,7 +12,7 @@ from dataclasses import replace
 from urllib.parse import urljoin, urlsplit
 
 from vacr.errors import Unreachable
-from vacr.log.answers import way_out
+from vacr.log.wire import way_out
 from vacr.log.patience import seconds_of
 from vacr.log.wire import Access, Answer, Wire
 

@@ -219,3 +219,21 @@ def _within(connection: http.client.HTTPConnection, seconds: float) -> Iterator[
         timer.cancel()
     if late.is_set():
         raise TimeoutError(f"no whole answer within {seconds:g} seconds")
+
+
+LATER = "Try again later."
+_ENDED_BY_SERVICE = (http.client.BadStatusLine, ConnectionResetError, BrokenPipeError, ssl.SSLError)
+"""How the end of a connection shows, depending on whether the client was reading or writing when
+the service closed it.
+"""
+
+
+def way_out(error: Exception, url: str) -> str:
+    """Say what to do about a connection that failed: a service that wants TLS, or a certificate,
+    just ends it.
+    """
+    if not isinstance(error, _ENDED_BY_SERVICE):
+        return LATER
+    if url.lower().startswith("https:"):
+        return "If the service asks callers for a certificate, give --client-cert."
+    return "If the service has a certificate, its address begins with https:."

@@ -19,7 +19,8 @@ from vacr.readers.source import Part, Source
 from vacr.recording.names import JOINT, Joints, place_names, whole_name
 from vacr.sources.databases import SIDE_FILES, DatabaseFile, is_database
 from vacr.sources.ends import ends
-from vacr.sources.files import attached_files, reason_of
+from vacr.sources.companions import attached_files
+from vacr.sources.files import reason_of
 from vacr.sources.folders import folder_store
 
 OURS = (".acr.json", ".acr.cbor", ".acr.source.zip", ".cose")

@@ -220,18 +220,18 @@ def from_cose(value: Any) -> PublicKey:
 
 
 def _from_cose(value: dict[Any, Any]) -> PublicKey:
-    match value[labels.KEY_TYPE]:
-        case labels.OKP:
+    match kind := value[labels.KEY_TYPE]:
+        case _ if kind == labels.OKP:
             return _EDWARDS[value[labels.CURVE]].from_public_bytes(value[labels.X])
-        case labels.EC2:
+        case _ if kind == labels.EC2:
             curve, x, y = _CURVES[value[labels.CURVE]], value[labels.X], value[labels.Y]
             if isinstance(y, bool):  # the point is compressed, and this is the sign of y
                 return ec.EllipticCurvePublicKey.from_encoded_point(curve, bytes([2 + y]) + x)
             return ec.EllipticCurvePublicKey.from_encoded_point(curve, b"\x04" + x + y)
-        case labels.RSA:
+        case _ if kind == labels.RSA:
             n, e = (int.from_bytes(value[label], "big") for label in (labels.RSA_N, labels.RSA_E))
             return rsa.RSAPublicNumbers(e, n).public_key()
-        case labels.AKP:
+        case _ if kind == labels.AKP:
             return _ML_DSA[value[labels.KEY_ALG]].from_public_bytes(value[labels.AKP_PUBLIC])
     raise ValueError("a key type that is not known")
 

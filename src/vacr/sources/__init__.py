@@ -21,7 +21,8 @@ from vacr.readers.registry import Reader, reader_for
 from vacr.readers.source import Part, Source
 from vacr.sources.databases import MAGIC, SIDE_FILES, DatabaseFile, is_database, one_of_many
 from vacr.sources.discovery import roots
-from vacr.sources.files import STDIN, attached, part_name, read_beside, read_bytes, sub_sessions
+from vacr.sources.companions import attached, part_name, read_beside, sub_sessions
+from vacr.sources.files import STDIN, read_bytes
 from vacr.sources.folders import (
     FolderStore,
     folder_store,

@@ -21,7 +21,8 @@ from vacr.readers.source import Part, Source
 from vacr.readers.stores import Store
 from vacr.sources.databases import DatabaseFile, is_database
 from vacr.sources.ends import ends
-from vacr.sources.files import part_name, reason_of
+from vacr.sources.companions import part_name
+from vacr.sources.files import reason_of
 from vacr.sources.folders import FolderStore, folder_store, parent_of
 from vacr.sources.state import home_folder
 from vacr.timestamps import milliseconds
